@@ -1,0 +1,1 @@
+//! Longhorn health from the Kubernetes API alone.
