@@ -1,1 +1,2 @@
 //! Longhorn health from the Kubernetes API alone.
+pub mod longhorn;

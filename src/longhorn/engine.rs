@@ -1,0 +1,125 @@
+//! `engines`, `replicas` and `enginefrontends` of `longhorn.io`: the instances of a volume.
+
+use std::collections::BTreeMap;
+
+use super::instance_manager::{DataEngine, InstanceState};
+use super::lenient::{StringMap, Time, narrow, open_enum};
+use super::meta::{Condition, Meta};
+
+narrow! {
+    /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
+    pub struct Engine {
+        pub metadata: Meta,
+        pub spec: EngineSpec,
+        pub status: EngineStatus,
+    }
+
+    /// What is wanted of an engine.
+    pub struct EngineSpec {
+        pub volume_name: String,
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+        /// Since 1.6.
+        pub image: String,
+        /// Up to 1.8.
+        pub engine_image: String,
+        pub desire_state: InstanceState,
+        pub data_engine: DataEngine,
+        pub active: bool,
+        /// Not empty while a live upgrade runs.
+        pub upgraded_replica_address_map: StringMap,
+    }
+
+    /// How an engine is. `instance_manager_name` is cleared on a clean stop and kept on error
+    /// (longhorn-manager v1.12.1 controller/instance_handler.go syncStatusWithInstanceManager).
+    pub struct EngineStatus {
+        #[serde(rename = "ownerID")]
+        pub owner_id: String,
+        pub instance_manager_name: String,
+        pub current_state: InstanceState,
+        pub current_image: String,
+        pub replica_mode_map: BTreeMap<String, ReplicaMode>,
+        pub conditions: Vec<Condition>,
+    }
+
+    /// A replica of a volume.
+    pub struct Replica {
+        pub metadata: Meta,
+        pub spec: ReplicaSpec,
+        pub status: ReplicaStatus,
+    }
+
+    /// What is wanted of a replica.
+    pub struct ReplicaSpec {
+        pub volume_name: String,
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+        pub engine_name: String,
+        /// UUID of the disk, not its name.
+        #[serde(rename = "diskID")]
+        pub disk_id: String,
+        pub image: String,
+        pub engine_image: String,
+        pub desire_state: InstanceState,
+        pub data_engine: DataEngine,
+        pub backing_image: String,
+        pub active: bool,
+        pub healthy_at: Time,
+        pub failed_at: Time,
+        /// 1.5.4, 1.6.0 and later.
+        pub eviction_requested: bool,
+    }
+
+    /// How a replica is.
+    pub struct ReplicaStatus {
+        #[serde(rename = "ownerID")]
+        pub owner_id: String,
+        pub instance_manager_name: String,
+        pub current_state: InstanceState,
+        pub current_image: String,
+        /// Up to 1.9; deprecated from 1.5.4 on.
+        pub eviction_requested: bool,
+        pub conditions: Vec<Condition>,
+    }
+
+    /// The initiator of a v2 volume (since 1.12.0).
+    pub struct EngineFrontend {
+        pub metadata: Meta,
+        pub spec: EngineFrontendSpec,
+        pub status: EngineFrontendStatus,
+    }
+
+    /// What is wanted of an engine frontend.
+    pub struct EngineFrontendSpec {
+        pub volume_name: String,
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+        pub engine_name: String,
+        pub desire_state: InstanceState,
+        pub data_engine: DataEngine,
+    }
+
+    /// How an engine frontend is.
+    pub struct EngineFrontendStatus {
+        #[serde(rename = "ownerID")]
+        pub owner_id: String,
+        pub instance_manager_name: String,
+        pub current_state: InstanceState,
+    }
+}
+
+open_enum! {
+    /// Mode of a replica as its engine sees it.
+    pub enum ReplicaMode {
+        ReadWrite = "RW",
+        WriteOnly = "WO",
+        Error = "ERR",
+    }
+}
+
+impl Replica {
+    /// True when the replica is asked to leave its disk, whichever field the release uses.
+    pub fn eviction_requested(&self) -> bool {
+        self.spec.eviction_requested || self.status.eviction_requested
+    }
+}

@@ -1,0 +1,229 @@
+//! Kubernetes kinds other than pods.
+
+use std::collections::BTreeMap;
+
+use super::lenient::{Int, StringMap, Time, narrow};
+use super::meta::{Condition, Meta};
+use super::pod::{PodSpec, Quantity};
+
+narrow! {
+    /// A Kubernetes node.
+    pub struct KubeNode {
+        pub metadata: Meta,
+        pub spec: KubeNodeSpec,
+        pub status: KubeNodeStatus,
+    }
+
+    /// Whether pods may be scheduled on it.
+    pub struct KubeNodeSpec {
+        pub unschedulable: bool,
+        pub taints: Vec<Taint>,
+    }
+
+    /// A taint.
+    pub struct Taint {
+        pub key: String,
+        pub value: String,
+        pub effect: String,
+    }
+
+    /// How the node is.
+    pub struct KubeNodeStatus {
+        pub conditions: Vec<Condition>,
+        pub allocatable: BTreeMap<String, Quantity>,
+        pub node_info: NodeInfo,
+    }
+
+    /// What the node runs.
+    pub struct NodeInfo {
+        pub kernel_version: String,
+        pub os_image: String,
+        pub kubelet_version: String,
+    }
+
+    /// An event of the core API.
+    pub struct Event {
+        pub metadata: Meta,
+        pub involved_object: InvolvedObject,
+        pub reason: String,
+        pub message: String,
+        #[serde(rename = "type")]
+        pub kind: String,
+        pub count: Int,
+        pub first_timestamp: Time,
+        pub last_timestamp: Time,
+        pub event_time: Time,
+        pub series: Option<EventSeries>,
+        pub source: EventSource,
+        pub reporting_component: String,
+    }
+
+    /// What an event is about.
+    pub struct InvolvedObject {
+        pub kind: String,
+        pub name: String,
+        pub namespace: String,
+        pub uid: String,
+        pub field_path: String,
+    }
+
+    /// Repetitions of an event in the newer form.
+    pub struct EventSeries {
+        pub count: Int,
+        pub last_observed_time: Time,
+    }
+
+    /// Who wrote an event.
+    pub struct EventSource {
+        pub component: String,
+        pub host: String,
+    }
+
+    /// A Service.
+    pub struct Service {
+        pub metadata: Meta,
+        pub spec: ServiceSpec,
+    }
+
+    /// What a Service selects.
+    pub struct ServiceSpec {
+        pub selector: StringMap,
+    }
+
+    /// An EndpointSlice; its Service is named by the label `kubernetes.io/service-name`.
+    pub struct EndpointSlice {
+        pub metadata: Meta,
+        pub endpoints: Vec<Endpoint>,
+    }
+
+    /// One endpoint.
+    pub struct Endpoint {
+        pub conditions: EndpointConditions,
+        pub node_name: String,
+        pub target_ref: TargetRef,
+    }
+
+    /// Whether an endpoint takes traffic.
+    pub struct EndpointConditions {
+        /// Absent means unknown, which consumers treat as ready.
+        pub ready: Option<bool>,
+    }
+
+    /// The pod behind an endpoint.
+    pub struct TargetRef {
+        pub kind: String,
+        pub name: String,
+    }
+
+    /// A DaemonSet.
+    pub struct DaemonSet {
+        pub metadata: Meta,
+        pub spec: WorkloadSpec,
+        pub status: DaemonSetStatus,
+    }
+
+    /// Template of a DaemonSet or Deployment.
+    pub struct WorkloadSpec {
+        pub replicas: Option<i64>,
+        pub template: PodTemplate,
+    }
+
+    /// Pod template.
+    pub struct PodTemplate {
+        pub metadata: Meta,
+        pub spec: PodSpec,
+    }
+
+    /// How far a DaemonSet is.
+    pub struct DaemonSetStatus {
+        pub desired_number_scheduled: Int,
+        pub updated_number_scheduled: Int,
+        pub number_ready: Int,
+        pub observed_generation: Int,
+    }
+
+    /// A Deployment.
+    pub struct Deployment {
+        pub metadata: Meta,
+        pub spec: WorkloadSpec,
+        pub status: DeploymentStatus,
+    }
+
+    /// How far a Deployment is.
+    pub struct DeploymentStatus {
+        pub replicas: Int,
+        pub ready_replicas: Int,
+    }
+
+    /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
+    pub struct PodDisruptionBudget {
+        pub metadata: Meta,
+    }
+
+    /// A Lease.
+    pub struct Lease {
+        pub metadata: Meta,
+        pub spec: LeaseSpec,
+    }
+
+    /// Who holds a Lease since when.
+    pub struct LeaseSpec {
+        pub holder_identity: String,
+        pub lease_duration_seconds: Int,
+        pub acquire_time: Time,
+        pub renew_time: Time,
+    }
+
+    /// A PriorityClass.
+    pub struct PriorityClass {
+        pub metadata: Meta,
+        pub global_default: bool,
+    }
+
+    /// Longhorn's ValidatingWebhookConfiguration.
+    pub struct ValidatingWebhookConfiguration {
+        pub metadata: Meta,
+        pub webhooks: Vec<Webhook>,
+    }
+
+    /// Longhorn's MutatingWebhookConfiguration.
+    pub struct MutatingWebhookConfiguration {
+        pub metadata: Meta,
+        pub webhooks: Vec<Webhook>,
+    }
+
+    /// One webhook.
+    pub struct Webhook {
+        pub name: String,
+        pub failure_policy: String,
+    }
+}
+
+impl Event {
+    /// When it was last seen, in whichever form the event is written.
+    pub fn last_seen(&self) -> Option<jiff::Timestamp> {
+        [
+            self.series.as_ref().and_then(|series| series.last_observed_time.get()),
+            self.last_timestamp.get(),
+            self.event_time.get(),
+            self.first_timestamp.get(),
+            self.metadata.created(),
+        ]
+        .into_iter()
+        .flatten()
+        .max()
+    }
+
+    /// How often it was seen.
+    pub fn occurrences(&self) -> u64 {
+        let series = self.series.as_ref().map_or(0, |series| series.count.0);
+        u64::try_from(series.max(self.count.0).max(1)).unwrap_or(1)
+    }
+}
+
+impl KubeNode {
+    /// True when the node's Ready condition is True.
+    pub fn is_ready(&self) -> bool {
+        super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+}

@@ -1,0 +1,68 @@
+//! Object metadata as far as it is read, and conditions.
+
+use jiff::Timestamp;
+
+use super::lenient::{StringMap, Time, narrow, open_enum};
+
+narrow! {
+    /// `metadata` of any object. Annotations, managed fields and finalizers are not kept.
+    pub struct Meta {
+        pub name: String,
+        pub namespace: String,
+        pub uid: String,
+        pub creation_timestamp: Time,
+        pub deletion_timestamp: Time,
+        pub labels: StringMap,
+    }
+
+    /// A condition of a Longhorn or Kubernetes object.
+    pub struct Condition {
+        #[serde(rename = "type")]
+        pub kind: String,
+        pub status: ConditionStatus,
+        pub reason: String,
+        pub message: String,
+        pub last_transition_time: Time,
+    }
+}
+
+open_enum! {
+    /// Status of a condition. Longhorn treats an absent condition as Unknown
+    /// (longhorn-manager v1.12.1 types/condition.go GetCondition).
+    pub enum ConditionStatus {
+        True = "True",
+        False = "False",
+        Unknown = "Unknown",
+    }
+}
+
+impl Meta {
+    /// Value of a label, if set.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
+    }
+
+    /// True while deletion is under way.
+    pub fn is_deleting(&self) -> bool {
+        self.deletion_timestamp.is_set()
+    }
+
+    /// When the object was created, if written.
+    pub fn created(&self) -> Option<Timestamp> {
+        self.creation_timestamp.get()
+    }
+}
+
+/// Looks up a condition by type, ignoring case: Longhorn 1.3 wrote volume condition types in lower
+/// case (longhorn-manager v1.3.3 k8s/pkg/apis/longhorn/v1beta2/volume.go).
+pub fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.kind.eq_ignore_ascii_case(kind))
+}
+
+/// Status of the condition of this type; `Unknown` when it is absent, as Longhorn itself reads it.
+pub fn status(conditions: &[Condition], kind: &str) -> ConditionStatus {
+    match condition(conditions, kind).map(|condition| condition.status) {
+        None | Some(ConditionStatus::Unset) => ConditionStatus::Unknown,
+        Some(status) => status,
+    }
+}

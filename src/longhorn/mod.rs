@@ -1,0 +1,38 @@
+//! Longhorn's and Kubernetes' objects as far as they are read: narrow structs in which every field
+//! is optional, so that any object of Longhorn 1.3 to 1.13-dev decodes.
+
+pub mod backing_image;
+pub mod engine;
+pub mod instance_manager;
+pub mod kubernetes;
+pub mod lenient;
+pub mod meta;
+pub mod node;
+pub mod objects;
+pub mod pod;
+pub mod release;
+pub mod resource;
+pub mod setting;
+pub mod volume;
+
+pub use backing_image::{
+    BackingImage, BackingImageDataSource, BackingImageManager, BackingImageManagerState, CopySpec, CopyState,
+    CopyStatus,
+};
+pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
+pub use instance_manager::{
+    DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
+};
+pub use kubernetes::{
+    DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
+    PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
+};
+pub use lenient::{Int, StringMap, Time};
+pub use meta::{Condition, ConditionStatus, Meta, condition, status};
+pub use node::{DiskSpec, DiskStatus, LonghornNode};
+pub use objects::{Kind, Objects, Store};
+pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated};
+pub use release::{Release, Suffix};
+pub use resource::{Resource, ResourceInfo, Scope};
+pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
+pub use volume::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};

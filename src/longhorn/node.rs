@@ -1,0 +1,48 @@
+//! `nodes.longhorn.io` and their disks.
+
+use std::collections::BTreeMap;
+
+use super::lenient::{Int, narrow};
+use super::meta::{Condition, Meta};
+
+narrow! {
+    /// A node as Longhorn knows it, named as the Kubernetes node.
+    pub struct LonghornNode {
+        pub metadata: Meta,
+        pub spec: LonghornNodeSpec,
+        pub status: LonghornNodeStatus,
+    }
+
+    /// What is wanted of it.
+    pub struct LonghornNodeSpec {
+        pub allow_scheduling: bool,
+        pub eviction_requested: bool,
+        pub disks: BTreeMap<String, DiskSpec>,
+    }
+
+    /// What is wanted of a disk.
+    pub struct DiskSpec {
+        pub path: String,
+        pub disk_type: String,
+        pub allow_scheduling: bool,
+        pub eviction_requested: bool,
+    }
+
+    /// How the node is.
+    pub struct LonghornNodeStatus {
+        pub conditions: Vec<Condition>,
+        pub disk_status: BTreeMap<String, DiskStatus>,
+        /// 1.5.4, 1.6.0 and later.
+        pub auto_evicting: bool,
+    }
+
+    /// How a disk is. `scheduled_replica` is emptied while the disk is not Ready, so it does not
+    /// say that the disk is empty
+    /// (longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition).
+    pub struct DiskStatus {
+        #[serde(rename = "diskUUID")]
+        pub disk_uuid: String,
+        pub conditions: Vec<Condition>,
+        pub scheduled_replica: BTreeMap<String, Int>,
+    }
+}

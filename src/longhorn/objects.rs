@@ -1,0 +1,215 @@
+//! One store a kind, cheap to clone, ordered by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use super::*;
+
+/// A kind that can be stored.
+pub trait Kind: DeserializeOwned + Clone + Send + Sync + 'static {
+    /// Which kind it is.
+    const RESOURCE: Resource;
+    /// Its metadata.
+    fn meta(&self) -> &Meta;
+    /// Its metadata, to prune labels that nothing reads.
+    fn meta_mut(&mut self) -> &mut Meta;
+    /// Its store among the others.
+    fn store(objects: &Objects) -> &Store<Self>;
+    /// Its store among the others, to change it.
+    fn store_mut(objects: &mut Objects) -> &mut Store<Self>;
+    /// Names of fields that hold a value which no known release writes.
+    fn unrecognized(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// All objects of one kind by name, ordered. Cloning shares the objects; changing a shared store
+/// copies the map of pointers, never the objects.
+///
+/// Namespaced kinds hold Longhorn's namespace only, so names are unique.
+#[derive(Debug)]
+pub struct Store<T>(Arc<BTreeMap<Box<str>, Arc<T>>>);
+
+impl<T> Clone for Store<T> {
+    fn clone(&self) -> Self {
+        Store(self.0.clone())
+    }
+}
+
+impl<T> Default for Store<T> {
+    fn default() -> Self {
+        Store(Arc::default())
+    }
+}
+
+impl<T: Kind> Store<T> {
+    /// The object of this name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.get(name).map(|object| &**object)
+    }
+
+    /// All objects in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.values().map(|object| &**object)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True without any.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds or replaces an object.
+    pub fn insert(&mut self, object: T) {
+        let name = object.meta().name.as_str().into();
+        Arc::make_mut(&mut self.0).insert(name, Arc::new(object));
+    }
+
+    /// Removes an object and returns it.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
+        Arc::make_mut(&mut self.0).remove(name)
+    }
+
+    /// Replaces everything at once, as a relist does.
+    pub fn replace(&mut self, objects: impl IntoIterator<Item = T>) {
+        let by_name =
+            objects.into_iter().map(|object| (object.meta().name.as_str().into(), Arc::new(object)));
+        self.0 = Arc::new(by_name.collect());
+    }
+}
+
+/// Declares [`Objects`] and what each kind needs to live in it.
+macro_rules! objects {
+    ($( $field:ident: $type:ident = $resource:ident $(, unrecognized($object:ident) $fields:block)?; )*) => {
+        /// Everything that was read, one store a kind.
+        #[derive(Debug, Clone, Default)]
+        pub struct Objects {
+            $( #[doc = concat!("`", stringify!($resource), "`")] pub $field: Store<$type>, )*
+        }
+
+        $( impl Kind for $type {
+            const RESOURCE: Resource = Resource::$resource;
+            fn meta(&self) -> &Meta { &self.metadata }
+            fn meta_mut(&mut self) -> &mut Meta { &mut self.metadata }
+            fn store(objects: &Objects) -> &Store<Self> { &objects.$field }
+            fn store_mut(objects: &mut Objects) -> &mut Store<Self> { &mut objects.$field }
+            $( fn unrecognized(&self) -> Vec<&'static str> { let $object = self; $fields } )?
+        } )*
+
+        impl Objects {
+            /// How many objects of this kind there are.
+            pub fn count(&self, resource: Resource) -> usize {
+                match resource {
+                    $( Resource::$resource => self.$field.len(), )*
+                }
+            }
+
+            /// Decodes one object and adds it; the error names what does not fit.
+            pub fn insert_json(&mut self, resource: Resource, json: &str) -> Result<(), serde_json::Error> {
+                match resource {
+                    $( Resource::$resource => self.$field.insert(serde_json::from_str(json)?), )*
+                }
+                Ok(())
+            }
+
+            /// Counts, per kind and field, the objects with a value which no known release writes.
+            pub fn unrecognized(&self) -> BTreeMap<(Resource, &'static str), usize> {
+                let mut counts = BTreeMap::new();
+                $( for field in self.$field.iter().flat_map(Kind::unrecognized) {
+                    *counts.entry((Resource::$resource, field)).or_default() += 1;
+                } )*
+                counts
+            }
+        }
+    };
+}
+
+/// Names the fields whose value is not recognised.
+macro_rules! strange {
+    ($( $field:literal: $value:expr, $type:ident; )*) => {{
+        let mut fields = Vec::new();
+        $( if $value == $type::Unrecognized { fields.push($field); } )*
+        fields
+    }};
+}
+
+objects! {
+    longhorn_nodes: LonghornNode = LonghornNodes;
+    instance_managers: InstanceManager = InstanceManagers, unrecognized(im) {
+        let mut fields = strange! {
+            "spec.type": im.spec.kind, InstanceManagerType;
+            "spec.dataEngine": im.spec.data_engine, DataEngine;
+            "status.currentState": im.status.current_state, InstanceManagerState;
+        };
+        if im.status.all_instances().any(|(_, instance)| instance.status.state == InstanceState::Unrecognized) {
+            fields.push("status.instances.state");
+        }
+        fields
+    };
+    engines: Engine = Engines, unrecognized(engine) {
+        strange! {
+            "spec.desireState": engine.spec.desire_state, InstanceState;
+            "spec.dataEngine": engine.spec.data_engine, DataEngine;
+            "status.currentState": engine.status.current_state, InstanceState;
+        }
+    };
+    engine_frontends: EngineFrontend = EngineFrontends, unrecognized(frontend) {
+        strange! { "status.currentState": frontend.status.current_state, InstanceState; }
+    };
+    replicas: Replica = Replicas, unrecognized(replica) {
+        strange! {
+            "spec.desireState": replica.spec.desire_state, InstanceState;
+            "spec.dataEngine": replica.spec.data_engine, DataEngine;
+            "status.currentState": replica.status.current_state, InstanceState;
+        }
+    };
+    volumes: Volume = Volumes, unrecognized(volume) {
+        strange! {
+            "spec.dataEngine": volume.spec.data_engine, DataEngine;
+            "status.state": volume.status.state, VolumeState;
+            "status.robustness": volume.status.robustness, VolumeRobustness;
+        }
+    };
+    volume_attachments: VolumeAttachment = VolumeAttachments;
+    backing_images: BackingImage = BackingImages, unrecognized(image) {
+        let mut copies = image.status.disk_file_status_map.values();
+        if copies.any(|copy| copy.state == CopyState::Unrecognized) {
+            vec!["status.diskFileStatusMap.state"]
+        } else {
+            Vec::new()
+        }
+    };
+    backing_image_managers: BackingImageManager = BackingImageManagers, unrecognized(manager) {
+        strange! { "status.currentState": manager.status.current_state, BackingImageManagerState; }
+    };
+    backing_image_data_sources: BackingImageDataSource = BackingImageDataSources, unrecognized(source) {
+        strange! { "status.currentState": source.status.current_state, CopyState; }
+    };
+    engine_images: EngineImage = EngineImages, unrecognized(image) {
+        strange! { "status.state": image.status.state, EngineImageState; }
+    };
+    orphans: Orphan = Orphans, unrecognized(orphan) {
+        strange! { "spec.orphanType": orphan.spec.orphan_type, OrphanType; }
+    };
+    settings: Setting = Settings;
+    pods: Pod = Pods, unrecognized(pod) {
+        strange! { "status.phase": pod.status.phase, PodPhase; }
+    };
+    events: Event = Events;
+    services: Service = Services;
+    endpoint_slices: EndpointSlice = EndpointSlices;
+    daemon_sets: DaemonSet = DaemonSets;
+    deployments: Deployment = Deployments;
+    pod_disruption_budgets: PodDisruptionBudget = PodDisruptionBudgets;
+    leases: Lease = Leases;
+    kube_nodes: KubeNode = KubeNodes;
+    priority_classes: PriorityClass = PriorityClasses;
+    validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
+    mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
+}

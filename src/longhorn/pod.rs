@@ -1,0 +1,254 @@
+//! Pods, as far as probes, container states and ownership go.
+
+use std::collections::BTreeMap;
+
+use super::lenient::{Int, Time, narrow, open_enum};
+use super::meta::{Condition, Meta};
+
+narrow! {
+    /// A pod.
+    pub struct Pod {
+        pub metadata: Meta,
+        pub spec: PodSpec,
+        pub status: PodStatus,
+    }
+
+    /// What a pod runs; also the template of a DaemonSet.
+    pub struct PodSpec {
+        pub node_name: String,
+        pub priority_class_name: String,
+        pub init_containers: Vec<Container>,
+        pub containers: Vec<Container>,
+    }
+
+    /// A container of a pod.
+    pub struct Container {
+        pub name: String,
+        pub image: String,
+        pub args: Vec<String>,
+        pub command: Vec<String>,
+        pub env: Vec<EnvVar>,
+        pub ports: Vec<ContainerPort>,
+        pub resources: Resources,
+        pub readiness_probe: Option<Probe>,
+        pub liveness_probe: Option<Probe>,
+        pub startup_probe: Option<Probe>,
+    }
+
+    /// Name of an environment variable; values are not read.
+    pub struct EnvVar {
+        pub name: String,
+    }
+
+    /// A port of a container.
+    pub struct ContainerPort {
+        pub name: String,
+        pub container_port: Int,
+    }
+
+    /// Requests of a container, as quantities (`250m`).
+    pub struct Resources {
+        pub requests: BTreeMap<String, Quantity>,
+        pub limits: BTreeMap<String, Quantity>,
+    }
+
+    /// A probe; absent numbers have Kubernetes defaults, see the methods.
+    pub struct Probe {
+        pub initial_delay_seconds: Option<i64>,
+        pub period_seconds: Option<i64>,
+        pub timeout_seconds: Option<i64>,
+        pub failure_threshold: Option<i64>,
+        pub http_get: Option<HttpGet>,
+        pub tcp_socket: Option<TcpSocket>,
+        pub exec: Option<ExecAction>,
+    }
+
+    /// HTTP action of a probe.
+    pub struct HttpGet {
+        pub path: String,
+        pub port: Port,
+        pub scheme: String,
+    }
+
+    /// TCP action of a probe.
+    pub struct TcpSocket {
+        pub port: Port,
+    }
+
+    /// Exec action of a probe.
+    pub struct ExecAction {
+        pub command: Vec<String>,
+    }
+
+    /// How a pod is.
+    pub struct PodStatus {
+        pub phase: PodPhase,
+        pub reason: String,
+        pub message: String,
+        pub start_time: Time,
+        pub conditions: Vec<Condition>,
+        pub init_container_statuses: Vec<ContainerStatus>,
+        pub container_statuses: Vec<ContainerStatus>,
+    }
+
+    /// How a container is. Look containers up by name: from 1.7 on the manager pod has two.
+    pub struct ContainerStatus {
+        pub name: String,
+        pub image: String,
+        pub ready: bool,
+        pub restart_count: Int,
+        pub state: ContainerState,
+        pub last_state: ContainerState,
+    }
+
+    /// At most one of the three is set.
+    pub struct ContainerState {
+        pub waiting: Option<Waiting>,
+        pub running: Option<Running>,
+        pub terminated: Option<Terminated>,
+    }
+
+    /// Not started, with the reason (`CrashLoopBackOff`, `PodInitializing`, …).
+    pub struct Waiting {
+        pub reason: String,
+        pub message: String,
+    }
+
+    /// Running.
+    pub struct Running {
+        pub started_at: Time,
+    }
+
+    /// Ended.
+    pub struct Terminated {
+        pub exit_code: i64,
+        pub reason: String,
+        pub message: String,
+        pub started_at: Time,
+        pub finished_at: Time,
+    }
+}
+
+open_enum! {
+    /// Phase of a pod.
+    pub enum PodPhase {
+        Pending = "Pending",
+        Running = "Running",
+        Succeeded = "Succeeded",
+        Failed = "Failed",
+        Unknown = "Unknown",
+    }
+}
+
+/// A port by number or name, as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Port(pub String);
+
+impl<'de> serde::Deserialize<'de> for Port {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        number_or_text(deserializer).map(Port)
+    }
+}
+
+/// A Kubernetes quantity such as `250m` or `2Gi`, as written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Quantity(pub String);
+
+impl<'de> serde::Deserialize<'de> for Quantity {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        number_or_text(deserializer).map(Quantity)
+    }
+}
+
+fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Raw {
+        Text(String),
+        Number(serde_json::Number),
+    }
+    Ok(match <Raw as serde::Deserialize>::deserialize(deserializer)? {
+        Raw::Text(text) => text,
+        Raw::Number(number) => number.to_string(),
+    })
+}
+
+impl Quantity {
+    /// The amount in base units (cores, bytes); `None` when it is not a quantity.
+    pub fn value(&self) -> Option<f64> {
+        const SUFFIXES: &[(&str, f64)] = &[
+            ("Ki", 1024.0),
+            ("Mi", 1048576.0),
+            ("Gi", 1073741824.0),
+            ("Ti", 1099511627776.0),
+            ("Pi", 1125899906842624.0),
+            ("Ei", 1152921504606846976.0),
+            ("n", 1e-9),
+            ("u", 1e-6),
+            ("m", 1e-3),
+            ("k", 1e3),
+            ("M", 1e6),
+            ("G", 1e9),
+            ("T", 1e12),
+            ("P", 1e15),
+            ("E", 1e18),
+        ];
+        let text = self.0.trim();
+        let finite = |number: f64| number.is_finite().then_some(number);
+        if let Ok(number) = text.parse::<f64>() {
+            // "inf" and "nan" parse as floats but are no quantities
+            return text
+                .starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+                .then(|| finite(number))?;
+        }
+        let (suffix, factor) = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix))?;
+        let number: f64 = text[..text.len() - suffix.len()].parse().ok()?;
+        finite(number * factor)
+    }
+}
+
+impl Probe {
+    /// Seconds between two probes; Kubernetes default 10.
+    pub fn period(&self) -> i64 {
+        self.period_seconds.filter(|seconds| *seconds > 0).unwrap_or(10)
+    }
+
+    /// Seconds until a probe counts as failed; Kubernetes default 1.
+    pub fn timeout(&self) -> i64 {
+        self.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1)
+    }
+
+    /// Failures in a row that count; Kubernetes default 3.
+    pub fn threshold(&self) -> i64 {
+        self.failure_threshold.filter(|count| *count > 0).unwrap_or(3)
+    }
+
+    /// Seconds before the first probe; Kubernetes default 0.
+    pub fn initial_delay(&self) -> i64 {
+        self.initial_delay_seconds.filter(|seconds| *seconds > 0).unwrap_or(0)
+    }
+
+    /// Seconds of failure that are borne once probing has begun: period × threshold.
+    pub fn tolerance(&self) -> i64 {
+        self.period().saturating_mul(self.threshold())
+    }
+}
+
+impl PodSpec {
+    /// A container by name.
+    pub fn container(&self, name: &str) -> Option<&Container> {
+        self.containers.iter().find(|container| container.name == name)
+    }
+}
+
+impl Pod {
+    /// Status of a container by name.
+    pub fn container_status(&self, name: &str) -> Option<&ContainerStatus> {
+        self.status.container_statuses.iter().find(|status| status.name == name)
+    }
+
+    /// True when the pod's Ready condition is True.
+    pub fn is_ready(&self) -> bool {
+        super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+}

@@ -1,0 +1,208 @@
+//! The kinds that are read: one row a kind, from which the watches, the recorded sources, the
+//! freshness metrics and the RBAC rules are made.
+
+use std::fmt;
+
+/// A kind that the checks read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // the names are the documentation; facts are in the table below
+pub enum Resource {
+    LonghornNodes,
+    InstanceManagers,
+    Engines,
+    EngineFrontends,
+    Replicas,
+    Volumes,
+    VolumeAttachments,
+    BackingImages,
+    BackingImageManagers,
+    BackingImageDataSources,
+    EngineImages,
+    Orphans,
+    Settings,
+    Pods,
+    Events,
+    Services,
+    EndpointSlices,
+    DaemonSets,
+    Deployments,
+    PodDisruptionBudgets,
+    Leases,
+    KubeNodes,
+    PriorityClasses,
+    ValidatingWebhookConfigurations,
+    MutatingWebhookConfigurations,
+}
+
+/// Where objects of a kind live and how much of them is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// In Longhorn's namespace; readable with a Role there.
+    Namespaced,
+    /// Cluster-wide; needs a ClusterRole.
+    Cluster,
+    /// Cluster-wide, but only the one object of this name is asked for.
+    ClusterNamed(&'static str),
+}
+
+/// Facts about a kind.
+#[derive(Debug, Clone, Copy)]
+pub struct ResourceInfo {
+    /// The kind these facts are about.
+    pub resource: Resource,
+    /// API group, empty for core.
+    pub group: &'static str,
+    /// API version that is read. Longhorn stores v1beta2 since 1.3.
+    pub version: &'static str,
+    /// Plural, as in URLs.
+    pub plural: &'static str,
+    /// Kind, as in manifests.
+    pub kind: &'static str,
+    /// Where it lives.
+    pub scope: Scope,
+    /// The Longhorn release that brought the kind, where that is later than 1.3; a cluster that
+    /// does not serve it is then not in error.
+    pub since: Option<&'static str>,
+}
+
+const LONGHORN: &str = "longhorn.io";
+
+const fn longhorn(
+    resource: Resource,
+    plural: &'static str,
+    kind: &'static str,
+    since: Option<&'static str>,
+) -> ResourceInfo {
+    let (group, version, scope) = (LONGHORN, "v1beta2", Scope::Namespaced);
+    ResourceInfo { resource, group, version, plural, kind, scope, since }
+}
+
+const fn kubernetes(
+    resource: Resource,
+    group: &'static str,
+    plural: &'static str,
+    kind: &'static str,
+    scope: Scope,
+) -> ResourceInfo {
+    ResourceInfo { resource, group, version: "v1", plural, kind, scope, since: None }
+}
+
+use Resource::*;
+
+/// Every kind, in the order of [`Resource`].
+pub const TABLE: &[ResourceInfo] = &[
+    longhorn(LonghornNodes, "nodes", "Node", None),
+    longhorn(InstanceManagers, "instancemanagers", "InstanceManager", None),
+    longhorn(Engines, "engines", "Engine", None),
+    longhorn(EngineFrontends, "enginefrontends", "EngineFrontend", Some("1.12.0")),
+    longhorn(Replicas, "replicas", "Replica", None),
+    longhorn(Volumes, "volumes", "Volume", None),
+    longhorn(VolumeAttachments, "volumeattachments", "VolumeAttachment", Some("1.5.0")),
+    longhorn(BackingImages, "backingimages", "BackingImage", None),
+    longhorn(BackingImageManagers, "backingimagemanagers", "BackingImageManager", None),
+    longhorn(BackingImageDataSources, "backingimagedatasources", "BackingImageDataSource", None),
+    longhorn(EngineImages, "engineimages", "EngineImage", None),
+    longhorn(Orphans, "orphans", "Orphan", None),
+    longhorn(Settings, "settings", "Setting", None),
+    kubernetes(Pods, "", "pods", "Pod", Scope::Namespaced),
+    kubernetes(Events, "", "events", "Event", Scope::Namespaced),
+    kubernetes(Services, "", "services", "Service", Scope::Namespaced),
+    kubernetes(EndpointSlices, "discovery.k8s.io", "endpointslices", "EndpointSlice", Scope::Namespaced),
+    kubernetes(DaemonSets, "apps", "daemonsets", "DaemonSet", Scope::Namespaced),
+    kubernetes(Deployments, "apps", "deployments", "Deployment", Scope::Namespaced),
+    kubernetes(
+        PodDisruptionBudgets,
+        "policy",
+        "poddisruptionbudgets",
+        "PodDisruptionBudget",
+        Scope::Namespaced,
+    ),
+    kubernetes(Leases, "coordination.k8s.io", "leases", "Lease", Scope::Namespaced),
+    kubernetes(KubeNodes, "", "nodes", "Node", Scope::Cluster),
+    kubernetes(PriorityClasses, "scheduling.k8s.io", "priorityclasses", "PriorityClass", Scope::Cluster),
+    kubernetes(
+        ValidatingWebhookConfigurations,
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+        Scope::ClusterNamed(VALIDATOR),
+    ),
+    kubernetes(
+        MutatingWebhookConfigurations,
+        "admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations",
+        "MutatingWebhookConfiguration",
+        Scope::ClusterNamed(MUTATOR),
+    ),
+];
+
+/// Name of Longhorn's ValidatingWebhookConfiguration (longhorn-manager v1.12.1 types/webhook.go).
+pub const VALIDATOR: &str = "longhorn-webhook-validator";
+/// Name of Longhorn's MutatingWebhookConfiguration (longhorn-manager v1.12.1 types/webhook.go).
+pub const MUTATOR: &str = "longhorn-webhook-mutator";
+
+impl Resource {
+    /// Facts about this kind.
+    pub fn info(self) -> &'static ResourceInfo {
+        // The table is in declaration order; a test holds it to that.
+        &TABLE[self as usize]
+    }
+
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = Resource> {
+        TABLE.iter().map(|info| info.resource)
+    }
+
+    /// The kind of an object by its `apiVersion` and `kind`; any version of the group will do.
+    pub fn of(api_version: &str, kind: &str) -> Option<Resource> {
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        TABLE.iter().find(|info| info.group == group && info.kind == kind).map(|info| info.resource)
+    }
+
+    /// The `resource` label: `volumes.longhorn.io`, `pods`, `endpointslices.discovery.k8s.io`.
+    pub fn label(self) -> String {
+        self.to_string()
+    }
+
+    /// True for kinds of `longhorn.io`.
+    pub fn is_longhorn(self) -> bool {
+        self.info().group == LONGHORN
+    }
+
+    /// True where not every supported Longhorn release has the kind.
+    pub fn is_optional(self) -> bool {
+        self.info().since.is_some()
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.info();
+        match info.group {
+            "" => f.write_str(info.plural),
+            group => write!(f, "{}.{group}", info.plural),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_in_declaration_order() {
+        for (index, info) in TABLE.iter().enumerate() {
+            assert_eq!(info.resource as usize, index, "{}", info.kind);
+            assert_eq!(info.resource.info().plural, info.plural);
+        }
+    }
+
+    #[test]
+    fn kinds_of_the_same_name_differ_by_group() {
+        assert_eq!(Resource::of("longhorn.io/v1beta2", "Node"), Some(LonghornNodes));
+        assert_eq!(Resource::of("v1", "Node"), Some(KubeNodes));
+        assert_eq!(Resource::of("storage.k8s.io/v1", "VolumeAttachment"), None);
+        assert_eq!(LonghornNodes.to_string(), "nodes.longhorn.io");
+        assert_eq!(KubeNodes.to_string(), "nodes");
+    }
+}

@@ -1,0 +1,95 @@
+//! `settings.longhorn.io`, `engineimages.longhorn.io` and `orphans.longhorn.io`.
+
+use std::collections::BTreeMap;
+
+use super::instance_manager::DataEngine;
+use super::lenient::{StringMap, narrow, open_enum};
+use super::meta::Meta;
+
+narrow! {
+    /// A setting. It has no spec: the value stands at the root.
+    pub struct Setting {
+        pub metadata: Meta,
+        pub value: String,
+        pub status: SettingStatus,
+    }
+
+    /// Whether the value is in force.
+    pub struct SettingStatus {
+        /// 1.7.0 and later. Absent is not false.
+        pub applied: Option<bool>,
+    }
+
+    /// An engine image.
+    pub struct EngineImage {
+        pub metadata: Meta,
+        pub spec: EngineImageSpec,
+        pub status: EngineImageStatus,
+    }
+
+    /// The image itself.
+    pub struct EngineImageSpec {
+        pub image: String,
+    }
+
+    /// How far it is deployed.
+    pub struct EngineImageStatus {
+        pub state: EngineImageState,
+        /// 1.6 and later.
+        pub incompatible: bool,
+        pub ref_count: super::lenient::Int,
+        pub node_deployment_map: BTreeMap<String, bool>,
+    }
+
+    /// Something Longhorn found that no object owns.
+    pub struct Orphan {
+        pub metadata: Meta,
+        pub spec: OrphanSpec,
+    }
+
+    /// What was found. Instance orphans (1.9.0 and later) name InstanceName and InstanceManager.
+    pub struct OrphanSpec {
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+        pub orphan_type: OrphanType,
+        pub parameters: StringMap,
+    }
+}
+
+open_enum! {
+    /// State of an engine image.
+    pub enum EngineImageState {
+        Deploying = "deploying",
+        Deployed = "deployed",
+        Incompatible = "incompatible",
+        Error = "error",
+    }
+}
+
+open_enum! {
+    /// What kind of thing an orphan is.
+    pub enum OrphanType {
+        Replica = "replica",
+        ReplicaData = "replica-data",
+        EngineInstance = "engine-instance",
+        ReplicaInstance = "replica-instance",
+        ShardInstance = "shard-instance",
+        ShardGroupInstance = "shardgroup-instance",
+    }
+}
+
+impl Setting {
+    /// The value for one data engine. From 1.10 on a value may be JSON such as
+    /// `{"v1":"12","v2":"12"}`; before, and for settings without engines, it is plain text.
+    pub fn value_for(&self, engine: DataEngine) -> String {
+        let json = serde_json::from_str::<BTreeMap<String, serde_json::Value>>(&self.value);
+        match json {
+            Err(_) => self.value.clone(),
+            Ok(values) => match values.get(engine.or_v1().as_str()) {
+                None => String::new(),
+                Some(serde_json::Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+            },
+        }
+    }
+}

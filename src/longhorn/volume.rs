@@ -1,0 +1,110 @@
+//! `volumes.longhorn.io` and `volumeattachments.longhorn.io`.
+
+use std::collections::BTreeMap;
+
+use super::instance_manager::DataEngine;
+use super::lenient::{Int, narrow, open_enum};
+use super::meta::{Condition, Meta};
+
+narrow! {
+    /// A volume.
+    pub struct Volume {
+        pub metadata: Meta,
+        pub spec: VolumeSpec,
+        pub status: VolumeStatus,
+    }
+
+    /// What is wanted of it.
+    pub struct VolumeSpec {
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+        /// Wanted engine image since 1.6.
+        pub image: String,
+        /// Wanted engine image up to 1.5; a leftover until 1.8.
+        pub engine_image: String,
+        pub number_of_replicas: Int,
+        pub access_mode: String,
+        pub migratable: bool,
+        #[serde(rename = "migrationNodeID")]
+        pub migration_node_id: String,
+        pub data_engine: DataEngine,
+        pub backing_image: String,
+    }
+
+    /// How it is.
+    pub struct VolumeStatus {
+        #[serde(rename = "ownerID")]
+        pub owner_id: String,
+        pub state: VolumeState,
+        pub robustness: VolumeRobustness,
+        pub current_image: String,
+        #[serde(rename = "currentNodeID")]
+        pub current_node_id: String,
+        pub conditions: Vec<Condition>,
+        pub kubernetes_status: KubernetesStatus,
+    }
+
+    /// Who uses it, as Longhorn writes it down.
+    pub struct KubernetesStatus {
+        pub pv_name: String,
+        pub pvc_name: String,
+        pub namespace: String,
+        pub workloads_status: Vec<Workload>,
+    }
+
+    /// One pod that uses the volume.
+    pub struct Workload {
+        pub pod_name: String,
+        pub pod_status: String,
+        pub workload_name: String,
+        pub workload_type: String,
+    }
+
+    /// Longhorn's own attachment object (since 1.5), named as the volume.
+    pub struct VolumeAttachment {
+        pub metadata: Meta,
+        pub spec: VolumeAttachmentSpec,
+    }
+
+    /// Who wants the volume attached where.
+    pub struct VolumeAttachmentSpec {
+        pub attachment_tickets: BTreeMap<String, AttachmentTicket>,
+    }
+
+    /// One wish.
+    pub struct AttachmentTicket {
+        #[serde(rename = "type")]
+        pub kind: String,
+        #[serde(rename = "nodeID")]
+        pub node_id: String,
+    }
+}
+
+open_enum! {
+    /// `status.state` of a volume.
+    pub enum VolumeState {
+        Creating = "creating",
+        Attached = "attached",
+        Detached = "detached",
+        Attaching = "attaching",
+        Detaching = "detaching",
+        Deleting = "deleting",
+    }
+}
+
+open_enum! {
+    /// `status.robustness` of a volume.
+    pub enum VolumeRobustness {
+        Healthy = "healthy",
+        Degraded = "degraded",
+        Faulted = "faulted",
+        Unknown = "unknown",
+    }
+}
+
+impl VolumeSpec {
+    /// The wanted engine image, whichever field the release uses.
+    pub fn wanted_image(&self) -> &str {
+        if self.image.is_empty() { &self.engine_image } else { &self.image }
+    }
+}
