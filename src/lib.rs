@@ -1,2 +1,22 @@
 //! Longhorn health from the Kubernetes API alone.
+//!
+//! ```text
+//! source (API, recording, demo) ─► longhorn (objects) ─► cluster (one moment) ─► checks ─► report ─┬─► metrics
+//!                                        └─► history (what only time shows) ───┘                   ├─► cli::check
+//!                                                                                                  └─► http
+//! checks::ALL ─► generate ─► rules/ dashboards/ deploy/ docs/
+//! ```
+//!
+//! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what
+//! words. ARCHITECTURE.md has the invariants.
+
+pub mod check;
+pub mod checks;
+pub mod cli;
+pub mod cluster;
+pub mod history;
 pub mod longhorn;
+pub mod report;
+pub mod source;
+#[cfg(test)]
+pub mod testing;

@@ -1,0 +1,242 @@
+//! What a check finds.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Context only.
+    Info,
+    /// To be looked at in working hours.
+    Warning,
+    /// To be acted on now: data or service is at stake.
+    Critical,
+}
+
+impl Severity {
+    /// Every severity, mildest first.
+    pub const ALL: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Critical];
+
+    /// As in labels and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Something that is wrong, or will be, with one object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Id of the check.
+    pub check: &'static str,
+    /// Cause, from the check's closed list.
+    pub cause: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What it is about.
+    pub object: ObjectRef,
+    /// Node it happens on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Disk that is meant: its name on the node, or its UUID where no node lists it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// Volumes that are hit or that hold the object.
+    pub volumes: Vec<VolumeRef>,
+    /// Since when, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What it does to volumes and workloads, in one sentence.
+    pub impact: String,
+    /// What the verdict rests on.
+    pub evidence: Vec<Evidence>,
+    /// What to do.
+    pub remedy: Remedy,
+    /// Name of the runbook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runbook: Option<&'static str>,
+}
+
+/// An object by kind and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ObjectRef {
+    /// Kind as in manifests; Longhorn's own Node is `nodes.longhorn.io`.
+    pub kind: &'static str,
+    /// Namespace, absent for cluster-wide kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+/// A volume with who uses it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeRef {
+    /// Name of the Longhorn volume.
+    pub name: String,
+    /// `namespace/name` of the claim, if one is bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pvc: Option<String>,
+    /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.
+    pub workloads: Vec<String>,
+}
+
+/// One fact under a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// Where the fact comes from.
+    pub source: EvidenceSource,
+    /// The fact, in one sentence.
+    pub text: String,
+}
+
+/// Where a fact comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceSource {
+    /// A field of an object.
+    Api,
+    /// A line of a container log.
+    Log,
+    /// A pattern of exit codes and run times.
+    Fingerprint,
+    /// A Kubernetes Event.
+    Event,
+    /// What this exporter saw over time.
+    History,
+}
+
+/// What to do about a finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Remedy {
+    /// In words.
+    pub text: String,
+    /// Copy-ready commands, those that only read first.
+    pub commands: Vec<Command>,
+}
+
+/// A command for a person to run; nothing here is ever run by the exporter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Command {
+    /// The command line.
+    pub run: String,
+    /// True when it changes something.
+    pub changes: bool,
+}
+
+impl ObjectRef {
+    /// A namespaced object.
+    pub fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
+        ObjectRef { kind, namespace: Some(namespace.to_owned()), name: name.to_owned() }
+    }
+
+    /// A cluster-wide object.
+    pub fn cluster(kind: &'static str, name: &str) -> Self {
+        ObjectRef { kind, namespace: None, name: name.to_owned() }
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}
+
+impl Remedy {
+    /// A remedy in words, without commands yet.
+    pub fn new(text: impl Into<String>) -> Self {
+        Remedy { text: text.into(), commands: Vec::new() }
+    }
+
+    /// Adds a command that only reads.
+    pub fn read(mut self, run: impl Into<String>) -> Self {
+        self.commands.push(Command { run: run.into(), changes: false });
+        self
+    }
+
+    /// Adds a command that changes something.
+    pub fn change(mut self, run: impl Into<String>) -> Self {
+        self.commands.push(Command { run: run.into(), changes: true });
+        self
+    }
+}
+
+impl Finding {
+    /// A finding about an object; check, severity and runbook are filled in by the outcome.
+    pub fn new(cause: impl Into<String>, object: ObjectRef, message: impl Into<String>) -> Self {
+        Finding {
+            check: "",
+            cause: cause.into(),
+            severity: Severity::Info,
+            object,
+            node: None,
+            disk: None,
+            volumes: Vec::new(),
+            since: None,
+            message: message.into(),
+            impact: String::new(),
+            evidence: Vec::new(),
+            remedy: Remedy::default(),
+            runbook: None,
+        }
+    }
+
+    /// Names the node; an empty name is none.
+    pub fn node(mut self, node: &str) -> Self {
+        self.node = (!node.is_empty()).then(|| node.to_owned());
+        self
+    }
+
+    /// Names the disk; an empty name is none.
+    pub fn disk(mut self, disk: &str) -> Self {
+        self.disk = (!disk.is_empty()).then(|| disk.to_owned());
+        self
+    }
+
+    /// Names the volumes.
+    pub fn volumes(mut self, volumes: Vec<VolumeRef>) -> Self {
+        self.volumes = volumes;
+        self
+    }
+
+    /// Says since when.
+    pub fn since(mut self, since: Option<Timestamp>) -> Self {
+        self.since = since;
+        self
+    }
+
+    /// Says what it does to volumes and workloads.
+    pub fn impact(mut self, impact: impl Into<String>) -> Self {
+        self.impact = impact.into();
+        self
+    }
+
+    /// Adds a fact.
+    pub fn because(mut self, source: EvidenceSource, text: impl Into<String>) -> Self {
+        self.evidence.push(Evidence { source, text: text.into() });
+        self
+    }
+
+    /// Says what to do.
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = remedy;
+        self
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a check puts what it sees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Check, Finding, Gauge, Sample, Severity};
+use crate::cluster::Cluster;
+use crate::history::FactKey;
+
+/// What one check saw in one evaluation.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    check: &'static Check,
+    cluster: &'a Cluster,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Samples by family, in the order of the check's declarations.
+    pub samples: BTreeMap<&'static str, Vec<Sample>>,
+    /// Why the verdict is unknown, if it is.
+    pub unknown: Vec<String>,
+    /// Facts that hold now and whose age is kept from one evaluation to the next.
+    pub facts: Vec<FactKey>,
+}
+
+impl<'a> Outcome<'a> {
+    /// An empty outcome for one check.
+    pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
+        let samples = BTreeMap::new();
+        Outcome { check, cluster, findings: Vec::new(), samples, unknown: Vec::new(), facts: Vec::new() }
+    }
+
+    /// Adds a finding; its severity is that of its cause.
+    pub fn find(&mut self, finding: Finding) {
+        let severity = self.check.cause(&finding.cause).map_or(Severity::Info, |cause| cause.severity);
+        self.find_as(severity, finding);
+    }
+
+    /// Adds a finding with a severity of its own, for the few causes whose declaration says so.
+    pub fn find_as(&mut self, severity: Severity, mut finding: Finding) {
+        finding.check = self.check.id;
+        finding.severity = severity;
+        finding.runbook = self.check.runbook(&finding.cause);
+        self.findings.push(finding);
+    }
+
+    /// Adds a sample of a family that the check declares.
+    pub fn sample(&mut self, gauge: &'static Gauge, labels: &[&str], value: f64) {
+        debug_assert_eq!(gauge.labels.len(), labels.len(), "{}", gauge.name);
+        debug_assert!(
+            self.check.gauges.iter().any(|declared| declared.name == gauge.name),
+            "{} is not declared by {}",
+            gauge.name,
+            self.check.id
+        );
+        if value.is_nan() {
+            return; // an unknown value is no sample
+        }
+        let labels = labels.iter().map(|label| Arc::from(*label)).collect();
+        self.samples.entry(gauge.name).or_default().push(Sample { labels, value });
+    }
+
+    /// Says that part of the verdict is unknown, and why.
+    pub fn unknown(&mut self, reason: impl Into<String>) {
+        self.unknown.push(reason.into());
+    }
+
+    /// Notes that a fact about an object holds now, and returns when this exporter first saw it
+    /// hold without a gap. `None` in a recording and before the second look: the age is unknown
+    /// then, and must not be taken for zero.
+    ///
+    /// `fact` is a short constant such as `idle`; `object` names what it is about.
+    pub fn first_seen(&mut self, fact: &'static str, object: &str) -> Option<Timestamp> {
+        let key = FactKey { check: self.check.id, fact, object: object.into() };
+        let since = self.cluster.history.first_seen(&key);
+        self.facts.push(key);
+        since
+    }
+}

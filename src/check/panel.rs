@@ -1,0 +1,105 @@
+//! Dashboard panels as data.
+
+/// A panel of one of the dashboards. Its place follows from the order of the checks.
+#[derive(Debug)]
+pub struct Panel {
+    /// Where it is drawn.
+    pub dashboard: Dashboard,
+    /// Heading.
+    pub title: &'static str,
+    /// What it shows, how to read it, what to do when it is red.
+    pub description: &'static str,
+    /// How it is drawn.
+    pub kind: PanelKind,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// What it asks for. Placeholders as in alerts, plus Grafana's variables `$cluster`, `$node`,
+    /// `$volume`, which become matchers by `$filter` (see generate::grafana).
+    pub queries: &'static [Query],
+    /// Colours by value, ascending; empty for neutral.
+    pub steps: &'static [Step],
+    /// Width on the grid.
+    pub width: Width,
+    /// What "no data" means here, such as `no instance manager is held`.
+    pub no_data: &'static str,
+}
+
+/// The dashboards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dashboard {
+    /// One page for the operator at night.
+    Overview,
+    /// Instance managers and upgrades.
+    InstanceManagers,
+    /// Managers, probes and webhook.
+    Managers,
+    /// Eviction and drain.
+    Eviction,
+    /// The exporter itself.
+    Exporter,
+}
+
+/// How a panel is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanelKind {
+    /// One big number a query.
+    Stat,
+    /// Lines over time.
+    TimeSeries,
+    /// States over time.
+    StateTimeline,
+    /// Instant values as rows; labels are columns.
+    Table,
+    /// Horizontal bars, instant.
+    BarGauge,
+}
+
+/// A query of a panel.
+#[derive(Debug)]
+pub struct Query {
+    /// PromQL.
+    pub expr: &'static str,
+    /// Legend template such as `{{node}}`.
+    pub legend: &'static str,
+}
+
+/// Unit of a panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Plain count.
+    Short,
+    /// Seconds.
+    Seconds,
+    /// Unix seconds drawn as "ago" (value × 1000 in the query).
+    FromNow,
+    /// 0 to 1.
+    Ratio,
+    /// 0 or 1, drawn as words by the panel's steps.
+    Bool,
+    /// CPU cores.
+    Cores,
+}
+
+/// A colour from a value on.
+#[derive(Debug)]
+pub struct Step {
+    /// From this value on; the first step counts from minus infinity.
+    pub from: f64,
+    /// `green`, `yellow`, `orange`, `red`, `blue`, `text`.
+    pub color: &'static str,
+}
+
+/// Width of a panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Six to a row.
+    Sixth,
+    /// Four to a row.
+    Quarter,
+    /// Three to a row.
+    Third,
+    /// Two to a row.
+    Half,
+    /// The whole row.
+    Full,
+}

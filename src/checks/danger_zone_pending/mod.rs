@@ -1,0 +1,122 @@
+//! Danger-zone settings that are not in force yet: an instance manager restart waits for the
+//! volumes to detach.
+//!
+//! Facts: `settings.longhorn.io` has `status.applied` since 1.7.0, false while the setting
+//! controller cannot apply a value, for example because volumes are attached (longhorn-manager
+//! v1.12.1 controller/setting_controller.go syncSetting). Values that only the instance manager pod
+//! is compared with show in its condition SettingSynced since 1.11 (longhorn-manager v1.12.1
+//! controller/instance_manager_controller.go areDangerZoneSettingsSyncedToIMPod).
+
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{ConditionStatus, Resource, condition};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "danger_zone_pending",
+    title: "Danger-zone settings pending",
+    summary: "A setting of Longhorn's danger zone is not in force yet. It will restart instance managers \
+              as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
+    needs: &[Resource::Settings],
+    uses: &[Resource::InstanceManagers],
+    causes: settings::CAUSES,
+    gauges: &[&PENDING],
+    alerts: &[Alert {
+        name: "LonghornDangerZoneSettingPending",
+        causes: &[],
+        expr: "max without ($without) (longhorn_health_danger_zone_pending{$job}) > 0",
+        hold: "1h",
+        keep_firing_for: "",
+        severity: Severity::Info,
+        thresholds: &[],
+        summary: "A Longhorn danger-zone setting waits for volumes to detach.",
+        description: "Setting {{ $labels.setting }} has been changed but is not in force. \
+                      Instance managers restart when their volumes are detached; plan that moment.",
+        why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
+        runbook: include_str!("LonghornDangerZoneSettingPending.md"),
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::InstanceManagers,
+        title: "Danger-zone settings pending",
+        description: "Settings that are changed but not in force. Each will restart instance managers once \
+                      their volumes are detached.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job, $filter}) > 0",
+            legend: "{{setting}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no setting is pending",
+    }],
+    run,
+};
+
+static PENDING: Gauge = Gauge {
+    name: "longhorn_health_danger_zone_pending",
+    help: "1 for a danger-zone setting that is changed but not in force; instance managers restart when volumes detach.",
+    kind: GaugeKind::Gauge,
+    labels: &["setting"],
+    absent: "the setting is in force, or Longhorn is older than 1.7 and does not say",
+    example: "longhorn_health_danger_zone_pending > 0",
+    stability: Stability::Experimental,
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    for setting in cluster.objects.settings.iter() {
+        let name = setting.metadata.name.as_str();
+        let not_applied = setting.status.applied == Some(false);
+        if !settings::is_danger_zone(name) || !not_applied {
+            continue;
+        }
+        out.sample(&PENDING, &[name], 1.0);
+        out.find(finding(cluster, name));
+    }
+    for manager in cluster.objects.instance_managers.iter() {
+        let Some(synced) = condition(&manager.status.conditions, "SettingSynced") else { continue };
+        if synced.status != ConditionStatus::False {
+            continue;
+        }
+        // The message lists the settings by name; a setting already reported is not reported twice.
+        for name in settings::named_in(&synced.message) {
+            let cause = settings::cause_of(name);
+            match out.findings.iter_mut().find(|finding| finding.cause == cause) {
+                Some(found) => add_holder(found, &manager.metadata.name, &manager.spec.node_id),
+                None => {
+                    out.sample(&PENDING, &[name], 1.0);
+                    let mut found = finding(cluster, name).since(synced.last_transition_time.get());
+                    add_holder(&mut found, &manager.metadata.name, &manager.spec.node_id);
+                    out.find(found);
+                }
+            }
+        }
+    }
+}
+
+fn finding(cluster: &Cluster, name: &str) -> Finding {
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Detach the volumes in a maintenance window, or set the setting back. \
+         Longhorn restarts the instance managers by itself as soon as it may.",
+    )
+    .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
+    .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
+    Finding::new(
+        settings::cause_of(name),
+        ObjectRef::new("Setting", namespace, name),
+        format!("setting {name} is changed but not in force"),
+    )
+    .impact("instance managers restart as soon as their volumes are detached, which may be at an unplanned moment")
+    .because(EvidenceSource::Api, format!("settings.longhorn.io {name}: the value is not applied"))
+    .remedy(remedy)
+}
+
+fn add_holder(finding: &mut Finding, manager: &str, node: &str) {
+    let text = format!("instance manager {manager} on {node}: condition SettingSynced is False");
+    finding.evidence.push(Evidence { source: EvidenceSource::Api, text });
+}

@@ -1,0 +1,63 @@
+//! The danger zone by name.
+
+use crate::check::{Cause, Severity};
+
+/// A setting of the danger zone as a cause.
+const fn setting(id: &'static str) -> Cause {
+    Cause { id, severity: Severity::Info, summary: "the setting of this name is not in force" }
+}
+
+/// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
+/// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.
+pub const CAUSES: &[Cause] = &[
+    setting("concurrent_backing_image_replenish_per_node_limit"),
+    setting("concurrent_replica_rebuild_per_node_limit"),
+    setting("data_engine_cpu_isolation_enabled"),
+    setting("data_engine_cpu_mask"),
+    setting("data_engine_hugepage_enabled"),
+    setting("data_engine_interrupt_mode_enabled"),
+    setting("data_engine_iobuf_large_pool_size"),
+    setting("data_engine_iobuf_small_pool_size"),
+    setting("data_engine_memory_size"),
+    setting("data_engine_number_of_cpu_cores"),
+    setting("disable_replica_rebuild"),
+    setting("disable_snapshot_purge"),
+    setting("endpoint_network_for_rwx_volume"),
+    setting("engine_image_pod_liveness_probe_failure_threshold"),
+    setting("engine_image_pod_liveness_probe_period"),
+    setting("engine_image_pod_liveness_probe_timeout"),
+    setting("guaranteed_engine_cpu"),
+    setting("guaranteed_engine_manager_cpu"),
+    setting("guaranteed_instance_manager_cpu"),
+    setting("guaranteed_replica_manager_cpu"),
+    setting("instance_manager_pod_liveness_probe_timeout"),
+    setting("log_path"),
+    setting("priority_class"),
+    setting("storage_network"),
+    setting("storage_network_for_rwx_volume_enabled"),
+    setting("system_managed_components_node_selector"),
+    setting("system_managed_csi_components_resource_limits"),
+    setting("taint_toleration"),
+    setting("v1_data_engine"),
+    setting("v2_data_engine"),
+    setting("v2_data_engine_cpu_mask"),
+    setting("v2_data_engine_guaranteed_instance_manager_cpu"),
+    setting("v2_data_engine_hugepage_limit"),
+];
+
+/// The cause for a setting.
+pub fn cause_of(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// True for settings of the danger zone.
+pub fn is_danger_zone(name: &str) -> bool {
+    let cause = cause_of(name);
+    CAUSES.iter().any(|known| known.id == cause)
+}
+
+/// The danger-zone settings that a condition message names.
+pub fn named_in(message: &str) -> impl Iterator<Item = &str> {
+    let words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.filter(|word| is_danger_zone(word))
+}

@@ -1,0 +1,50 @@
+use super::CHECK;
+use crate::testing::*;
+
+fn setting(name: &str, applied: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
+         value: x\n{applied}\n---\n"
+    )
+}
+
+#[test]
+fn only_danger_zone_settings_that_are_not_applied_are_found() {
+    let yaml = setting("priority-class", "status: {applied: false}")
+        + &setting("taint-toleration", "status: {applied: true}")
+        // 1.6 and older have no status: absent is not false
+        + &setting("storage-network", "")
+        // not of the danger zone
+        + &setting("backup-target", "status: {applied: false}");
+    let cluster = cluster(&yaml);
+    assert_eq!(found(&CHECK, &cluster), ["info priority_class Setting priority-class"]);
+    let evaluation = run(&CHECK, &cluster);
+    assert_eq!(sample(&evaluation, "longhorn_health_danger_zone_pending", &["priority-class"]), Some(1.0));
+    assert_eq!(sample(&evaluation, "longhorn_health_danger_zone_pending", &["taint-toleration"]), None);
+}
+
+#[test]
+fn an_instance_manager_that_is_not_synced_is_evidence_and_not_a_second_finding() {
+    let manager = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
+        metadata: {name: im-1, namespace: longhorn-system}\nspec: {nodeID: node-1}\n\
+        status: {conditions: [{type: SettingSynced, status: 'False', \
+        message: 'settings not synced: priority-class, log-path'}]}\n---\n";
+    let cluster = cluster(&(setting("priority-class", "status: {applied: false}") + manager));
+    assert_eq!(
+        found(&CHECK, &cluster),
+        ["info priority_class Setting priority-class", "info log_path Setting log-path"]
+    );
+    let report = run(&CHECK, &cluster).report;
+    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("im-1 on node-1")));
+}
+
+#[test]
+fn unreadable_settings_are_unknown_and_not_healthy() {
+    let mut cluster = live_at("2026-01-01T00:00:00Z", &setting("priority-class", "status: {applied: false}"));
+    let settings = crate::longhorn::Resource::Settings;
+    cluster.resources.entry(settings).or_default().readability = crate::cluster::Readability::Forbidden;
+    let report = run(&CHECK, &cluster).report;
+    assert_eq!(report.verdict, crate::report::Verdict::Unknown);
+    assert_eq!(report.unknown[0].reason, "settings.longhorn.io is forbidden");
+    assert!(report.findings.is_empty());
+}

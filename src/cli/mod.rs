@@ -1,0 +1,79 @@
+//! The command line: one file a subcommand.
+
+mod check;
+mod source;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use source::{SourceArgs, SourceError};
+
+/// Longhorn health from the Kubernetes API alone.
+#[derive(Debug, Parser)]
+#[command(name = "longhorn-health-exporter", version, about, max_term_width = 100, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at the cluster once, print what is wrong and end with a meaningful exit code
+    Check(check::CheckArgs),
+}
+
+/// Exit codes of every subcommand. A contract.
+pub mod exit {
+    /// Nothing reaches the threshold.
+    pub const OK: u8 = 0;
+    /// Something reaches the threshold.
+    pub const FINDINGS: u8 = 1;
+    /// Could not read what the verdict needs.
+    pub const UNKNOWN: u8 = 2;
+    /// Bad usage or unreadable input.
+    pub const USAGE: u8 = 64;
+}
+
+/// Parses the command line and runs it.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print(); // nothing is left to do when even this fails
+            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+        }
+    };
+    let result = match cli.command {
+        Command::Check(args) => check::run(args),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("error: {:#}", failure.error);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// An error with the exit code it ends in.
+#[derive(Debug)]
+pub struct Failure {
+    /// One of [`exit`].
+    pub code: u8,
+    /// What happened, and what to do.
+    pub error: anyhow::Error,
+}
+
+impl Failure {
+    /// Bad usage or unreadable input.
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Failure { code: exit::USAGE, error: error.into() }
+    }
+
+    /// Could not look.
+    pub fn unknown(error: impl Into<anyhow::Error>) -> Self {
+        Failure { code: exit::UNKNOWN, error: error.into() }
+    }
+}

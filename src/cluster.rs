@@ -1,0 +1,266 @@
+//! The cluster at one moment: everything that a check may see.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::{Check, VolumeRef};
+use crate::history::History;
+use crate::longhorn::*;
+
+/// The cluster at one moment. Immutable; joins are made once, on first use.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// The moment. In a recording the newest time written in it.
+    pub now: Timestamp,
+    /// The objects.
+    pub objects: Objects,
+    /// What only time shows.
+    pub history: History,
+    /// How each kind could be read.
+    pub resources: BTreeMap<Resource, ResourceStatus>,
+    joins: OnceLock<Joins>,
+}
+
+/// How a kind could be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResourceStatus {
+    /// Whether the store of this kind can be trusted.
+    pub readability: Readability,
+    /// Objects that did not decode and are therefore missing.
+    pub undecodable: usize,
+    /// When the source last answered for this kind.
+    pub last_success: Option<Timestamp>,
+    /// What the source said last, when it failed.
+    pub error: Option<String>,
+}
+
+/// Whether the store of a kind can be trusted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Readability {
+    /// Complete.
+    Readable,
+    /// Not yet listed.
+    #[default]
+    Pending,
+    /// The API server does not know the kind.
+    NotServed,
+    /// The API server refuses access.
+    Forbidden,
+    /// The API server has not answered for too long.
+    Stale,
+    /// A recording has no object of this kind, which may mean that there was none.
+    NotRecorded,
+}
+
+impl Readability {
+    /// Every value, for state metrics.
+    pub const ALL: [Readability; 6] = [
+        Readability::Readable,
+        Readability::Pending,
+        Readability::NotServed,
+        Readability::Forbidden,
+        Readability::Stale,
+        Readability::NotRecorded,
+    ];
+
+    /// As in labels and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Readability::Readable => "readable",
+            Readability::Pending => "pending",
+            Readability::NotServed => "not_served",
+            Readability::Forbidden => "forbidden",
+            Readability::Stale => "stale",
+            Readability::NotRecorded => "not_recorded",
+        }
+    }
+}
+
+/// A disk and the node that lists it in its status.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskOfNode<'a> {
+    /// The node.
+    pub node: &'a LonghornNode,
+    /// Name of the disk on that node.
+    pub name: &'a str,
+    /// Its status.
+    pub status: &'a DiskStatus,
+    /// What is wanted of it, if the node's spec lists it too.
+    pub spec: Option<&'a DiskSpec>,
+}
+
+#[derive(Debug, Default)]
+struct Joins {
+    disks: HashMap<String, (String, String)>,
+    replicas_by_volume: HashMap<String, Vec<String>>,
+    engines_by_volume: HashMap<String, Vec<String>>,
+    replicas_by_disk: HashMap<String, Vec<String>>,
+}
+
+impl Cluster {
+    /// A cluster from what was read.
+    pub fn new(
+        namespace: impl Into<String>,
+        now: Timestamp,
+        objects: Objects,
+        history: History,
+        resources: BTreeMap<Resource, ResourceStatus>,
+    ) -> Self {
+        let (namespace, joins) = (namespace.into(), OnceLock::new());
+        Cluster { namespace, now, objects, history, resources, joins }
+    }
+
+    /// True when the objects come from a recording, in which nothing ages.
+    pub fn is_recorded(&self) -> bool {
+        self.history.is_recorded()
+    }
+
+    /// How a kind could be read.
+    pub fn readability(&self, resource: Resource) -> Readability {
+        self.resources.get(&resource).map_or(Readability::Pending, |status| status.readability)
+    }
+
+    /// True when the store of this kind can be trusted: it was read, or a recording has none, or
+    /// the kind is younger than the Longhorn release at hand.
+    pub fn can_read(&self, resource: Resource) -> bool {
+        match self.readability(resource) {
+            Readability::Readable | Readability::NotRecorded => true,
+            Readability::NotServed => resource.is_optional(),
+            Readability::Pending | Readability::Forbidden | Readability::Stale => false,
+        }
+    }
+
+    /// The kinds a check needs but that cannot be trusted, with the reason.
+    pub fn blind_spots(&self, check: &Check) -> Vec<String> {
+        let unreadable = check.needs.iter().filter(|resource| !self.can_read(**resource));
+        unreadable
+            .map(|resource| {
+                format!("{resource} is {}", self.readability(*resource).as_str().replace('_', " "))
+            })
+            .collect()
+    }
+
+    /// How long ago a moment was; never negative.
+    pub fn age(&self, since: Timestamp) -> SignedDuration {
+        self.now.duration_since(since).max(SignedDuration::ZERO)
+    }
+
+    // === Longhorn itself ===
+
+    /// The Longhorn release: setting `current-longhorn-version`, else the tag of the manager
+    /// DaemonSet's image. Never taken from engine or instance manager images.
+    pub fn release(&self) -> Option<Release> {
+        let from_setting =
+            self.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+        from_setting.or_else(|| Release::from_image(&self.manager_container()?.image))
+    }
+
+    /// A setting.
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.objects.settings.get(name)
+    }
+
+    /// Value of a setting for a data engine, empty when the setting is absent.
+    pub fn setting_value(&self, name: &str, engine: DataEngine) -> String {
+        self.setting(name).map(|setting| setting.value_for(engine)).unwrap_or_default()
+    }
+
+    /// The DaemonSet `longhorn-manager`.
+    pub fn manager_daemon_set(&self) -> Option<&DaemonSet> {
+        self.objects.daemon_sets.get("longhorn-manager")
+    }
+
+    /// Container `longhorn-manager` of the DaemonSet's template.
+    pub fn manager_container(&self) -> Option<&Container> {
+        self.manager_daemon_set()?.spec.template.spec.container("longhorn-manager")
+    }
+
+    /// Pods of the DaemonSet `longhorn-manager`.
+    pub fn manager_pods(&self) -> impl Iterator<Item = &Pod> {
+        self.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"))
+    }
+
+    /// The manager pod on a node, the youngest if there are several.
+    pub fn manager_pod_on(&self, node: &str) -> Option<&Pod> {
+        self.manager_pods()
+            .filter(|pod| pod.spec.node_name == node)
+            .max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()))
+    }
+
+    // === joins ===
+
+    /// Engines of a volume, by name.
+    pub fn engines_of(&self, volume: &str) -> impl Iterator<Item = &Engine> {
+        names(&self.joins().engines_by_volume, volume).filter_map(|name| self.objects.engines.get(name))
+    }
+
+    /// Replicas of a volume, by name.
+    pub fn replicas_of(&self, volume: &str) -> impl Iterator<Item = &Replica> {
+        names(&self.joins().replicas_by_volume, volume).filter_map(|name| self.objects.replicas.get(name))
+    }
+
+    /// Replicas whose `spec.diskID` is this disk UUID. Unlike `scheduledReplica` this also counts
+    /// those on a disk that is not Ready.
+    pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
+        names(&self.joins().replicas_by_disk, disk_uuid).filter_map(|name| self.objects.replicas.get(name))
+    }
+
+    /// The disk with this UUID, as the status of a node lists it.
+    pub fn disk(&self, uuid: &str) -> Option<DiskOfNode<'_>> {
+        let (node, disk) = self.joins().disks.get(uuid)?;
+        let node = self.objects.longhorn_nodes.get(node)?;
+        let (name, status) = node.status.disk_status.get_key_value(disk.as_str())?;
+        Some(DiskOfNode { node, name, status, spec: node.spec.disks.get(name) })
+    }
+
+    /// A volume with its claim and the workloads that use it.
+    pub fn volume_ref(&self, volume: &str) -> VolumeRef {
+        let status = self.objects.volumes.get(volume).map(|volume| &volume.status.kubernetes_status);
+        let Some(status) = status else {
+            return VolumeRef { name: volume.to_owned(), pvc: None, workloads: Vec::new() };
+        };
+        let pvc = (!status.pvc_name.is_empty()).then(|| format!("{}/{}", status.namespace, status.pvc_name));
+        let workload = |workload: &Workload| match workload.workload_name.as_str() {
+            "" => format!("Pod {}/{}", status.namespace, workload.pod_name),
+            name => format!("{} {}/{name}", workload.workload_type, status.namespace),
+        };
+        let mut workloads: Vec<_> = status.workloads_status.iter().map(workload).collect();
+        workloads.sort();
+        workloads.dedup();
+        VolumeRef { name: volume.to_owned(), pvc, workloads }
+    }
+
+    fn joins(&self) -> &Joins {
+        self.joins.get_or_init(|| {
+            let mut joins = Joins::default();
+            for node in self.objects.longhorn_nodes.iter() {
+                for (name, disk) in &node.status.disk_status {
+                    if !disk.disk_uuid.is_empty() {
+                        let place = (node.metadata.name.clone(), name.clone());
+                        joins.disks.insert(disk.disk_uuid.clone(), place);
+                    }
+                }
+            }
+            for engine in self.objects.engines.iter() {
+                add(&mut joins.engines_by_volume, &engine.spec.volume_name, &engine.metadata.name);
+            }
+            for replica in self.objects.replicas.iter() {
+                add(&mut joins.replicas_by_volume, &replica.spec.volume_name, &replica.metadata.name);
+                add(&mut joins.replicas_by_disk, &replica.spec.disk_id, &replica.metadata.name);
+            }
+            joins
+        })
+    }
+}
+
+fn add(map: &mut HashMap<String, Vec<String>>, key: &str, name: &str) {
+    map.entry(key.to_owned()).or_default().push(name.to_owned());
+}
+
+fn names<'a>(map: &'a HashMap<String, Vec<String>>, key: &str) -> impl Iterator<Item = &'a str> {
+    map.get(key).into_iter().flatten().map(String::as_str)
+}

@@ -1,0 +1,215 @@
+//! What only time shows: since when a fact holds, which pods vanished and how they looked last,
+//! and what crashed containers wrote. Bounded; empty for a recording.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::longhorn::Pod;
+
+/// How many vanished pods are kept.
+const MAX_GONE_PODS: usize = 512;
+/// How many crash logs are kept.
+const MAX_CRASH_LOGS: usize = 256;
+/// How many facts are aged at once.
+const MAX_FACTS: usize = 100_000;
+
+/// A fact whose age is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FactKey {
+    /// Id of the check that looks at it.
+    pub check: &'static str,
+    /// What holds, as a short constant.
+    pub fact: &'static str,
+    /// What it is about.
+    pub object: Box<str>,
+}
+
+/// A pod that is gone, or was replaced by another of the same name, as it was last seen.
+///
+/// Longhorn's bare pods (instance managers and others) are recreated under the same name with a new
+/// uid, and the failed pod is visible for seconds only
+/// (longhorn-manager v1.12.1 controller/instance_manager_controller.go handlePod).
+#[derive(Debug, Clone, PartialEq)]
+pub struct GonePod {
+    /// The pod as the last event showed it.
+    pub last: Arc<Pod>,
+    /// When it was seen to be gone.
+    pub at: Timestamp,
+    /// Uid of the pod of the same name that followed; empty until there is one.
+    pub replaced_by: String,
+}
+
+/// The end of the log of a terminated container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrashLog {
+    /// Name of the pod.
+    pub pod: String,
+    /// Name of the container.
+    pub container: String,
+    /// Uid of the pod; empty in a recording without it.
+    pub pod_uid: String,
+    /// The log's last part, at most a few tens of kilobytes.
+    pub text: String,
+}
+
+/// What was kept. Cloning is cheap; evaluation sees one consistent copy.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// When this exporter began to watch; `None` for a recording.
+    pub started: Option<Timestamp>,
+    facts: Arc<BTreeMap<FactKey, Timestamp>>,
+    gone_pods: Arc<VecDeque<GonePod>>,
+    crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
+    crash_logs_denied: Option<Arc<str>>,
+}
+
+impl History {
+    /// A history that begins now.
+    pub fn starting(now: Timestamp) -> Self {
+        History { started: Some(now), ..History::default() }
+    }
+
+    /// True for a recording, in which only object timestamps tell ages.
+    pub fn is_recorded(&self) -> bool {
+        self.started.is_none()
+    }
+
+    /// Since when a fact holds, if it was noted before.
+    pub fn first_seen(&self, key: &FactKey) -> Option<Timestamp> {
+        self.facts.get(key).copied()
+    }
+
+    /// Takes over the facts of an evaluation: new ones begin now, those not among them are
+    /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
+    /// look has not seen the fact end.
+    pub fn keep_facts(&mut self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+        if self.is_recorded() {
+            return;
+        }
+        let old = &self.facts;
+        let mut facts: BTreeMap<FactKey, Timestamp> = old
+            .iter()
+            .filter(|(key, _)| blind.contains(key.check))
+            .map(|(key, since)| (key.clone(), *since))
+            .collect();
+        for key in holding.into_iter().take(MAX_FACTS) {
+            let since = old.get(&key).copied().unwrap_or(now);
+            facts.insert(key, since);
+        }
+        if facts != **old {
+            self.facts = Arc::new(facts);
+        }
+    }
+
+    /// Notes that a pod is gone.
+    pub fn pod_gone(&mut self, last: Arc<Pod>, replaced_by: &str, at: Timestamp) {
+        let gone = Arc::make_mut(&mut self.gone_pods);
+        if gone.iter().any(|pod| pod.last.metadata.uid == last.metadata.uid) {
+            return;
+        }
+        if gone.len() >= MAX_GONE_PODS {
+            gone.pop_front();
+        }
+        gone.push_back(GonePod { last, at, replaced_by: replaced_by.to_owned() });
+    }
+
+    /// Notes that a pod has come; it replaces the newest gone one of its name.
+    pub fn pod_came(&mut self, name: &str, uid: &str) {
+        let waits = |pod: &GonePod| {
+            pod.last.metadata.name == name && pod.replaced_by.is_empty() && pod.last.metadata.uid != uid
+        };
+        if self.gone_pods.iter().any(waits)
+            && let Some(pod) = Arc::make_mut(&mut self.gone_pods).iter_mut().rev().find(|pod| waits(pod))
+        {
+            pod.replaced_by = uid.to_owned();
+        }
+    }
+
+    /// Pods that are gone, oldest first.
+    pub fn gone_pods(&self) -> impl DoubleEndedIterator<Item = &GonePod> {
+        self.gone_pods.iter()
+    }
+
+    /// Keeps the log of a crashed container; the newest one of a pod and container wins.
+    pub fn add_crash_log(&mut self, log: CrashLog) {
+        let logs = Arc::make_mut(&mut self.crash_logs);
+        logs.insert((log.pod.clone(), log.container.clone()), log);
+        while logs.len() > MAX_CRASH_LOGS {
+            logs.pop_first();
+        }
+    }
+
+    /// Forgets the logs of pods that are gone.
+    pub fn keep_crash_logs_of(&mut self, mut lives: impl FnMut(&CrashLog) -> bool) {
+        if self.crash_logs.values().any(|log| !lives(log)) {
+            Arc::make_mut(&mut self.crash_logs).retain(|_, log| lives(log));
+        }
+    }
+
+    /// The log of a crashed container, if it could be read.
+    pub fn crash_log(&self, pod: &str, container: &str) -> Option<&CrashLog> {
+        self.crash_logs.get(&(pod.to_owned(), container.to_owned()))
+    }
+
+    /// Notes why crash logs cannot be read (`forbidden`, `switched off`); `None` when they can.
+    pub fn set_crash_logs_denied(&mut self, reason: Option<&str>) {
+        self.crash_logs_denied = reason.map(Arc::from);
+    }
+
+    /// Why crash logs cannot be read, if they cannot.
+    pub fn crash_logs_denied(&self) -> Option<&str> {
+        self.crash_logs_denied.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(object: &str) -> FactKey {
+        FactKey { check: "c", fact: "idle", object: object.into() }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_fact_ages_until_it_ends_and_a_gap_starts_it_anew() {
+        let none = BTreeSet::new();
+        let mut history = History::starting(at(0));
+        history.keep_facts(vec![key("a")], &none, at(1));
+        history.keep_facts(vec![key("a"), key("b")], &none, at(2));
+        assert_eq!(history.first_seen(&key("a")), Some(at(1)));
+        assert_eq!(history.first_seen(&key("b")), Some(at(2)));
+        history.keep_facts(vec![], &none, at(3));
+        history.keep_facts(vec![key("a")], &none, at(4));
+        assert_eq!(history.first_seen(&key("a")), Some(at(4)));
+    }
+
+    #[test]
+    fn a_blind_check_forgets_nothing() {
+        let mut history = History::starting(at(0));
+        history.keep_facts(vec![key("a")], &BTreeSet::new(), at(1));
+        history.keep_facts(vec![], &BTreeSet::from(["c"]), at(2));
+        assert_eq!(history.first_seen(&key("a")), Some(at(1)));
+    }
+
+    #[test]
+    fn gone_pods_are_bounded_and_told_apart_by_uid() {
+        let mut history = History::starting(at(0));
+        for number in 0..2 * MAX_GONE_PODS {
+            let mut pod = Pod::default();
+            pod.metadata.name = "p".into();
+            pod.metadata.uid = number.to_string();
+            history.pod_gone(Arc::new(pod.clone()), "", at(1));
+            history.pod_gone(Arc::new(pod), "", at(1));
+        }
+        assert_eq!(history.gone_pods().count(), MAX_GONE_PODS);
+        history.pod_came("p", "new");
+        let replaced: Vec<_> = history.gone_pods().filter(|pod| pod.replaced_by == "new").collect();
+        assert_eq!(replaced.len(), 1);
+    }
+}

@@ -1,0 +1,219 @@
+//! Evaluation: every check over one cluster, into one report and its samples.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::check::{Check, Finding, Outcome, Sample, Severity};
+use crate::checks;
+use crate::cluster::{Cluster, Readability};
+use crate::history::FactKey;
+use crate::longhorn::{Resource, VolumeRobustness};
+
+/// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
+/// (docs/report.schema.json).
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Version of this shape: `v1`.
+    pub schema: &'static str,
+    /// `unknown` only if there are no findings at all but something could not be read.
+    pub verdict: Verdict,
+    /// What was looked at.
+    pub cluster: ClusterSummary,
+    /// What is wrong, worst first.
+    pub findings: Vec<Finding>,
+    /// Checks without a (full) verdict.
+    pub unknown: Vec<Unknown>,
+    /// Kinds of which a recording has no object; they count as empty.
+    pub not_recorded: Vec<String>,
+    /// How each kind could be read.
+    pub resources: Vec<ResourceReport>,
+}
+
+/// The whole verdict in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Everything was read and nothing is wrong.
+    Healthy,
+    /// Something was found.
+    Findings,
+    /// Nothing was found, but not everything could be read.
+    Unknown,
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterSummary {
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// Longhorn's release, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longhorn_version: Option<String>,
+    /// The moment the verdict is about.
+    pub now: Timestamp,
+    /// True for a recording, in which nothing ages.
+    pub recorded: bool,
+    /// Longhorn nodes.
+    pub nodes: usize,
+    /// Volumes.
+    pub volumes: usize,
+    /// Volumes by robustness.
+    pub volumes_by_robustness: BTreeMap<&'static str, usize>,
+    /// Instance managers.
+    pub instance_managers: usize,
+}
+
+/// A check without a (full) verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// Id of the check.
+    pub check: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a kind could be read.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceReport {
+    /// The kind, as `volumes.longhorn.io`.
+    pub resource: String,
+    /// `readable`, `pending`, `not_served`, `forbidden`, `stale` or `not_recorded`.
+    pub state: &'static str,
+    /// Objects held.
+    pub objects: usize,
+    /// Objects that did not decode.
+    pub undecodable: usize,
+    /// When the source last answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_success: Option<Timestamp>,
+    /// What the source said last, when it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A report with what the exposition and the history need beside it.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// The report.
+    pub report: Report,
+    /// Samples by family name.
+    pub samples: BTreeMap<&'static str, Vec<Sample>>,
+    /// Facts that hold, to be aged.
+    pub facts: Vec<FactKey>,
+    /// Checks that could not look.
+    pub blind: BTreeSet<&'static str>,
+    /// Values that no known release writes, by kind and field.
+    pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
+}
+
+/// Runs every check.
+pub fn evaluate(cluster: &Cluster) -> Evaluation {
+    evaluate_only(cluster, |_| true)
+}
+
+/// Runs the checks that are wanted.
+pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
+    let mut findings = Vec::new();
+    let mut unknown = Vec::new();
+    let mut samples = BTreeMap::new();
+    let mut facts = Vec::new();
+    let mut blind = BTreeSet::new();
+    for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
+        let mut outcome = Outcome::new(check, cluster);
+        let blind_spots = cluster.blind_spots(check);
+        if blind_spots.is_empty() {
+            (check.run)(cluster, &mut outcome);
+        } else {
+            outcome.unknown(blind_spots.join(", "));
+            blind.insert(check.id);
+        }
+        findings.append(&mut outcome.findings);
+        facts.append(&mut outcome.facts);
+        samples.append(&mut outcome.samples);
+        unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
+    }
+    // worst first; within a severity in the order of the checks, then by object
+    findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+    let report = report(cluster, findings, unknown);
+    Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
+}
+
+fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) -> Report {
+    if let Some(reason) = nothing_to_see(cluster) {
+        unknown.insert(0, Unknown { check: "cluster", reason });
+    }
+    let verdict = match (findings.is_empty(), unknown.is_empty()) {
+        (false, _) => Verdict::Findings,
+        (true, false) => Verdict::Unknown,
+        (true, true) => Verdict::Healthy,
+    };
+    let mut volumes_by_robustness = BTreeMap::new();
+    for robustness in VolumeRobustness::KNOWN {
+        volumes_by_robustness.insert(robustness.as_str(), 0);
+    }
+    for volume in cluster.objects.volumes.iter() {
+        let robustness = match volume.status.robustness {
+            VolumeRobustness::Unset | VolumeRobustness::Unrecognized => VolumeRobustness::Unknown,
+            known => known,
+        };
+        *volumes_by_robustness.entry(robustness.as_str()).or_default() += 1;
+    }
+    Report {
+        schema: "v1",
+        verdict,
+        cluster: ClusterSummary {
+            namespace: cluster.namespace.clone(),
+            longhorn_version: cluster.release().map(|release| release.to_string()),
+            now: cluster.now,
+            recorded: cluster.is_recorded(),
+            nodes: cluster.objects.longhorn_nodes.len(),
+            volumes: cluster.objects.volumes.len(),
+            volumes_by_robustness,
+            instance_managers: cluster.objects.instance_managers.len(),
+        },
+        findings,
+        unknown,
+        not_recorded: Resource::all()
+            .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
+            .map(Resource::label)
+            .collect(),
+        resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
+    }
+}
+
+/// A recording without Longhorn objects, or without the kinds that every verdict rests on, says
+/// nothing about Longhorn.
+fn nothing_to_see(cluster: &Cluster) -> Option<String> {
+    if !cluster.is_recorded() {
+        return None;
+    }
+    if !Resource::all().any(|resource| resource.is_longhorn() && cluster.objects.count(resource) > 0) {
+        return Some("the recording has no Longhorn object".to_owned());
+    }
+    (cluster.objects.pods.is_empty() && cluster.objects.settings.is_empty())
+        .then(|| "the recording has neither pods nor settings".to_owned())
+}
+
+fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {
+    let status = cluster.resources.get(&resource).cloned().unwrap_or_default();
+    ResourceReport {
+        resource: resource.label(),
+        state: status.readability.as_str(),
+        objects: cluster.objects.count(resource),
+        undecodable: status.undecodable,
+        last_success: status.last_success,
+        error: status.error,
+    }
+}
+
+impl Report {
+    /// The worst severity found.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}

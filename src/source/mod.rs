@@ -1,0 +1,6 @@
+//! Where objects come from: the Kubernetes API, a recording, or the embedded demo cluster.
+
+pub mod demo;
+pub mod recording;
+
+pub use recording::{Recording, RecordingError};

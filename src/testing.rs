@@ -1,0 +1,75 @@
+//! Clusters for tests, written as the YAML that `kubectl` prints.
+
+use jiff::Timestamp;
+
+use crate::check::{Check, Finding};
+use crate::cluster::Cluster;
+use crate::report::{Evaluation, evaluate_only};
+use crate::source::recording::{RecordedFile, Recording};
+
+/// The namespace of test clusters.
+pub const NAMESPACE: &str = "longhorn-system";
+
+/// A recorded cluster of these objects; *now* is the newest time in it.
+pub fn cluster(yaml: &str) -> Cluster {
+    recording(yaml).into_cluster(NAMESPACE, None)
+}
+
+/// A recorded cluster of these objects at a given moment.
+pub fn cluster_at(now: &str, yaml: &str) -> Cluster {
+    recording(yaml).into_cluster(NAMESPACE, Some(time(now)))
+}
+
+/// A live cluster (facts can age) of these objects at a given moment, watched since an hour.
+/// Kinds without objects are readable and empty.
+pub fn live_at(now: &str, yaml: &str) -> Cluster {
+    let mut cluster = cluster_at(now, yaml);
+    cluster.history.started = Some(time(now) - jiff::SignedDuration::from_hours(1));
+    for status in cluster.resources.values_mut() {
+        status.readability = crate::cluster::Readability::Readable;
+    }
+    cluster
+}
+
+/// The same cluster with its clock moved on, with the facts of `before` carried over: what a
+/// running exporter sees at its next look.
+pub fn later(cluster: Cluster, seconds: i64) -> Cluster {
+    let evaluation = crate::report::evaluate(&cluster);
+    let Cluster { namespace, now, objects, mut history, resources, .. } = cluster;
+    history.keep_facts(evaluation.facts, &evaluation.blind, now);
+    let now = now + jiff::SignedDuration::from_secs(seconds);
+    Cluster::new(namespace, now, objects, history, resources)
+}
+
+/// What one check says about a cluster.
+pub fn run(check: &Check, cluster: &Cluster) -> Evaluation {
+    evaluate_only(cluster, |candidate| candidate.id == check.id)
+}
+
+/// Findings of one check as `cause object` lines with the severity in front, which read well in
+/// assertions: `warning stuck InstanceManager im-1`.
+pub fn found(check: &Check, cluster: &Cluster) -> Vec<String> {
+    let line = |f: &Finding| format!("{} {} {}", f.severity, f.cause, f.object);
+    run(check, cluster).report.findings.iter().map(line).collect()
+}
+
+/// The value of a sample, by family and label values.
+pub fn sample(evaluation: &Evaluation, family: &str, labels: &[&str]) -> Option<f64> {
+    let samples = evaluation.samples.get(family)?;
+    let same = |sample: &&crate::check::Sample| {
+        sample.labels.iter().map(|label| &**label).eq(labels.iter().copied())
+    };
+    samples.iter().find(same).map(|sample| sample.value)
+}
+
+/// A time.
+pub fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn recording(yaml: &str) -> Recording {
+    let file = RecordedFile { name: "test.yaml".to_owned(), content: yaml.as_bytes().to_vec() };
+    let recording = Recording::from_files([file], NAMESPACE, Timestamp::MAX).unwrap();
+    assert_eq!(recording.warnings, Vec::<String>::new());
+    recording
+}
