@@ -1,0 +1,10 @@
+//! The bench: a real etcd and kube-apiserver on loopback, and hands to work them with.
+
+pub mod apply;
+pub mod bench;
+pub mod crds;
+pub mod port;
+pub mod process;
+pub mod tools;
+
+pub use bench::Bench;
