@@ -14,7 +14,6 @@ use crate::longhorn::{Resource, VolumeRobustness};
 /// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
 /// (docs/report.schema.json).
 #[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Version of this shape: `v1`.
     pub schema: &'static str,
@@ -46,7 +45,6 @@ pub enum Verdict {
 
 /// What was looked at.
 #[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ClusterSummary {
     /// Longhorn's namespace.
     pub namespace: String,
@@ -78,7 +76,6 @@ pub struct Unknown {
 
 /// How a kind could be read.
 #[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ResourceReport {
     /// The kind, as `volumes.longhorn.io`.
     pub resource: String,

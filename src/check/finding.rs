@@ -39,7 +39,6 @@ impl fmt::Display for Severity {
 
 /// Something that is wrong, or will be, with one object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Id of the check.
     pub check: &'static str,
@@ -87,7 +86,6 @@ pub struct ObjectRef {
 
 /// A volume with who uses it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct VolumeRef {
     /// Name of the Longhorn volume.
     pub name: String,
