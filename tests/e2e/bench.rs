@@ -23,6 +23,70 @@ metadata: {name: current-longhorn-version, namespace: storage}
 value: v1.12.1
 "#;
 
+const RECORDED_OBJECTS: &[(&str, &str, &str)] = &[
+    ("v1", "Node", "node-a"),
+    ("v1", "Pod", "pod-a"),
+    ("v1", "Service", "service-a"),
+    ("v1", "Event", "event-a"),
+    ("apps/v1", "DaemonSet", "daemonset-a"),
+    ("coordination.k8s.io/v1", "Lease", "lease-a"),
+    ("discovery.k8s.io/v1", "EndpointSlice", "slice-a"),
+    ("policy/v1", "PodDisruptionBudget", "budget-a"),
+    (API_VERSION, "Volume", "volume-a"),
+];
+
+/// As `kubectl get -o yaml` writes it.
+const RECORDED: &str = r#"
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata: {name: node-a, uid: uid-of-node-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  status: {conditions: [{type: Ready, status: "True"}]}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: pod-a, namespace: storage, uid: uid-of-pod-a, creationTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "77"}
+  spec: {nodeName: node-a, containers: [{name: longhorn-manager, image: manager}]}
+  status: {phase: Running}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: service-a, namespace: storage, uid: uid-of-service-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  spec: {ports: [{port: 9501}]}
+- apiVersion: v1
+  kind: Event
+  metadata: {name: event-a, namespace: storage, uid: uid-of-event-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  involvedObject: {kind: Pod, name: pod-a, namespace: storage}
+  reason: Unhealthy
+- apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: {name: daemonset-a, namespace: storage, uid: uid-of-daemonset-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  spec:
+    selector: {matchLabels: {app: longhorn-manager}}
+    template:
+      metadata: {labels: {app: longhorn-manager}}
+      spec: {containers: [{name: longhorn-manager, image: manager}]}
+  status: {desiredNumberScheduled: 1, currentNumberScheduled: 1, numberMisscheduled: 0, numberReady: 0}
+- apiVersion: coordination.k8s.io/v1
+  kind: Lease
+  metadata: {name: lease-a, namespace: storage, uid: uid-of-lease-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  spec: {holderIdentity: a}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: slice-a, namespace: storage, uid: uid-of-slice-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  addressType: IPv4
+  endpoints: [{addresses: [10.42.0.1], conditions: {ready: false}}]
+- apiVersion: policy/v1
+  kind: PodDisruptionBudget
+  metadata: {name: budget-a, namespace: storage, uid: uid-of-budget-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  spec: {minAvailable: 1}
+  status: {currentHealthy: 0, desiredHealthy: 1, disruptionsAllowed: 0, expectedPods: 1}
+- apiVersion: longhorn.io/v1beta2
+  kind: Volume
+  metadata: {name: volume-a, namespace: storage, uid: uid-of-volume-a, creationTimestamp: "2026-01-01T00:00:00Z"}
+  status: {state: detached}
+"#;
+
 const LIMITED_READER: &str = r#"
 apiVersion: v1
 kind: ServiceAccount
@@ -111,6 +175,31 @@ async fn statuses_of_pods_change_and_old_watches_are_gone_after_compaction() -> 
     let exact = ListParams::default().at(&old).matching(kube::api::VersionMatch::Exact);
     let error = pods.list(&exact).await.err().context("a compacted revision was served")?;
     assert_eq!(code(&error), Some(410), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn recorded_objects_keep_their_age_and_uid() -> Result<()> {
+    let Some(bench) = Bench::start("recorded").await? else {
+        return Ok(());
+    };
+    bench.load_crds().await?;
+    bench.namespace("storage").await?;
+    bench.apply_recorded(RECORDED).await?;
+    for (api_version, kind, name) in RECORDED_OBJECTS {
+        let object = bench.api(api_version, kind, "storage").await?.get(name).await?;
+        let metadata = serde_json::to_value(&object.metadata)?;
+        assert_eq!(metadata["creationTimestamp"], "2026-01-01T00:00:00Z", "{kind} {name}");
+        assert_eq!(metadata["uid"], format!("uid-of-{name}"), "{kind} {name}");
+        // Such an object can still be changed and is not confused with a new one.
+        let mut changed = serde_json::to_value(&object)?;
+        changed["metadata"]["labels"] = json!({"changed": "yes"});
+        bench.apply_value(&changed).await?;
+        let again = bench.api(api_version, kind, "storage").await?.get(name).await?;
+        assert_eq!(again.metadata.labels.context("no labels")?["changed"], "yes");
+        assert_eq!(again.metadata.uid, object.metadata.uid);
+        assert_eq!(again.metadata.creation_timestamp, object.metadata.creation_timestamp);
+    }
     Ok(())
 }
 

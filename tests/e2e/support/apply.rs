@@ -30,25 +30,15 @@ const SERVER_FIELDS: &[&str] = &[
 impl Bench {
     /// Applies every object of a YAML or JSON text: several documents, `List`s, or both.
     pub async fn apply(&self, text: &str) -> Result<()> {
-        let documents: Vec<Value> = serde_yaml::from_multiple(text)?;
-        for document in documents.iter().filter(|document| !document.is_null()) {
-            self.apply_value(document).await?;
+        for object in objects(text)? {
+            self.apply_value(&object).await?;
         }
         Ok(())
     }
 
-    /// Applies one object or `List`. A status goes to the status subresource where there is one.
+    /// Applies one object. A status goes to the status subresource where there is one.
     pub async fn apply_value(&self, object: &Value) -> Result<()> {
-        let items = match (object["kind"].as_str(), object["items"].as_array()) {
-            (Some(kind), Some(items)) if kind.ends_with("List") => items.as_slice(),
-            _ => std::slice::from_ref(object),
-        };
-        for item in items {
-            self.apply_one(item)
-                .await
-                .with_context(|| format!("applying {} {}", item["kind"], item["metadata"]["name"]))?;
-        }
-        Ok(())
+        self.apply_one(object).await.with_context(|| describe(object))
     }
 
     /// Creates a namespace, or leaves it as it is.
@@ -102,7 +92,7 @@ impl Bench {
         })
     }
 
-    async fn kind(&self, api_version: &str, kind: &str) -> Result<(ApiResource, ApiCapabilities)> {
+    pub(super) async fn kind(&self, api_version: &str, kind: &str) -> Result<(ApiResource, ApiCapabilities)> {
         let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
         let gvk = GroupVersionKind::try_from(types)?;
         discovery::pinned_kind(&self.admin(), &gvk)
@@ -144,6 +134,26 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// Every object of a YAML or JSON text: several documents, `List`s, or both.
+pub fn objects(text: &str) -> Result<Vec<Value>> {
+    let documents: Vec<Value> = serde_yaml::from_multiple(text)?;
+    let mut objects = Vec::new();
+    for mut document in documents {
+        let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+        match document.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) if is_list => objects.extend(items),
+            _ if document.is_null() => {}
+            _ => objects.push(document),
+        }
+    }
+    Ok(objects)
+}
+
+/// Kind and name, for errors.
+pub fn describe(object: &Value) -> String {
+    format!("{} {}", object["kind"], object["metadata"]["name"])
 }
 
 fn has_status_subresource(capabilities: &ApiCapabilities) -> bool {

@@ -133,7 +133,8 @@ impl Bench {
         Ok(revision)
     }
 
-    async fn etcd_call(&self, path: &str, body: &Value) -> Result<Value> {
+    /// A call of etcd's JSON gateway.
+    pub(super) async fn etcd_call(&self, path: &str, body: &Value) -> Result<Value> {
         let client = Client::try_from(Config::new(etcd_url(self.etcd_port).parse()?))?;
         let request = http::Request::post(path).body(serde_json::to_vec(body)?)?;
         client.request(request).await.with_context(|| format!("etcd {path}"))
@@ -209,6 +210,8 @@ fn start_apiserver(tools: &Tools, dir: &Path, etcd: u16, port: u16) -> Result<Pr
         "--disable-admission-plugins=ServiceAccount".into(),
         // It would publish the loopback address as an endpoint, which is not allowed.
         "--endpoint-reconciler-type=none".into(),
+        // Readable in etcd, for what only the store can be told (see recorded.rs).
+        "--storage-media-type=application/json".into(),
         "--profiling=false".into(),
     ];
     Process::start(&tools.kube_apiserver, args, &[], &dir.join("kube-apiserver.log"))

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod crds;
 pub mod port;
 pub mod process;
+pub mod recorded;
 pub mod tools;
 
 pub use bench::Bench;
