@@ -1,6 +1,114 @@
 //! Where objects come from: the Kubernetes API, a recording, or the embedded demo cluster.
 
 pub mod demo;
+pub mod fixed;
 pub mod recording;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+pub use fixed::Fixed;
 pub use recording::{Recording, RecordingError};
+
+use crate::cluster::Cluster;
+use crate::history::FactKey;
+use crate::longhorn::Resource;
+
+/// What `serve` evaluates again and again. Every method answers from memory, at once.
+pub trait Source: Send + Sync + 'static {
+    /// The moment that an evaluation at this wall clock time is about.
+    fn moment(&self, wall: Timestamp) -> Timestamp {
+        wall
+    }
+
+    /// One consistent view of everything held, as of `now`. Shares the objects, so it is cheap.
+    fn snapshot(&self, now: Timestamp) -> Cluster;
+
+    /// Changes whenever a snapshot would show other objects, another history or another
+    /// readability. Two evaluations of the same generation and second give the same report.
+    fn generation(&self) -> u64;
+
+    /// Takes over the facts of an evaluation, see [`crate::history::History::keep_facts`]. Does not
+    /// change the generation: a fact that is new now is not older within the same second.
+    fn keep_facts(&self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp);
+
+    /// The kinds about which nothing is known since the start: neither listed, nor refused, nor not
+    /// served. A latch: once empty, always empty, whatever goes wrong later.
+    fn waiting_for(&self) -> Vec<Resource>;
+
+    /// Calls made per kind; empty for a source that makes none.
+    fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
+        BTreeMap::new()
+    }
+}
+
+/// Calls to the Kubernetes API for one kind since the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApiTotals {
+    /// Lists that were begun, each with all its pages counted once.
+    pub lists: u64,
+    /// Watches that were begun.
+    pub watches: u64,
+    /// Watch events that changed an object; bookmarks are not counted.
+    pub events: u64,
+    /// What went wrong; a reason that never occurred may be missing.
+    pub errors: BTreeMap<ApiErrorReason, u64>,
+}
+
+/// Why a call to the Kubernetes API failed, from a closed list so that it can be a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ApiErrorReason {
+    /// 401: the token is missing, wrong or expired.
+    Unauthorized,
+    /// 403: no right to list or watch the kind.
+    Forbidden,
+    /// 404: the API server does not know the kind.
+    NotServed,
+    /// 410: the resource version is too old, a new list follows.
+    Expired,
+    /// 429: the API server asks to slow down.
+    Throttled,
+    /// Any other 5xx.
+    ServerError,
+    /// No connection, or it broke.
+    Connection,
+    /// No answer, or a watch that fell silent.
+    Timeout,
+    /// An answer that is not what was asked for.
+    Decode,
+    /// Anything else.
+    Other,
+}
+
+impl ApiErrorReason {
+    /// Every reason, so that each can start at zero.
+    pub const ALL: [ApiErrorReason; 10] = [
+        ApiErrorReason::Unauthorized,
+        ApiErrorReason::Forbidden,
+        ApiErrorReason::NotServed,
+        ApiErrorReason::Expired,
+        ApiErrorReason::Throttled,
+        ApiErrorReason::ServerError,
+        ApiErrorReason::Connection,
+        ApiErrorReason::Timeout,
+        ApiErrorReason::Decode,
+        ApiErrorReason::Other,
+    ];
+
+    /// As in labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApiErrorReason::Unauthorized => "unauthorized",
+            ApiErrorReason::Forbidden => "forbidden",
+            ApiErrorReason::NotServed => "not_served",
+            ApiErrorReason::Expired => "expired",
+            ApiErrorReason::Throttled => "throttled",
+            ApiErrorReason::ServerError => "server_error",
+            ApiErrorReason::Connection => "connection",
+            ApiErrorReason::Timeout => "timeout",
+            ApiErrorReason::Decode => "decode",
+            ApiErrorReason::Other => "other",
+        }
+    }
+}
