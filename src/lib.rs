@@ -14,6 +14,7 @@ pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod cluster;
+pub mod generate;
 pub mod history;
 pub mod longhorn;
 pub mod report;

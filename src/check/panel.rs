@@ -39,6 +39,24 @@ pub enum Dashboard {
     Exporter,
 }
 
+impl Dashboard {
+    /// Short name: part of the uid, of file names and of rule groups.
+    pub fn id(self) -> &'static str {
+        match self {
+            Dashboard::Overview => "overview",
+            Dashboard::InstanceManagers => "instance-managers",
+            Dashboard::Managers => "managers",
+            Dashboard::Eviction => "eviction",
+            Dashboard::Exporter => "exporter",
+        }
+    }
+
+    /// Grafana's uid. A contract: links lead there.
+    pub fn uid(self) -> String {
+        format!("longhorn-health-{}", self.id())
+    }
+}
+
 /// How a panel is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PanelKind {

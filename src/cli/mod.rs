@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 
 mod check;
+mod generate;
 mod source;
 mod table;
 
@@ -22,6 +23,8 @@ struct Cli {
 enum Command {
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
+    /// Make rule files and references from the checks, or see that those at hand are up to date
+    Generate(generate::GenerateArgs),
 }
 
 /// Exit codes of every subcommand. A contract.
@@ -47,6 +50,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Check(args) => check::run(args),
+        Command::Generate(args) => generate::run(args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

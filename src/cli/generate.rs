@@ -1,0 +1,88 @@
+//! `generate`: files for Prometheus, Alertmanager and readers, made from the checks.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::{Failure, exit};
+use crate::generate::{Settings, Target, output};
+
+/// Options of `generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// What to make
+    #[arg(value_enum, default_value = "all")]
+    target: TargetArg,
+    /// Write nothing; print how the files at hand differ, and end with 1 if they do
+    #[arg(long, env = "LONGHORN_HEALTH_CHECK_GENERATED")]
+    check: bool,
+    /// Directory in which rules/ and docs/ lie
+    #[arg(long, value_name = "DIR", default_value = ".", env = "LONGHORN_HEALTH_OUT")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TargetArg {
+    /// Prometheus rules with their tests, and an Alertmanager example
+    Rules,
+    /// Everything
+    All,
+}
+
+/// Runs the subcommand.
+pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
+    let settings = Settings::default();
+    let mut drifted = false;
+    for target in targets(args.target) {
+        let artifacts =
+            target.artifacts(&settings).context("the catalogue is broken").map_err(Failure::unknown)?;
+        if args.check {
+            let drifts = output::check(&args.out, target, &artifacts).map_err(Failure::usage)?;
+            drifts.iter().for_each(|drift| print!("{}", drift.diff));
+            drifted |= !drifts.is_empty();
+        } else {
+            let written = output::write(&args.out, target, &artifacts).map_err(Failure::usage)?;
+            report(target, &written);
+        }
+    }
+    if drifted {
+        eprintln!("generated files differ from the checks; mend with: {}", mend(&args));
+        return Ok(exit::FINDINGS);
+    }
+    Ok(exit::OK)
+}
+
+fn targets(wanted: TargetArg) -> Vec<Target> {
+    match wanted {
+        TargetArg::Rules => vec![Target::Rules],
+        TargetArg::All => Target::ALL.to_vec(),
+    }
+}
+
+fn report(target: Target, written: &output::Written) {
+    written.changed.iter().for_each(|path| println!("wrote {path}"));
+    written.removed.iter().for_each(|path| println!("removed {path}"));
+    let (changed, removed) = (written.changed.len(), written.removed.len());
+    println!("{}: {changed} written, {removed} removed, {} up to date", target.name(), written.unchanged);
+}
+
+/// The command that mends a drift, to be copied.
+fn mend(args: &GenerateArgs) -> String {
+    let in_source_tree = args.out.join("src/checks/mod.rs").exists();
+    let program = if in_source_tree { "cargo run --quiet --" } else { "longhorn-health-exporter" };
+    let target =
+        args.target.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let mut command = format!("{program} generate {target}");
+    if args.out != Path::new(".") {
+        command.push_str(&format!(" --out {}", quote(&args.out)));
+    }
+    command
+}
+
+/// A path as a shell takes it.
+fn quote(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,138 @@
+//! Prometheus rule files.
+//!
+//! The plain file and the PrometheusRule object hold the same groups; the third file needs
+//! kube-state-metrics only. `rules/` is committed, and its tests run on promtool.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::catalogue::{self, Area};
+use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
+use crate::check::{Alert, Dashboard};
+
+/// Labels that tell two exporter pods, or two lives of one, apart.
+pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
+
+/// The plain rule file.
+pub const PLAIN: &str = "rules/longhorn-health.rules.yaml";
+
+/// A rule file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleFile {
+    /// Groups with a name each.
+    pub groups: Vec<Group>,
+}
+
+/// Rules that are evaluated together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// `longhorn-health.<dashboard>`.
+    pub name: String,
+    /// In the order of the checks.
+    pub rules: Vec<Rule>,
+}
+
+/// An alerting rule, with every placeholder filled in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rule {
+    /// Its name.
+    pub alert: String,
+    /// PromQL.
+    pub expr: String,
+    /// How long the expression must hold.
+    #[serde(rename = "for")]
+    pub hold: String,
+    /// How long the alert goes on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub keep_firing_for: String,
+    /// Labels beside those of the series.
+    pub labels: BTreeMap<String, String>,
+    /// What people read.
+    pub annotations: BTreeMap<&'static str, String>,
+}
+
+#[derive(Serialize)]
+struct PrometheusRule<'a> {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata,
+    spec: &'a RuleFile,
+}
+
+#[derive(Serialize)]
+struct Metadata {
+    name: &'static str,
+    labels: BTreeMap<&'static str, &'static str>,
+}
+
+/// The files of this target.
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+    let header = Target::Rules.header();
+    let plain = rule_file(settings)?;
+    let object = PrometheusRule {
+        api_version: "monitoring.coreos.com/v1",
+        kind: "PrometheusRule",
+        metadata: Metadata {
+            name: "longhorn-health-exporter",
+            labels: BTreeMap::from([("app.kubernetes.io/name", "longhorn-health-exporter")]),
+        },
+        spec: &plain,
+    };
+    let artifact = |path: &str, content: String| Artifact { path: path.to_owned(), content };
+    Ok(vec![
+        artifact(PLAIN, yaml::document(&header, &plain)),
+        artifact("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
+        alertmanager::artifact(settings),
+    ])
+}
+
+/// The groups of the exporter's alerts.
+pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
+    let mut groups: BTreeMap<Dashboard, Vec<Rule>> = BTreeMap::new();
+    for area in catalogue::areas() {
+        for alert in area.alerts {
+            if settings.alert(alert).enabled {
+                groups.entry(area.dashboard()).or_default().push(rule(&area, alert, settings)?);
+            }
+        }
+    }
+    let group =
+        |(board, rules): (Dashboard, _)| Group { name: format!("longhorn-health.{}", board.id()), rules };
+    Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
+}
+
+/// The rule of an alert.
+pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
+    let set = settings.alert(alert);
+    let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
+    let expr = promql::fill(alert.name, alert.expr, |name| match name {
+        "job" => Some(settings.selector.clone()),
+        "without" => Some(WITHOUT.to_owned()),
+        "cluster" => Some(settings.cluster_list()),
+        _ => threshold(name),
+    })?;
+    // $labels, $value and $externalLabels are Prometheus' own and stay as they are
+    let description = promql::fill(alert.name, alert.description, |name| match name {
+        "labels" | "value" | "externalLabels" => Some(format!("${name}")),
+        _ => threshold(name),
+    })?;
+    let mut labels = settings.labels.clone();
+    labels.extend(set.labels);
+    labels.insert("severity".to_owned(), set.severity.to_string());
+    let mut annotations = BTreeMap::from([
+        ("summary", alert.summary.to_owned()),
+        ("description", description),
+        (
+            "runbook_url",
+            format!("{}/{}", settings.runbook_base_url.trim_end_matches('/'), settings.runbook(alert)),
+        ),
+    ]);
+    if let Some(base) = &settings.dashboard_base_url {
+        let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());
+        annotations.insert("dashboard_url", url);
+    }
+    let (hold, keep_firing_for) = (set.hold, set.keep_firing_for);
+    Ok(Rule { alert: alert.name.to_owned(), expr, hold, keep_firing_for, labels, annotations })
+}

@@ -1,0 +1,27 @@
+//! The committed files are what the checks say. To mend: `cargo run -- generate all`.
+
+use std::path::Path;
+
+use longhorn_health_exporter::generate::{Settings, Target, output};
+
+#[test]
+fn committed_files_are_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let settings = Settings::default();
+    let mut diffs = String::new();
+    for target in Target::ALL {
+        let artifacts = target.artifacts(&settings).unwrap();
+        for drift in output::check(root, target, &artifacts).unwrap() {
+            diffs.push_str(&drift.diff);
+        }
+    }
+    assert!(diffs.is_empty(), "{diffs}\nmend with: cargo run --quiet -- generate all");
+}
+
+#[test]
+fn output_is_the_same_to_the_byte() {
+    let settings = Settings::default();
+    for target in Target::ALL {
+        assert_eq!(target.artifacts(&settings).unwrap(), target.artifacts(&settings).unwrap());
+    }
+}
