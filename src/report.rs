@@ -135,7 +135,7 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
         unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
     }
     // worst first; within a severity in the order of the checks, then by object
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let report = report(cluster, findings, unknown);
     Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
 }

@@ -3,7 +3,6 @@
 mod check;
 mod generate;
 mod source;
-mod table;
 
 use std::process::ExitCode;
 
@@ -80,4 +79,9 @@ impl Failure {
     pub fn unknown(error: impl Into<anyhow::Error>) -> Self {
         Failure { code: exit::UNKNOWN, error: error.into() }
     }
+}
+
+/// False with `NO_COLOR` set, see no-color.org.
+fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -180,5 +180,6 @@ mod tests {
         assert_eq!(sample.state, Color::DarkBlue);
         assert!(sample.time.is_set());
         assert_eq!(Color::parse(""), Color::Unset);
+        assert_eq!(Color::KNOWN.iter().map(|color| color.as_str()).collect::<Vec<_>>(), ["red", "dark-blue"]);
     }
 }

@@ -1,50 +1,57 @@
 //! The embedded demo cluster: a recording in the binary whose clock is moved to now.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use regex::{Captures, Regex};
 
 use super::recording::{RecordedFile, Recording, RecordingError};
 use crate::cluster::Cluster;
 
 const NAMESPACE: &str = "longhorn-system";
-const OBJECTS: &str = include_str!("demo/cluster.yaml");
+
+/// The files of the recording.
+const FILES: &[(&str, &str)] = &[
+    ("demo/cluster.yaml", include_str!("demo/cluster.yaml")),
+    (
+        "demo/longhorn-manager-f1e65.longhorn-manager.previous.log",
+        include_str!("demo/longhorn-manager-f1e65.longhorn-manager.previous.log"),
+    ),
+    (
+        "demo/longhorn-manager-28d98.longhorn-manager.previous.log",
+        include_str!("demo/longhorn-manager-28d98.longhorn-manager.previous.log"),
+    ),
+    (
+        "demo/longhorn-manager-f3524.longhorn-manager.previous.log",
+        include_str!("demo/longhorn-manager-f3524.longhorn-manager.previous.log"),
+    ),
+];
 
 /// The demo cluster at `now`.
 ///
 /// The recording is written as of a fixed moment; every time in it is moved by the same amount, so
 /// that the demo is never old.
 pub fn cluster(now: Timestamp) -> Result<Cluster, RecordingError> {
-    let written: Timestamp =
-        Recording::from_files(files(OBJECTS.to_owned()), NAMESPACE, Timestamp::MAX)?.newest().unwrap_or(now);
-    let moved = move_times(OBJECTS, now.duration_since(written));
-    Ok(Recording::from_files(files(moved), NAMESPACE, Timestamp::MAX)?.into_cluster(NAMESPACE, Some(now)))
+    let written = read(SignedDuration::ZERO)?.newest().unwrap_or(now);
+    Ok(read(now.duration_since(written))?.into_cluster(NAMESPACE, Some(now)))
 }
 
-fn files(objects: String) -> Vec<RecordedFile> {
-    vec![RecordedFile { name: "demo/cluster.yaml".to_owned(), content: objects.into_bytes() }]
+fn read(moved_by: SignedDuration) -> Result<Recording, RecordingError> {
+    let file = |(name, content): &(&str, &str)| RecordedFile {
+        name: (*name).to_owned(),
+        content: move_times(content, moved_by).into_bytes(),
+    };
+    Recording::from_files(FILES.iter().map(file), NAMESPACE, Timestamp::MAX)
 }
 
 /// Moves every RFC 3339 time in a text.
-fn move_times(text: &str, by: jiff::SignedDuration) -> String {
-    const LENGTH: usize = "2026-01-01T00:00:00Z".len();
-    let mut moved = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("20") {
-        let (before, tail) = rest.split_at(at);
-        moved.push_str(before);
-        match tail.get(..LENGTH).and_then(|time| time.parse::<Timestamp>().ok()) {
-            Some(time) => {
-                let time = time.checked_add(by).unwrap_or(time);
-                moved.push_str(&time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-                rest = &tail[LENGTH..];
-            }
-            None => {
-                moved.push_str("20");
-                rest = &tail[2..];
-            }
-        }
-    }
-    moved.push_str(rest);
-    moved
+fn move_times(text: &str, by: SignedDuration) -> String {
+    let Ok(times) = Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z") else {
+        return text.to_owned(); // never: the pattern is a constant, and the tests below use it
+    };
+    let moved = |found: &Captures<'_>| match found[0].parse::<Timestamp>() {
+        Ok(time) => time.checked_add(by).unwrap_or(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        Err(_) => found[0].to_owned(),
+    };
+    times.replace_all(text, moved).into_owned()
 }
 
 #[cfg(test)]
@@ -53,8 +60,19 @@ mod tests {
 
     #[test]
     fn times_move_and_nothing_else_does() {
-        let moved =
-            move_times("a: 20\nb: \"2026-01-01T00:00:00Z\"\nc: v1.20", jiff::SignedDuration::from_secs(61));
-        assert_eq!(moved, "a: 20\nb: \"2026-01-01T00:01:01Z\"\nc: v1.20");
+        let text = "a: 20\nb: \"2026-01-01T00:00:00Z\"\nc: v1.20\nd: 2026-01-01T00:00:00.000000Z";
+        let moved = "a: 20\nb: \"2026-01-01T00:01:01Z\"\nc: v1.20\nd: 2026-01-01T00:01:01Z";
+        assert_eq!(move_times(text, SignedDuration::from_secs(61)), moved);
+    }
+
+    #[test]
+    fn the_demo_is_whole_and_of_now() {
+        let now = "2030-05-06T07:08:09Z".parse().unwrap();
+        let cluster = cluster(now).unwrap();
+        assert_eq!(cluster.objects.kube_nodes.len(), 5);
+        assert_eq!(cluster.objects.unrecognized().len(), 0);
+        let newest = cluster.objects.leases.iter().filter_map(|lease| lease.spec.renew_time.get()).max();
+        assert_eq!(newest, Some(now));
+        assert!(cluster.history.crash_log("longhorn-manager-f1e65", "longhorn-manager").is_some());
     }
 }

@@ -1,0 +1,121 @@
+//! A report as JUnit XML, for CI systems: a test suite a check, a failure a finding that reaches the
+//! threshold, an error an unknown verdict.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use crate::check::{Check, Finding, Severity};
+use crate::report::{Report, Unknown};
+
+/// Writes the report. `checks` are those that ran; a check without findings is a passed case.
+pub fn write(
+    out: &mut dyn Write,
+    report: &Report,
+    checks: &[&Check],
+    fail_on: Severity,
+) -> Result<(), SerializeError> {
+    let mut junit = Junit::new("longhorn-health");
+    // reasons that belong to no check, such as an empty recording
+    let strays =
+        report.unknown.iter().filter(|unknown| !checks.iter().any(|check| check.id == unknown.check));
+    let strays: Vec<_> = strays.map(unknown_case).collect();
+    if !strays.is_empty() {
+        let mut suite = TestSuite::new("cluster");
+        suite.add_test_cases(strays);
+        junit.add_test_suite(suite);
+    }
+    for check in checks {
+        let mut suite = TestSuite::new(check.id);
+        suite.add_test_cases(cases(report, check, fail_on));
+        junit.add_test_suite(suite);
+    }
+    junit.serialize(out)
+}
+
+fn cases(report: &Report, check: &Check, fail_on: Severity) -> Vec<TestCase> {
+    let findings = report.findings.iter().filter(|finding| finding.check == check.id);
+    let mut cases: Vec<_> = findings.map(|finding| finding_case(finding, fail_on)).collect();
+    cases.extend(report.unknown.iter().filter(|unknown| unknown.check == check.id).map(unknown_case));
+    if cases.is_empty() {
+        cases.push(case(check.id, check.id.to_owned(), TestCaseStatus::success()));
+    }
+    cases
+}
+
+fn case(check: &str, name: String, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(check);
+    case
+}
+
+fn finding_case(finding: &Finding, fail_on: Severity) -> TestCase {
+    let name = format!("{} {}", finding.cause, finding.object);
+    if finding.severity < fail_on {
+        let mut passed = case(finding.check, name, TestCaseStatus::success());
+        passed.set_system_out(description(finding));
+        return passed;
+    }
+    let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    failure.set_type(finding.severity.as_str());
+    failure.set_message(finding.message.as_str());
+    failure.set_description(description(finding));
+    case(finding.check, name, failure)
+}
+
+fn description(finding: &Finding) -> String {
+    let mut text = format!("{}\nimpact: {}\n", finding.message, finding.impact);
+    for fact in &finding.evidence {
+        let _ = writeln!(text, "because: {}", fact.text);
+    }
+    let _ = writeln!(text, "remedy: {}", finding.remedy.text);
+    for command in &finding.remedy.commands {
+        let _ = writeln!(text, "$ {}", command.run);
+    }
+    text
+}
+
+fn unknown_case(unknown: &Unknown) -> TestCase {
+    let mut error = TestCaseStatus::non_success(NonSuccessKind::Error);
+    error.set_type("unknown");
+    error.set_message(unknown.reason.as_str());
+    case(unknown.check, "verdict".to_owned(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::{ALL, danger_zone_pending::CHECK};
+    use crate::testing::*;
+
+    const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
+        metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n";
+
+    fn junit(fail_on: Severity) -> String {
+        let report = run(&CHECK, &cluster(PENDING)).report;
+        let mut out = Vec::new();
+        write(&mut out, &report, &[&CHECK], fail_on).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_finding_fails_only_from_the_threshold_on() {
+        let (failed, passed) = (junit(Severity::Info), junit(Severity::Warning));
+        assert!(failed.contains(r#"failures="1""#) && failed.contains("<failure "), "{failed}");
+        assert!(passed.contains(r#"failures="0""#) && !passed.contains("<failure "), "{passed}");
+    }
+
+    #[test]
+    fn an_unknown_verdict_is_an_error_and_a_silent_check_a_passed_case() {
+        let report = crate::report::evaluate(&live_at("2026-01-01T00:00:00Z", ""));
+        let mut out = Vec::new();
+        write(&mut out, &report.report, ALL, Severity::Warning).unwrap();
+        assert!(!String::from_utf8(out).unwrap().contains("<error"));
+
+        let report = crate::report::evaluate(&cluster("")).report;
+        let mut out = Vec::new();
+        write(&mut out, &report, &[], Severity::Warning).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("<error "));
+    }
+}

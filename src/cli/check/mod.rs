@@ -1,0 +1,138 @@
+//! `check`: look once, or until healthy, print, end with an exit code.
+
+mod junit;
+pub mod table;
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use self::table::Style;
+use super::{Failure, SourceArgs, exit};
+use crate::check::{Check, Severity};
+use crate::checks;
+use crate::cluster::Cluster;
+use crate::report::{Report, evaluate_only};
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:\n  0   nothing reaches --fail-on\n  1   something does\n  \
+                        2   the verdict is unknown: what it needs could not be read\n  \
+                        64  bad usage or unreadable input")]
+pub struct CheckArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// How to print the report
+    #[arg(long, short = 'o', value_enum, default_value_t = Format::Table)]
+    output: Format,
+
+    /// Mildest severity that makes the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
+    fail_on: FailOn,
+
+    /// Run these checks only (comma-separated)
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id)]
+    only: Vec<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// The documented schema v1 (docs/report.schema.json)
+    Json,
+    /// JUnit XML for CI systems
+    Junit,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FailOn {
+    Info,
+    Warning,
+    Critical,
+}
+
+impl From<FailOn> for Severity {
+    fn from(fail_on: FailOn) -> Self {
+        match fail_on {
+            FailOn::Info => Severity::Info,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Critical => Severity::Critical,
+        }
+    }
+}
+
+fn check_id(text: &str) -> Result<&'static str, String> {
+    if let Some(check) = checks::by_id(text) {
+        return Ok(check.id);
+    }
+    let ids = checks::ALL.iter().map(|check| check.id);
+    let near = ids.clone().max_by(|a, b| strsim::jaro(a, text).total_cmp(&strsim::jaro(b, text)));
+    let near = near.map(|id| format!("did you mean {id}? ")).unwrap_or_default();
+    Err(format!("no such check; {near}the checks are {}", ids.collect::<Vec<_>>().join(", ")))
+}
+
+/// Runs `check`.
+pub fn run(args: CheckArgs) -> Result<u8, Failure> {
+    let fail_on = args.fail_on.into();
+    let report = match args.source.recorded(Timestamp::now()).map_err(Failure::usage)? {
+        Some(cluster) => args.report(&cluster),
+        None => return Err(Failure::usage(anyhow::anyhow!("give --demo or --from PATH"))),
+    };
+    match args.print(&report, fail_on) {
+        // a reader that went away (`| head`) has seen what it wanted
+        Err(error) if is_broken_pipe(&error) => {}
+        printed => printed.map_err(Failure::unknown)?,
+    }
+    Ok(exit_code(&report, fail_on))
+}
+
+impl CheckArgs {
+    fn wants(&self, check: &Check) -> bool {
+        self.only.is_empty() || self.only.contains(&check.id)
+    }
+
+    fn report(&self, cluster: &Cluster) -> Report {
+        evaluate_only(cluster, |check| self.wants(check)).report
+    }
+
+    fn print(&self, report: &Report, fail_on: Severity) -> anyhow::Result<()> {
+        let stdout = io::stdout();
+        let colours = stdout.is_terminal() && super::colours_wanted();
+        let mut out = io::BufWriter::new(stdout.lock());
+        match self.output {
+            Format::Table => table::write(&mut out, report, Style { colours, width: 100 })?,
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut out, report)?;
+                writeln!(out)?;
+            }
+            Format::Junit => {
+                let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
+                junit::write(&mut out, report, &checks, fail_on)?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// A known problem wins over not knowing.
+fn exit_code(report: &Report, fail_on: Severity) -> u8 {
+    if report.worst().is_some_and(|worst| worst >= fail_on) {
+        exit::FINDINGS
+    } else if !report.unknown.is_empty() {
+        exit::UNKNOWN
+    } else {
+        exit::OK
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,222 @@
+//! A report as text for a person: verdict first, then every finding with what to do.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use crate::check::{Finding, Severity, VolumeRef};
+use crate::report::{Report, Verdict};
+
+/// How text is dressed for the place it is written to.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// ANSI colours.
+    pub colours: bool,
+    /// Columns to fill; text is wrapped at words.
+    pub width: usize,
+}
+
+/// Names more volumes than this only by number.
+const MAX_VOLUMES: usize = 5;
+/// Where the text of a finding begins.
+const INDENT: &str = "          ";
+
+/// Writes the report.
+pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    for finding in &report.findings {
+        write_finding(out, finding, report.cluster.now, style)?;
+        writeln!(out)?;
+    }
+    write_unknown(out, report, style)?;
+    write_verdict(out, report, style)
+}
+
+fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: Style) -> io::Result<()> {
+    let severity = style.severity(finding.severity);
+    writeln!(out, "{severity}  {}", style.bold(&format!("{}: {}", finding.check, finding.cause)))?;
+    let mut place = finding.object.to_string();
+    for (word, name) in [("node", &finding.node), ("disk", &finding.disk)] {
+        if let Some(name) = name {
+            place += &format!(", {word} {name}");
+        }
+    }
+    if let Some(since) = finding.since {
+        place += &format!(", for {}", duration(now.duration_since(since).as_secs()));
+    }
+    style.wrap(out, INDENT, &place)?;
+    style.wrap(out, INDENT, &sentence(&finding.message))?;
+    style.labelled(out, "impact", &sentence(&finding.impact))?;
+    style.labelled(out, "volumes", &volumes(&finding.volumes))?;
+    for fact in &finding.evidence {
+        style.labelled(out, "because", &sentence(&fact.text))?;
+    }
+    style.labelled(out, "remedy", &finding.remedy.text)?;
+    for command in &finding.remedy.commands {
+        // commands are copied, so they are never wrapped
+        let mark = if command.changes { style.paint("33", "changes the cluster: ") } else { String::new() };
+        for (number, line) in command.run.lines().enumerate() {
+            let lead = if number == 0 { mark.as_str() } else { "" };
+            writeln!(out, "{INDENT}  $ {lead}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    for unknown in &report.unknown {
+        writeln!(out, "{}  {}", style.paint("35", "unknown "), style.bold(unknown.check))?;
+        style.wrap(out, INDENT, &sentence(&unknown.reason))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    let cluster = &report.cluster;
+    let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
+    let recorded = if cluster.recorded { " (recorded)" } else { "" };
+    writeln!(
+        out,
+        "Longhorn {release} in {} at {}{recorded}: {} nodes, {} volumes, {} instance managers",
+        cluster.namespace,
+        cluster.now.strftime("%Y-%m-%d %H:%M:%SZ"),
+        cluster.nodes,
+        cluster.volumes,
+        cluster.instance_managers
+    )?;
+    if !report.not_recorded.is_empty() {
+        style.wrap(out, "", &format!("not recorded, taken as empty: {}", report.not_recorded.join(", ")))?;
+    }
+    let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
+    let counts = format!(
+        "{} critical, {} warning, {} info, {} unknown",
+        count(Severity::Critical),
+        count(Severity::Warning),
+        count(Severity::Info),
+        report.unknown.len()
+    );
+    let (colour, word) = match report.verdict {
+        Verdict::Healthy => ("32", "healthy"),
+        Verdict::Findings => ("1", "findings"),
+        Verdict::Unknown => ("35", "unknown"),
+    };
+    writeln!(out, "verdict: {} ({counts})", style.paint(colour, word))
+}
+
+fn volumes(volumes: &[VolumeRef]) -> String {
+    let mut names: Vec<_> = volumes.iter().take(MAX_VOLUMES).map(volume).collect();
+    if volumes.len() > MAX_VOLUMES {
+        names.push(format!("and {} more", volumes.len() - MAX_VOLUMES));
+    }
+    names.join("; ")
+}
+
+fn volume(volume: &VolumeRef) -> String {
+    let mut text = volume.name.clone();
+    if let Some(pvc) = &volume.pvc {
+        text += &format!(" (PVC {pvc})");
+    }
+    if !volume.workloads.is_empty() {
+        text += &format!(" used by {}", volume.workloads.join(", "));
+    }
+    text
+}
+
+/// A duration in its two largest units: `3m20s`, `5h12m`, `11d4h`.
+pub fn duration(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
+    match () {
+        () if days > 0 => format!("{days}d{}h", hours % 24),
+        () if hours > 0 => format!("{hours}h{}m", minutes % 60),
+        () if minutes > 0 => format!("{minutes}m{}s", seconds % 60),
+        () => format!("{seconds}s"),
+    }
+}
+
+/// Messages are fragments; printed on their own they begin with a capital and end with a stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    // object names stay as they are: only plain words are capitalised
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let plain = word.chars().all(char::is_alphabetic);
+    let mut text =
+        if plain { first.to_uppercase().collect::<String>() + chars.as_str() } else { text.to_owned() };
+    if !text.ends_with(['.', '!', '?', ':']) {
+        text.push('.');
+    }
+    text
+}
+
+impl Style {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn severity(self, severity: Severity) -> String {
+        let code = match severity {
+            Severity::Critical => "1;31",
+            Severity::Warning => "33",
+            Severity::Info => "36",
+        };
+        self.paint(code, &format!("{severity:<8}"))
+    }
+
+    fn labelled(self, out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.wrap(out, INDENT, &format!("{label}: {text}"))
+    }
+
+    fn wrap(self, out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
+        let room = self.width.saturating_sub(indent.len()).max(20);
+        let mut line = String::new();
+        for word in text.split_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+                writeln!(out, "{indent}{line}")?;
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        writeln!(out, "{indent}{line}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units() {
+        assert_eq!(duration(-3), "0s");
+        assert_eq!(duration(59), "59s");
+        assert_eq!(duration(200), "3m20s");
+        assert_eq!(duration(18_720), "5h12m");
+        assert_eq!(duration(11 * 86_400 + 4 * 3_600), "11d4h");
+    }
+
+    #[test]
+    fn sentences_keep_object_names() {
+        assert_eq!(sentence("setting x waits"), "Setting x waits.");
+        assert_eq!(sentence("pvc-12 waits"), "pvc-12 waits.");
+        assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn long_text_is_wrapped_and_commands_are_not() {
+        let style = Style { colours: false, width: 40 };
+        let mut out = Vec::new();
+        style.wrap(&mut out, INDENT, &"word ".repeat(20)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.len() <= 40), "{text}");
+    }
+}
