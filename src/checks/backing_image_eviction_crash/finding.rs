@@ -1,0 +1,208 @@
+//! What is said about a copy, and what to do.
+
+use std::collections::BTreeMap;
+
+use super::exposure::{Exposure, Pair};
+use crate::check::*;
+use crate::checks::eviction::{patch_requests, requested_disks, requests};
+use crate::cluster::Cluster;
+
+/// Prints each copy that is in the status only, one a line; nothing when it is safe.
+const STATUS_ONLY: &str = "{{range .items}}{{$b := .}}{{range $disk, $copy := .status.diskFileStatusMap}}\
+    {{if not (and $b.spec.diskFileSpecMap (index $b.spec.diskFileSpecMap $disk))}}\
+    {{$b.metadata.name}} {{$disk}}{{\"\\n\"}}{{end}}{{end}}{{end}}";
+
+/// What all findings of one evaluation share.
+pub struct Words<'a> {
+    cluster: &'a Cluster,
+    exposure: Exposure,
+    /// Volumes that the manager of a node looks after, for the nodes with such a copy.
+    owned: BTreeMap<&'a str, Vec<VolumeRef>>,
+    /// How many such copies a node has.
+    copies: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Words<'a> {
+    /// Collects what is said about the nodes of these copies.
+    pub fn new(cluster: &'a Cluster, exposure: Exposure, pairs: &[Pair<'a>]) -> Self {
+        let mut copies = BTreeMap::new();
+        let mut owned: BTreeMap<&str, Vec<VolumeRef>> = BTreeMap::new();
+        for pair in pairs {
+            *copies.entry(pair.node_name()).or_default() += 1;
+            if exposure.hits(pair) {
+                owned.entry(pair.node_name()).or_default();
+            }
+        }
+        for volume in cluster.objects.volumes.iter() {
+            if let Some(volumes) = owned.get_mut(volume.status.owner_id.as_str()) {
+                volumes.push(cluster.volume_ref(&volume.metadata.name));
+            }
+        }
+        Words { cluster, exposure, owned, copies }
+    }
+
+    /// The manager panics now, or at its next start.
+    pub fn at_risk(&self, pair: &Pair) -> Finding {
+        let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
+        let volumes = self.owned.get(node).cloned().unwrap_or_default();
+        let message = format!(
+            "eviction is requested on node {node} while backing image {image} has a copy on disk {} in its status only: \
+             longhorn-manager on {node} panics",
+            pair.place.name
+        );
+        let impact = format!(
+            "while the manager of {node} crashes, nothing attaches, detaches, rebuilds or evicts for the {} it \
+             looks after; running I/O goes on",
+            count(&volumes)
+        );
+        let mut finding = self.start("at_risk", pair, message).impact(impact).remedy(self.workaround(pair));
+        finding.volumes = volumes;
+        finding = finding.because(
+            EvidenceSource::Api,
+            format!("nodes.longhorn.io {node}: evictionRequested is true on {}", requests(pair.place.node)),
+        );
+        match self.crashes(node) {
+            Some(text) => finding.because(EvidenceSource::Api, text),
+            None => finding,
+        }
+    }
+
+    /// Nothing happens until somebody requests eviction.
+    pub fn latent(&self, pair: &Pair) -> Finding {
+        let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
+        let message = format!(
+            "backing image {image} keeps a copy on disk {} of node {node} in its status only: \
+             requesting eviction there would crash longhorn-manager",
+            pair.place.name
+        );
+        let namespace = &self.cluster.namespace;
+        let remedy = Remedy::new(format!(
+            "Do not request eviction of {} before the copy is gone from the status. See why the backing image manager \
+             of the disk does not remove it.",
+            self.scope(pair)
+        ))
+        .read(self.list())
+        .read(format!("kubectl -n {namespace} get backingimages.longhorn.io {image} -o yaml"))
+        .read(format!(
+            "kubectl -n {namespace} get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|{}'",
+            pair.uuid
+        ));
+        self.start("latent", pair, message)
+            .impact("none until eviction is requested; then the manager of the node crashes in a loop")
+            .remedy(remedy)
+    }
+
+    /// The normal moment between the two steps of removing a copy.
+    pub fn transient(&self, pair: &Pair) -> Finding {
+        let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
+        let message = format!(
+            "backing image {image} is just removing its copy on disk {} of node {node}; \
+             wait for that before requesting eviction there",
+            pair.place.name
+        );
+        let remedy =
+            Remedy::new(format!("Wait some seconds before requesting eviction of {}.", self.scope(pair)));
+        self.start("transient", pair, message).impact("none").remedy(remedy.read(self.list()))
+    }
+
+    fn start(&self, cause: &str, pair: &Pair, message: String) -> Finding {
+        let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
+        let object = ObjectRef::new("BackingImage", &self.cluster.namespace, image);
+        let left = self.copies.get(node).copied().unwrap_or_default();
+        Finding::new(cause, object, message)
+            .node(node)
+            .disk(pair.place.name)
+            .because(
+                EvidenceSource::Api,
+                format!(
+                    "backingimages.longhorn.io {image}: disk {} is in status.diskFileStatusMap (state {}) \
+                     but not in spec.diskFileSpecMap",
+                    pair.uuid,
+                    pair.copy.state.as_str()
+                ),
+            )
+            .because(EvidenceSource::Api, self.release_fact())
+            .because(
+                EvidenceSource::Api,
+                format!(
+                    "not safe to request or resume eviction on {node}: {left} such {} on its disks; it is safe at 0",
+                    if left == 1 { "copy is" } else { "copies are" }
+                ),
+            )
+    }
+
+    /// What eviction must not be requested of.
+    fn scope(&self, pair: &Pair) -> String {
+        let node = pair.node_name();
+        match self.exposure {
+            Exposure::AnyDisk => format!("node {node} or any of its disks"),
+            _ => format!("node {node} or its disk {}", pair.place.name),
+        }
+    }
+
+    fn release_fact(&self) -> String {
+        let release = self.cluster.release().map(|release| release.to_string()).unwrap_or_default();
+        match self.exposure {
+            Exposure::AnyDisk => format!(
+                "longhorn-manager {release} panics on such a copy on any disk of a node on which eviction is requested; \
+                 fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0"
+            ),
+            _ => format!(
+                "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 and 1.9.0 guard only \
+                 disks that stay, although 1.8.1 is announced as fixed; fixed in 1.8.2, 1.9.1 and 1.10.0"
+            ),
+        }
+    }
+
+    /// Clears the requests that hit, waits, and sets the same requests again.
+    fn workaround(&self, pair: &Pair) -> Remedy {
+        let (node, namespace) = (pair.place.node, self.cluster.namespace.as_str());
+        let name = pair.node_name();
+        let on_node = node.spec.eviction_requested;
+        let disks: Vec<&str> = match self.exposure {
+            Exposure::AnyDisk => requested_disks(node),
+            _ => requested_disks(node).into_iter().filter(|disk| *disk == pair.place.name).collect(),
+        };
+        let list = self.list();
+        Remedy::new(format!(
+            "Withdraw the request for eviction on {}, wait until no copy is in the status only, then request it again. \
+             Upgrade to 1.8.2, 1.9.1 or later to be rid of it.",
+            self.scope(pair)
+        ))
+        .read(list.clone())
+        .change(patch_requests(namespace, name, on_node, &disks, false))
+        .read(format!("until [ -z \"$({list})\" ]; do sleep 5; done; echo safe to resume"))
+        .change(patch_requests(namespace, name, on_node, &disks, true))
+    }
+
+    fn list(&self) -> String {
+        let namespace = &self.cluster.namespace;
+        format!("kubectl -n {namespace} get backingimages.longhorn.io -o go-template='{STATUS_ONLY}'")
+    }
+
+    /// What the manager's pod shows of it.
+    fn crashes(&self, node: &str) -> Option<String> {
+        let pod = self.cluster.manager_pod_on(node)?;
+        let container = pod.container_status("longhorn-manager")?;
+        let terminated = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref())?;
+        Some(format!(
+            "pod {}: container longhorn-manager ended with exit code {} after {} restarts{}",
+            pod.metadata.name,
+            terminated.exit_code,
+            container.restart_count.0,
+            if terminated.exit_code == 2 { "; 2 is what a panic leaves" } else { "" }
+        ))
+    }
+}
+
+fn count(volumes: &[VolumeRef]) -> String {
+    let claims: Vec<_> = volumes.iter().filter_map(|volume| volume.pvc.as_deref()).collect();
+    let noun = if volumes.len() == 1 { "volume" } else { "volumes" };
+    match claims.as_slice() {
+        [] => format!("{} {noun}", volumes.len()),
+        [some @ ..] if some.len() <= 3 => format!("{} {noun} (claims {})", volumes.len(), some.join(", ")),
+        [some @ ..] => {
+            format!("{} {noun} (claims {} and {} more)", volumes.len(), some[..3].join(", "), some.len() - 3)
+        }
+    }
+}

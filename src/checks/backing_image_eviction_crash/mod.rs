@@ -1,0 +1,203 @@
+//! Copies of backing images that crash longhorn-manager when eviction is requested.
+//!
+//! Facts: while a node or one of its disks requests eviction, the manager of that node goes through
+//! every copy that a backing image's *status* lists on the node's disks and writes to the copy of the
+//! same disk in its *spec*. A copy that has left the spec but not yet the status is a nil pointer
+//! there, and the manager panics with exit code 2, again at each start (longhorn-manager v1.7.3,
+//! v1.8.1 and v1.9.0 controller/node_controller.go syncBackingImageEvictionRequested, datastore/longhorn.go
+//! GetDiskBackingImageMap). Which disks count differs by release, see [`exposure`]. Automatic eviction
+//! of a cordoned node does not come into it: the function returns early without a request in the
+//! node's spec.
+
+mod exposure;
+mod finding;
+#[cfg(test)]
+mod tests;
+
+use exposure::{Exposure, pairs};
+use jiff::SignedDuration;
+
+use super::eviction::held;
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::Resource;
+
+/// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
+const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "backing_image_eviction_crash",
+    title: "Backing image eviction crash",
+    summary: "Copies of backing images that are in the status but no longer in the spec, on releases whose \
+              manager panics on them when eviction is requested. Nothing is found on releases that cannot panic.",
+    needs: &[Resource::LonghornNodes, Resource::BackingImages, Resource::Settings],
+    uses: &[Resource::DaemonSets, Resource::Pods, Resource::Volumes],
+    causes: &[
+        Cause {
+            id: "at_risk",
+            severity: Severity::Critical,
+            summary: "eviction is requested where such a copy is: the manager of the node panics",
+        },
+        Cause {
+            id: "latent",
+            severity: Severity::Warning,
+            summary: "such a copy stays for minutes: a request for eviction would make the manager panic",
+        },
+        Cause {
+            id: "transient",
+            severity: Severity::Info,
+            summary: "such a copy exists since seconds, as it does after every removal of a copy",
+        },
+    ],
+    gauges: &[&STATUS_NOT_SPEC, &UNSAFE_COPIES],
+    alerts: &[
+        Alert {
+            name: "LonghornBackingImageEvictionCrashRisk",
+            causes: &["at_risk"],
+            expr: "max without ($without) (longhorn_health_finding{$job, check=\"backing_image_eviction_crash\", \
+                   cause=\"at_risk\"}) == 1",
+            hold: "0m",
+            keep_firing_for: "5m",
+            severity: Severity::Critical,
+            thresholds: &[],
+            summary: "A requested eviction makes longhorn-manager panic on a backing image.",
+            description: "Backing image {{ $labels.object }} still lists a copy on \
+                          {{ with $labels.disk }}disk {{ . }} of {{ end }}node {{ $labels.node }} in its status that has left \
+                          its spec, and eviction is requested there. The longhorn-manager of that node panics. \
+                          Set evictionRequested back to false on the node and its disks, wait until \
+                          longhorn_health_backing_image_eviction_unsafe_copies is 0, then request eviction again.",
+            why: "The manager looks at the pair at least every 30 seconds, so every minute of waiting is a crash. \
+                  Five more minutes of firing bridge the restarts in between.",
+            runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
+        },
+        Alert {
+            name: "LonghornBackingImageEvictionCrashLatent",
+            causes: &["latent", "transient"],
+            expr: "max without ($without) (longhorn_health_finding{$job, check=\"backing_image_eviction_crash\", \
+                   cause=\"latent\"}) == 1",
+            hold: "5m",
+            keep_firing_for: "",
+            severity: Severity::Warning,
+            thresholds: &[],
+            summary: "Requesting eviction now would make longhorn-manager panic.",
+            description: "Backing image {{ $labels.object }} has listed a copy on \
+                          {{ with $labels.disk }}disk {{ . }} of {{ end }}node {{ $labels.node }} in its status only for minutes. \
+                          Do not request eviction of that node or its disks before it is gone; \
+                          see why the backing image manager there does not remove it.",
+            why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
+                  image manager from alerting.",
+            runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
+        },
+    ],
+    panels: PANELS,
+    run,
+};
+
+const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Eviction crash risk",
+        description: "Copies of backing images that crash a manager while eviction is requested now. \
+                      Anything but 0: clear the eviction flags first, see the runbook.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, $filter, \
+                   check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
+            legend: "at risk",
+        }],
+        steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }],
+        width: Width::Sixth,
+        no_data: "the exporter does not know; see the unknown checks",
+    },
+    Panel {
+        dashboard: Dashboard::Eviction,
+        title: "Safe to request eviction",
+        description: "Copies that would crash a manager of this release if eviction were requested on their node. \
+                      0 means that eviction may be requested, or resumed after the workaround.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
+            legend: "unsafe copies",
+        }],
+        steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }],
+        width: Width::Quarter,
+        no_data: "the release or the backing images cannot be read",
+    },
+    Panel {
+        dashboard: Dashboard::Eviction,
+        title: "Copies in status but not in spec",
+        description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
+                      clean-up; minutes mean that the backing image manager of the node does not answer.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster backing_image, node, disk) \
+                   (longhorn_health_backing_image_status_not_spec{$job, $filter})",
+            legend: "{{backing_image}} on {{node}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "spec and status of every backing image agree",
+    },
+];
+
+static STATUS_NOT_SPEC: Gauge = Gauge {
+    name: "longhorn_health_backing_image_status_not_spec",
+    help: "1 for a copy of a backing image that its status lists but its spec no longer does.",
+    kind: GaugeKind::Gauge,
+    labels: &["backing_image", "node", "disk"],
+    absent: "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
+    example: "count by (node) (longhorn_health_backing_image_status_not_spec)",
+    stability: Stability::Experimental,
+};
+
+static UNSAFE_COPIES: Gauge = Gauge {
+    name: "longhorn_health_backing_image_eviction_unsafe_copies",
+    help: "Copies of backing images on which this release's manager panics if eviction is requested on their node; 0 is safe.",
+    kind: GaugeKind::Gauge,
+    labels: &[],
+    absent: "nodes or backing images cannot be read, or the release is unknown while such copies exist",
+    example: "longhorn_health_backing_image_eviction_unsafe_copies == 0",
+    stability: Stability::Experimental,
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let release = cluster.release();
+    let pairs = pairs(cluster, release);
+    for pair in &pairs {
+        let labels = [pair.image.metadata.name.as_str(), pair.node_name(), pair.place.name];
+        out.sample(&STATUS_NOT_SPEC, &labels, 1.0);
+    }
+    let exposure = match release {
+        Some(release) => Exposure::of(release),
+        None if pairs.is_empty() => Exposure::Never,
+        None => {
+            out.unknown(
+                "the Longhorn release is unknown, and with it whether its manager panics on eviction",
+            );
+            return;
+        }
+    };
+    let unsafe_copies = if exposure == Exposure::Never { 0 } else { pairs.len() };
+    out.sample(&UNSAFE_COPIES, &[], unsafe_copies as f64);
+    if unsafe_copies == 0 {
+        return;
+    }
+    let words = finding::Words::new(cluster, exposure, &pairs);
+    for pair in &pairs {
+        let changed = pair.copy.last_state_transition_time.get();
+        let key = format!("{}/{}", pair.image.metadata.name, pair.uuid);
+        let held = held(cluster, out, "status_not_spec", &key, changed, TRANSIENT);
+        let finding = match (exposure.hits(pair), held.lasting) {
+            (true, _) => words.at_risk(pair),
+            (false, true) => words.latent(pair),
+            (false, false) => words.transient(pair),
+        };
+        let mut finding = finding.since(held.since);
+        finding.evidence.push(held.evidence());
+        out.find(finding);
+    }
+}

@@ -1,0 +1,241 @@
+use super::CHECK;
+use super::exposure::Exposure;
+use crate::check::Finding;
+use crate::longhorn::{Release, Resource};
+use crate::report::Verdict;
+use crate::testing::*;
+
+const NOW: &str = "2026-01-01T12:00:00Z";
+const UNSAFE: &str = "longhorn_health_backing_image_eviction_unsafe_copies";
+const PAIR: &str = "longhorn_health_backing_image_status_not_spec";
+
+fn version(release: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
+         metadata: {{name: current-longhorn-version, namespace: longhorn-system}}\nvalue: {release}\n---\n"
+    )
+}
+
+/// Node `n1` with disks `d1` (uuid-1) and `d2` (uuid-2).
+fn node(node: bool, d1: bool, d2: bool) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: n1, namespace: longhorn-system}}\n\
+         spec:\n  evictionRequested: {node}\n  disks:\n    d1: {{evictionRequested: {d1}}}\n    d2: {{evictionRequested: {d2}}}\n\
+         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}\n---\n"
+    )
+}
+
+/// Backing image `img` with a copy on uuid-2 in both, and one on uuid-1 in the status only.
+fn image(changed: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: img, namespace: longhorn-system}}\n\
+         spec: {{diskFileSpecMap: {{uuid-2: {{evictionRequested: false}}}}}}\n\
+         status:\n  diskFileStatusMap:\n    uuid-1: {{state: ready, lastStateTransitionTime: '{changed}'}}\n    uuid-2: {{state: ready}}\n---\n"
+    )
+}
+
+const OLD: &str = "2025-12-01T00:00:00Z";
+
+/// The one finding of a recorded cluster.
+fn only(yaml: &str) -> Finding {
+    let mut findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    findings.remove(0)
+}
+
+#[test]
+fn exposure_by_release() {
+    for (text, exposure) in [
+        ("v1.6.4", Exposure::Never),
+        ("v1.7.0", Exposure::AnyDisk),
+        ("v1.7.3", Exposure::AnyDisk),
+        ("v1.7.4", Exposure::Never),
+        ("v1.8.0", Exposure::AnyDisk),
+        ("v1.8.1", Exposure::EvictedDisk),
+        ("v1.8.2", Exposure::Never),
+        ("v1.9.0", Exposure::EvictedDisk),
+        ("v1.9.0-hotfix-1", Exposure::EvictedDisk),
+        ("v1.9.1", Exposure::Never),
+        ("v1.10.0", Exposure::Never),
+        ("v1.12.1", Exposure::Never),
+        ("v1.13.0-dev", Exposure::Never),
+    ] {
+        assert_eq!(Exposure::of(Release::parse(text).unwrap()), exposure, "{text}");
+    }
+}
+
+#[test]
+fn what_is_evicted_decides_by_release() {
+    let (whole, same, other, none) = (
+        node(true, false, false),
+        node(false, true, false),
+        node(false, false, true),
+        node(false, false, false),
+    );
+    let risk = "critical at_risk BackingImage img";
+    let latent = "warning latent BackingImage img";
+    for (release, on_whole, on_same, on_other, on_none) in [
+        ("v1.7.3", risk, risk, risk, latent),
+        ("v1.8.0", risk, risk, risk, latent),
+        ("v1.8.1", risk, risk, latent, latent),
+        ("v1.9.0", risk, risk, latent, latent),
+    ] {
+        for (nodes, expected) in [(&whole, on_whole), (&same, on_same), (&other, on_other), (&none, on_none)]
+        {
+            let cluster = cluster_at(NOW, &(version(release) + nodes + &image(OLD)));
+            assert_eq!(found(&CHECK, &cluster), [expected], "{release} {nodes}");
+            assert_eq!(sample(&run(&CHECK, &cluster), UNSAFE, &[]), Some(1.0), "{release}");
+        }
+    }
+    for release in ["v1.6.4", "v1.7.4", "v1.8.2", "v1.9.1", "v1.10.0", "v1.12.1"] {
+        for nodes in [&whole, &same, &other, &none] {
+            let cluster = cluster_at(NOW, &(version(release) + nodes + &image(OLD)));
+            assert!(found(&CHECK, &cluster).is_empty(), "{release}");
+            assert_eq!(sample(&run(&CHECK, &cluster), UNSAFE, &[]), Some(0.0), "{release}");
+        }
+    }
+}
+
+#[test]
+fn the_raw_fact_is_shown_from_1_7_on() {
+    for (release, value) in [("v1.6.4", None), ("v1.7.3", Some(1.0)), ("v1.12.1", Some(1.0))] {
+        let cluster = cluster_at(NOW, &(version(release) + &node(false, false, false) + &image(OLD)));
+        assert_eq!(sample(&run(&CHECK, &cluster), PAIR, &["img", "n1", "d1"]), value, "{release}");
+        assert_eq!(sample(&run(&CHECK, &cluster), PAIR, &["img", "n1", "d2"]), None, "{release}");
+    }
+}
+
+#[test]
+fn a_recent_change_speaks_for_a_transient_copy_unless_eviction_is_requested() {
+    let recent = image("2026-01-01T11:59:30Z");
+    let quiet = cluster_at(NOW, &(version("v1.8.0") + &node(false, false, false) + &recent));
+    assert_eq!(found(&CHECK, &quiet), ["info transient BackingImage img"]);
+    let evicting = cluster_at(NOW, &(version("v1.8.0") + &node(false, false, true) + &recent));
+    assert_eq!(found(&CHECK, &evicting), ["critical at_risk BackingImage img"]);
+}
+
+#[test]
+fn a_watched_copy_is_transient_for_three_minutes() {
+    let yaml = version("v1.8.0") + &node(false, false, false) + &image(OLD);
+    let cluster = live_at(NOW, &yaml);
+    assert_eq!(found(&CHECK, &cluster), ["info transient BackingImage img"]);
+    let cluster = later(cluster, 179);
+    assert_eq!(found(&CHECK, &cluster), ["info transient BackingImage img"]);
+    let cluster = later(cluster, 1);
+    assert_eq!(found(&CHECK, &cluster), ["warning latent BackingImage img"]);
+    assert_eq!(run(&CHECK, &cluster).report.findings[0].since, Some(time(NOW)));
+}
+
+#[test]
+fn an_exporter_that_just_started_does_not_call_an_old_copy_young() {
+    let mut cluster = live_at(NOW, &(version("v1.8.0") + &node(false, false, false) + &image(OLD)));
+    cluster.history.started = Some(time(NOW));
+    assert_eq!(found(&CHECK, &cluster), ["warning latent BackingImage img"]);
+}
+
+#[test]
+fn automatic_eviction_of_a_cordoned_node_does_not_crash() {
+    let yaml = version("v1.8.0")
+        + &node(false, false, false)
+        + &image(OLD)
+        + "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: node-drain-policy, namespace: longhorn-system}\n\
+           value: block-for-eviction\n---\n\
+           apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {unschedulable: true}\n---\n";
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["warning latent BackingImage img"]);
+}
+
+#[test]
+fn a_copy_on_a_disk_of_no_node_cannot_crash() {
+    let yaml = version("v1.8.0") + &node(true, true, true) + &image(OLD).replace("uuid-1", "uuid-gone");
+    let cluster = cluster_at(NOW, &yaml);
+    assert!(found(&CHECK, &cluster).is_empty());
+    assert_eq!(sample(&run(&CHECK, &cluster), UNSAFE, &[]), Some(0.0));
+}
+
+#[test]
+fn the_finding_names_volumes_crash_and_commands() {
+    let yaml = version("v1.8.1")
+        + &node(true, false, false)
+        + &image(OLD)
+        + "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: vol-1, namespace: longhorn-system}\n\
+           status: {ownerID: n1, kubernetesStatus: {pvcName: data, namespace: shop}}\n---\n\
+           apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: vol-2, namespace: longhorn-system}\n\
+           status: {ownerID: n2}\n---\n\
+           apiVersion: v1\nkind: Pod\n\
+           metadata: {name: longhorn-manager-x, namespace: longhorn-system, labels: {app: longhorn-manager}}\n\
+           spec: {nodeName: n1}\n\
+           status: {containerStatuses: [{name: longhorn-manager, restartCount: 7, lastState: {terminated: {exitCode: 2}}}]}\n---\n";
+    let finding = only(&yaml);
+    assert_eq!((finding.node.as_deref(), finding.disk.as_deref()), (Some("n1"), Some("d1")));
+    assert_eq!(finding.volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["vol-1"]);
+    assert!(finding.impact.contains("1 volume (claims shop/data)"), "{}", finding.impact);
+    assert_eq!(finding.runbook, Some("LonghornBackingImageEvictionCrashRisk"));
+    let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    for part in [
+        "disk uuid-1 is in status.diskFileStatusMap (state ready) but not in spec",
+        "although 1.8.1 is announced as fixed",
+        "evictionRequested is true on node n1",
+        "exit code 2 after 7 restarts",
+        "it is safe at 0",
+    ] {
+        assert!(facts.iter().any(|fact| fact.contains(part)), "{part}: {facts:?}");
+    }
+    let changes: Vec<_> =
+        finding.remedy.commands.iter().filter(|c| c.changes).map(|c| c.run.as_str()).collect();
+    assert_eq!(
+        changes,
+        [
+            "kubectl -n longhorn-system patch nodes.longhorn.io n1 --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
+            "kubectl -n longhorn-system patch nodes.longhorn.io n1 --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",
+        ]
+    );
+}
+
+#[test]
+fn on_older_releases_every_request_of_the_node_is_withdrawn() {
+    let finding = only(&(version("v1.7.3") + &node(false, false, true) + &image(OLD)));
+    let change = finding.remedy.commands.iter().find(|command| command.changes).unwrap();
+    assert!(
+        change.run.ends_with("-p '{\"spec\":{\"disks\":{\"d2\":{\"evictionRequested\":false}}}}'"),
+        "{}",
+        change.run
+    );
+}
+
+#[test]
+fn an_unknown_release_is_unknown_only_where_it_matters() {
+    let image = image(OLD);
+    let report = run(&CHECK, &live_at(NOW, &(node(true, false, false) + &image))).report;
+    assert_eq!(report.verdict, Verdict::Unknown);
+    let report = run(&CHECK, &live_at(NOW, &node(true, false, false))).report;
+    assert_eq!(report.verdict, Verdict::Healthy);
+    // a release before 1.7 keeps the copies in spec.disks
+    let old = image
+        .replace("diskFileSpecMap: {uuid-2: {evictionRequested: false}}", "disks: {uuid-1: '', uuid-2: ''}");
+    assert_eq!(
+        run(&CHECK, &live_at(NOW, &(node(true, false, false) + &old))).report.verdict,
+        Verdict::Healthy
+    );
+}
+
+#[test]
+fn unreadable_kinds_are_unknown() {
+    for kind in [Resource::LonghornNodes, Resource::BackingImages] {
+        let mut cluster = live_at(NOW, &(version("v1.8.0") + &node(true, false, false) + &image(OLD)));
+        cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Forbidden;
+        let evaluation = run(&CHECK, &cluster);
+        assert_eq!(evaluation.report.verdict, Verdict::Unknown);
+        assert_eq!(sample(&evaluation, UNSAFE, &[]), None);
+    }
+}
+
+#[test]
+fn odd_objects_do_not_matter() {
+    let yaml = version("v1.8.0")
+        + "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {name: empty, namespace: longhorn-system}\n---\n\
+           apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {name: odd, namespace: longhorn-system}\n\
+           spec: {diskFileSpecMap: null}\nstatus: {diskFileStatusMap: {uuid-1: {state: novel, lastStateTransitionTime: ''}}}\n---\n\
+           apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: bare, namespace: longhorn-system}\n---\n"
+        + &node(true, false, false);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["critical at_risk BackingImage odd"]);
+}
