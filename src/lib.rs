@@ -10,6 +10,12 @@
 //! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what
 //! words. ARCHITECTURE.md has the invariants.
 
+// no panic on data from outside
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 pub mod check;
 pub mod checks;
 pub mod cli;

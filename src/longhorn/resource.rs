@@ -143,6 +143,7 @@ pub const MUTATOR: &str = "longhorn-webhook-mutator";
 
 impl Resource {
     /// Facts about this kind.
+    #[allow(clippy::indexing_slicing, reason = "the table has a row for every kind")]
     pub fn info(self) -> &'static ResourceInfo {
         // The table is in declaration order; a test holds it to that.
         &TABLE[self as usize]

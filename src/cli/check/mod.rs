@@ -75,6 +75,7 @@ fn check_id(text: &str) -> Result<&'static str, String> {
 }
 
 /// Runs `check`.
+#[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let fail_on = args.fail_on.into();
     let report = match args.source.recorded(Timestamp::now()).map_err(Failure::usage)? {

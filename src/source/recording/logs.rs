@@ -49,10 +49,9 @@ fn after<'a>(path: &'a str, name: &str) -> Option<&'a str> {
 /// The end of a log, from the beginning of a line.
 pub(crate) fn tail(content: &[u8]) -> String {
     let start = content.len().saturating_sub(MAX_LOG_BYTES);
-    let kept = &content[start..];
-    let kept = match kept.iter().position(|byte| *byte == b'\n') {
-        Some(line_end) if start > 0 => &kept[line_end + 1..],
-        _ => kept,
-    };
+    let end = content.get(start..).unwrap_or(content);
+    // what is cut off within a line is dropped
+    let line_end = end.iter().position(|byte| *byte == b'\n').filter(|_| start > 0);
+    let kept = line_end.and_then(|at| end.get(at + 1..)).unwrap_or(end);
     String::from_utf8_lossy(kept).into_owned()
 }
