@@ -1,13 +1,16 @@
 //! Options that say where the cluster is read from; shared by `serve` and `check`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::Args;
-use jiff::Timestamp;
+use clap::{Args, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
+use super::Failure;
 use crate::cluster::Cluster;
-use crate::source::{Recording, RecordingError, demo};
+use crate::source::connect::{ConnectError, Connection, obstacle};
+use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Source, demo};
 
 /// Where the cluster is read from. Without any of these: the cluster this process runs in, or the
 /// one the kubeconfig names.
@@ -29,6 +32,40 @@ pub struct SourceArgs {
     /// Namespace of Longhorn
     #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
     pub namespace: String,
+
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, the pod's service account, ~/.kube/config]
+    #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_KUBECONFIG", conflicts_with_all = ["demo", "from"])]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT", conflicts_with_all = ["demo", "from"])]
+    pub context: Option<String>,
+
+    /// Read the end of the log of crashed managers, which needs the right to get pods/log
+    #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
+    pub crash_logs: CrashLogsArg,
+
+    /// Distrust a kind about which the API server has not answered for so long
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = positive_duration, env = "LONGHORN_HEALTH_STALE_AFTER")]
+    pub stale_after: SignedDuration,
+}
+
+/// Whether logs of crashed managers are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CrashLogsArg {
+    /// Where the rights allow it; else causes come from fingerprints
+    Auto,
+    /// Never
+    Off,
+}
+
+/// A duration such as `90s`, `15m` or `1h30m`.
+pub fn positive_duration(text: &str) -> Result<SignedDuration, String> {
+    match text.parse::<SignedDuration>() {
+        Ok(duration) if duration > SignedDuration::ZERO => Ok(duration),
+        Ok(_) => Err("must be longer than zero".to_owned()),
+        Err(_) => Err("not a duration; write it as 90s, 15m or 1h30m".to_owned()),
+    }
 }
 
 /// A source that cannot be read.
@@ -37,6 +74,18 @@ pub enum SourceError {
     /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// The Kubernetes API cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        match &error {
+            SourceError::Connect(connect) if !connect.is_usage() => Failure::unknown(error),
+            SourceError::Connect(_) | SourceError::Recording(_) => Failure::usage(error),
+        }
+    }
 }
 
 impl SourceArgs {
@@ -54,5 +103,38 @@ impl SourceArgs {
             eprintln!("warning: {warning}");
         }
         Ok(Some(recording.into_cluster(&self.namespace, self.now)))
+    }
+
+    /// A way to the live API, not tried yet.
+    pub async fn connect(&self) -> Result<Connection, SourceError> {
+        Ok(Connection::open(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
+    }
+
+    /// How the live source shall behave.
+    pub fn live_options(&self) -> LiveOptions {
+        LiveOptions {
+            crash_logs: match self.crash_logs {
+                CrashLogsArg::Auto => CrashLogs::Auto,
+                CrashLogsArg::Off => CrashLogs::Off,
+            },
+            stale_after: self.stale_after,
+            ..LiveOptions::new(self.namespace.clone(), Timestamp::now)
+        }
+    }
+
+    /// Looks at the live cluster once: lists everything, or as much as answers in time. Kinds that
+    /// did not answer are told in the cluster; an error is what leaves nothing to judge.
+    pub async fn look(&self, patience: Duration) -> Result<Cluster, SourceError> {
+        let connection = self.connect().await?;
+        connection.probe().await?;
+        let live = Live::start(connection.client(), self.live_options());
+        // on timeout the kinds that are missing say so themselves
+        let _ = tokio::time::timeout(patience, live.complete()).await;
+        let cluster = live.snapshot(Timestamp::now());
+        live.stop().await;
+        match obstacle(&cluster) {
+            Some(error) => Err(error.into()),
+            None => Ok(cluster),
+        }
     }
 }

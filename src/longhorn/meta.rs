@@ -10,6 +10,8 @@ narrow! {
         pub name: String,
         pub namespace: String,
         pub uid: String,
+        /// Read for the watch, which takes it away before the object is stored.
+        pub resource_version: String,
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap,

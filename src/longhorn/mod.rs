@@ -30,7 +30,7 @@ pub use kubernetes::{
 pub use lenient::{Int, StringMap, Time};
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
-pub use objects::{Kind, Objects, Store};
+pub use objects::{Kind, KindVisitor, Objects, Store, visit_kinds};
 pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated};
 pub use release::{Release, Suffix};
 pub use resource::{Resource, ResourceInfo, Scope};

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::*;
 
 /// A kind that can be stored.
-pub trait Kind: DeserializeOwned + Clone + Send + Sync + 'static {
+pub trait Kind: DeserializeOwned + Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Which kind it is.
     const RESOURCE: Resource;
     /// Its metadata.
@@ -23,6 +23,12 @@ pub trait Kind: DeserializeOwned + Clone + Send + Sync + 'static {
     fn unrecognized(&self) -> Vec<&'static str> {
         Vec::new()
     }
+}
+
+/// Something to do for every kind, with its type.
+pub trait KindVisitor {
+    /// Called once a kind.
+    fn visit<T: Kind>(&mut self);
 }
 
 /// All objects of one kind by name, ordered. Cloning shares the objects; changing a shared store
@@ -48,6 +54,11 @@ impl<T: Kind> Store<T> {
     /// The object of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.get(name).map(|object| &**object)
+    }
+
+    /// The object of this name, shared.
+    pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
+        self.0.get(name).cloned()
     }
 
     /// All objects in the order of their names.
@@ -101,6 +112,11 @@ macro_rules! objects {
             fn store_mut(objects: &mut Objects) -> &mut Store<Self> { &mut objects.$field }
             $( fn unrecognized(&self) -> Vec<&'static str> { let $object = self; $fields } )?
         } )*
+
+        /// Calls the visitor with every kind, in the order of [`Objects`].
+        pub fn visit_kinds(visitor: &mut impl KindVisitor) {
+            $( visitor.visit::<$type>(); )*
+        }
 
         impl Objects {
             /// How many objects of this kind there are.

@@ -1,8 +1,10 @@
 //! Where objects come from: the Kubernetes API, a recording, or the embedded demo cluster.
 
+pub mod connect;
 pub mod demo;
 pub mod fixed;
 pub mod recording;
+pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +12,7 @@ use jiff::Timestamp;
 
 pub use fixed::Fixed;
 pub use recording::{Recording, RecordingError};
+pub use watch::{CrashLogs, Live, LiveOptions};
 
 use crate::cluster::Cluster;
 use crate::history::FactKey;

@@ -5,7 +5,7 @@
 //! read by [`Recording::from_files`].
 
 mod document;
-mod logs;
+pub(crate) mod logs;
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -1,0 +1,272 @@
+//! The way to a Kubernetes API: from a kubeconfig or from inside a pod, and what to do when there
+//! is none.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use thiserror::Error;
+
+use super::ApiErrorReason;
+use super::watch::{describe, reason_of};
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::Resource;
+
+/// Time for the first answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why the Kubernetes API cannot be used. Each says what to do.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be read or does not lead to a cluster.
+    #[error("{place}: {reason}; check --kubeconfig and --context")]
+    Kubeconfig {
+        /// The file, or where it was looked for.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The kubeconfig has no such context.
+    #[error("{place}: no context '{context}'; it has {known}")]
+    UnknownContext {
+        /// The file, or where it was looked for.
+        place: String,
+        /// The context asked for.
+        context: String,
+        /// The contexts there are.
+        known: String,
+    },
+    /// Neither in a pod nor with a kubeconfig.
+    #[error("no cluster to look at: give --kubeconfig FILE, --from PATH or --demo, or run in a pod")]
+    NoCluster,
+    /// In a pod, but without what a pod is given.
+    #[error("the pod's service account cannot be used: {0}; set automountServiceAccountToken: true")]
+    ServiceAccount(String),
+    /// No answer.
+    #[error("cannot reach the Kubernetes API at {url}: {reason}; check the address and the network")]
+    Unreachable {
+        /// Where the API should be.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// 401.
+    #[error(
+        "the Kubernetes API at {url} does not accept the credentials ({reason}); log in anew or renew the token"
+    )]
+    Unauthorized {
+        /// Where the API is.
+        url: String,
+        /// What it said.
+        reason: String,
+    },
+    /// 403 for everything.
+    #[error(
+        "no right to list anything in namespace {namespace}: {reason}; apply the Role of the deploy files, or check --namespace"
+    )]
+    Forbidden {
+        /// Longhorn's namespace.
+        namespace: String,
+        /// What the API server said.
+        reason: String,
+    },
+    /// Longhorn's kinds are not there.
+    #[error(
+        "this cluster has no Longhorn: the API server does not serve longhorn.io/v1beta2; check the context"
+    )]
+    NoLonghorn,
+    /// Longhorn's kinds are there, but nothing of them in the namespace.
+    #[error("nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")]
+    WrongNamespace {
+        /// The namespace looked at.
+        namespace: String,
+    },
+    /// Not everything was listed in time, and nothing says why.
+    #[error("the Kubernetes API did not answer in time: {reason}; give more time with --timeout")]
+    Slow {
+        /// What was said last.
+        reason: String,
+    },
+}
+
+impl ConnectError {
+    /// True for what the user gave wrongly, false for a cluster that cannot be looked at.
+    pub fn is_usage(&self) -> bool {
+        use ConnectError::*;
+        matches!(self, Kubeconfig { .. } | UnknownContext { .. } | NoCluster)
+    }
+}
+
+/// A way to the API that has not been tried yet.
+pub struct Connection {
+    client: Client,
+    url: String,
+}
+
+impl Connection {
+    /// From a kubeconfig if one is named (or `$KUBECONFIG` is set), else from inside a pod, else from
+    /// the kubeconfig in the home directory.
+    pub async fn open(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, ConnectError> {
+        let named = kubeconfig.is_some() || context.is_some() || is_set("KUBECONFIG");
+        let mut config = if !named && is_set("KUBERNETES_SERVICE_HOST") {
+            Config::incluster().map_err(|error| ConnectError::ServiceAccount(error.to_string()))?
+        } else {
+            from_kubeconfig(kubeconfig, context, named).await?
+        };
+        // each kind has its own back-off, which sees and counts every failure
+        config.default_retry = false;
+        config.connect_timeout = Some(PATIENCE);
+        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let client = Client::try_from(config).map_err(|error| ConnectError::Kubeconfig {
+            place: place(kubeconfig),
+            reason: describe(&error),
+        })?;
+        Ok(Connection { client, url })
+    }
+
+    /// A client, whether the API answers or not.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Asks whether the API answers, accepts the credentials and serves Longhorn's kinds. A refused
+    /// right is no error here: other kinds may be readable.
+    pub async fn probe(&self) -> Result<(), ConnectError> {
+        let url = self.url.clone();
+        let request = http::Request::get("/apis/longhorn.io/v1beta2").body(Vec::new());
+        let Ok(request) = request else { return Ok(()) };
+        let answer = tokio::time::timeout(PATIENCE, self.client.request_text(request)).await;
+        let Ok(answer) = answer else {
+            return Err(ConnectError::Unreachable { url, reason: format!("no answer within {PATIENCE:?}") });
+        };
+        let Err(error) = answer else { return Ok(()) };
+        let reason = describe(&error);
+        match reason_of(&error) {
+            ApiErrorReason::Unauthorized => Err(ConnectError::Unauthorized { url, reason }),
+            ApiErrorReason::NotServed => Err(ConnectError::NoLonghorn),
+            ApiErrorReason::Connection | ApiErrorReason::Timeout => {
+                Err(ConnectError::Unreachable { url, reason })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What stands in the way of any verdict over a cluster that was read live, if something does.
+/// Single kinds that cannot be read are no obstacle: their checks are unknown.
+pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
+    let longhorn = || Resource::all().filter(|kind| kind.is_longhorn());
+    let all = |wanted| longhorn().all(|kind| cluster.readability(kind) == wanted);
+    let reason = || {
+        let error = longhorn().find_map(|kind| cluster.resources.get(&kind)?.error.clone());
+        error.unwrap_or_else(|| "no answer".to_owned())
+    };
+    let namespace = cluster.namespace.clone();
+    if all(Readability::NotServed) {
+        return Some(ConnectError::NoLonghorn);
+    }
+    if Resource::all().all(|kind| cluster.readability(kind) == Readability::Pending) {
+        return Some(ConnectError::Slow { reason: reason() });
+    }
+    let refused = |kind| matches!(cluster.readability(kind), Readability::Forbidden | Readability::NotServed);
+    if longhorn().all(refused) {
+        return Some(ConnectError::Forbidden { namespace, reason: reason() });
+    }
+    let empty = |kind| {
+        let undecodable = cluster.resources.get(&kind).map_or(0, |status| status.undecodable);
+        cluster.can_read(kind) && cluster.objects.count(kind) + undecodable == 0
+    };
+    let nothing = longhorn().all(empty) && cluster.manager_daemon_set().is_none();
+    nothing.then_some(ConnectError::WrongNamespace { namespace })
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+fn place(kubeconfig: Option<&Path>) -> String {
+    match kubeconfig {
+        Some(path) => path.display().to_string(),
+        None if is_set("KUBECONFIG") => {
+            format!("$KUBECONFIG ({})", std::env::var("KUBECONFIG").unwrap_or_default())
+        }
+        None => "~/.kube/config".to_owned(),
+    }
+}
+
+async fn from_kubeconfig(
+    path: Option<&Path>,
+    context: Option<&str>,
+    named: bool,
+) -> Result<Config, ConnectError> {
+    let place = place(path);
+    if !named && std::env::home_dir().is_none_or(|home| !home.join(".kube/config").exists()) {
+        return Err(ConnectError::NoCluster);
+    }
+    let wrong = |error: &dyn std::error::Error| ConnectError::Kubeconfig {
+        place: place.clone(),
+        reason: without_path(error),
+    };
+    let kubeconfig = match path.map(PathBuf::from) {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let kubeconfig = kubeconfig.map_err(|error| wrong(&error))?;
+    let known: Vec<_> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    if let Some(context) = context.filter(|context| !known.iter().any(|name| name == context)) {
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(ConnectError::UnknownContext { place, context: context.to_owned(), known });
+    }
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(&error))
+}
+
+/// The first line of an error; its source says it without repeating the path.
+fn without_path(error: &dyn std::error::Error) -> String {
+    let text = error.source().map_or_else(|| error.to_string(), |source| source.to_string());
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn open(yaml: Option<&str>, context: Option<&str>) -> Result<Connection, ConnectError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config");
+        if let Some(yaml) = yaml {
+            std::fs::write(&path, yaml).unwrap();
+        }
+        Connection::open(Some(&path), context).await
+    }
+
+    const CONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+        clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\n\
+        contexts: [{name: a, context: {cluster: c, user: u}}, {name: b, context: {cluster: c, user: u}}]\n";
+
+    #[tokio::test]
+    async fn a_wrong_kubeconfig_is_a_usage_error_of_one_line() {
+        for (yaml, context, part) in [
+            (None, None, "No such file"),
+            (Some("contexts: [1"), None, "config: "),
+            (Some("apiVersion: v1\nkind: Config\n"), None, "context"),
+            (Some(CONFIG), Some("z"), "no context 'z'; it has a, b"),
+        ] {
+            let error = open(yaml, context).await.err().unwrap();
+            let text = error.to_string();
+            assert!(error.is_usage() && text.contains(part) && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_api_that_is_not_there_is_no_usage_error() {
+        let connection = open(Some(CONFIG), Some("b")).await.ok().unwrap();
+        let error = connection.probe().await.unwrap_err();
+        assert!(!error.is_usage());
+        assert!(
+            error.to_string().contains("cannot reach the Kubernetes API at http://127.0.0.1:1: "),
+            "{error}"
+        );
+    }
+}

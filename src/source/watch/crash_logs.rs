@@ -1,0 +1,205 @@
+//! The end of the log of each crashed manager container, read once per termination.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use http_body_util::{BodyExt, Limited};
+use kube::Client;
+use kube::api::{LogParams, Request};
+use kube::client::Body;
+use tokio::time::{Instant, timeout};
+
+use super::CrashLogs;
+use super::state::Shared;
+use super::trouble::{describe, reason_of, reason_of_code};
+use crate::history::CrashLog;
+use crate::longhorn::{Pod, Resource, Terminated};
+use crate::source::ApiErrorReason;
+use crate::source::recording::logs::tail;
+
+const CONTAINER: &str = "longhorn-manager";
+/// Lines asked for: a panic with its stack fits, and hours of ordinary log do not come along.
+const LINES: i64 = 200;
+/// Bytes asked for. More than is kept, because the server counts them from the first of the lines,
+/// and the end is what matters.
+const BYTES: i64 = 256 * 1024;
+/// Logs read at once.
+const AT_ONCE: usize = 2;
+/// Time for one log.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often a log that could not be read is tried.
+const ATTEMPTS: u32 = 3;
+/// Pause before another attempt.
+const RETRY: Duration = Duration::from_secs(20);
+
+/// One termination of a container; the same in the back-off before the restart and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Termination {
+    pod: String,
+    uid: String,
+    /// Time of the end, else the number of restarts.
+    which: i64,
+}
+
+/// Reads logs for as long as the process lives.
+pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
+    if shared.options.crash_logs == CrashLogs::Off {
+        shared.history(|history| history.set_crash_logs_denied(Some("switched off")));
+        shared.changed();
+        shared.logs_read.send_replace(true);
+        return std::future::pending().await;
+    }
+    let mut tried: HashMap<Termination, u32> = HashMap::new();
+    let mut refused_until: Option<Instant> = None;
+    loop {
+        let again = refused_until.unwrap_or_else(|| Instant::now() + RETRY);
+        tokio::select! {
+            () = shared.pods_changed.notified() => {}
+            () = tokio::time::sleep_until(again) => refused_until = None,
+        }
+        let pods_known = !shared.is_waiting_for(Resource::Pods);
+        let terminations = terminations(&shared, &mut tried);
+        if refused_until.is_some() {
+            continue;
+        }
+        let open = |what: &Termination| tried.get(what).is_none_or(|attempts| *attempts < ATTEMPTS);
+        let wanted: Vec<_> = terminations.into_iter().filter(open).collect();
+        let mut results = stream::iter(wanted)
+            .map(|what| async { (read(&shared, &client, &what).await, what) })
+            .buffer_unordered(AT_ONCE);
+        while let Some((result, what)) = results.next().await {
+            match result {
+                Ok(text) => {
+                    keep(&shared, &what, text);
+                    tried.insert(what, ATTEMPTS);
+                }
+                Err(ApiErrorReason::Forbidden) => {
+                    refused_until = Some(Instant::now() + shared.options.crash_logs_again);
+                    refuse(&shared);
+                    break;
+                }
+                // the log is gone, or the node cannot give it
+                Err(ApiErrorReason::NotServed | ApiErrorReason::Other) => drop(tried.insert(what, ATTEMPTS)),
+                Err(_) => *tried.entry(what).or_default() += 1,
+            }
+        }
+        if pods_known {
+            shared.logs_read.send_replace(true);
+        }
+    }
+}
+
+/// Terminations that show now. Forgets the logs of pods that are gone.
+fn terminations(shared: &Shared, tried: &mut HashMap<Termination, u32>) -> HashSet<Termination> {
+    let pods = shared.pods();
+    let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"));
+    let found: HashSet<_> = managers.filter_map(termination).collect();
+    tried.retain(|what, _| found.contains(what));
+    let lives = |log: &CrashLog| pods.get(&log.pod).is_some_and(|pod| pod.metadata.uid == log.pod_uid);
+    shared.history(|history| history.keep_crash_logs_of(lives));
+    found
+}
+
+fn termination(pod: &Pod) -> Option<Termination> {
+    let status = pod.container_status(CONTAINER)?;
+    // `previous=true` gives the log of the last state, not that of a container just ended
+    let ended: &Terminated = status.last_state.terminated.as_ref()?;
+    let which = ended.finished_at.get().map_or(status.restart_count.0, |time| time.as_second());
+    Some(Termination { pod: pod.metadata.name.clone(), uid: pod.metadata.uid.clone(), which })
+}
+
+fn keep(shared: &Shared, what: &Termination, text: String) {
+    shared.history(|history| {
+        history.set_crash_logs_denied(None);
+        history.add_crash_log(CrashLog {
+            pod: what.pod.clone(),
+            container: CONTAINER.to_owned(),
+            pod_uid: what.uid.clone(),
+            text,
+        });
+    });
+    shared.changed();
+}
+
+fn refuse(shared: &Shared) {
+    let known = shared.history(|history| {
+        let known = history.crash_logs_denied().is_some();
+        history.set_crash_logs_denied(Some("forbidden"));
+        known
+    });
+    if !known {
+        let namespace = &shared.options.namespace;
+        tracing::warn!(%namespace, "no right to get pods/log; causes of crashes come from fingerprints only");
+        shared.changed();
+    }
+}
+
+/// The end of one log.
+async fn read(shared: &Shared, client: &Client, what: &Termination) -> Result<String, ApiErrorReason> {
+    match timeout(PATIENCE, get(client, &shared.options.namespace, &what.pod)).await {
+        Ok(Ok(bytes)) => Ok(tail(&bytes)),
+        Ok(Err(reason)) => {
+            tracing::debug!(pod = %what.pod, reason = reason.as_str(), "crash log not read");
+            Err(reason)
+        }
+        Err(_elapsed) => Err(ApiErrorReason::Timeout),
+    }
+}
+
+async fn get(client: &Client, namespace: &str, pod: &str) -> Result<Vec<u8>, ApiErrorReason> {
+    let params = LogParams {
+        container: Some(CONTAINER.to_owned()),
+        previous: true,
+        tail_lines: Some(LINES),
+        limit_bytes: Some(BYTES),
+        ..LogParams::default()
+    };
+    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(pod, &params);
+    let request = request.map_err(|_| ApiErrorReason::Other)?.map(Body::from);
+    let response = client.send(request).await.map_err(|error| {
+        tracing::debug!(pod, error = describe(&error), "crash log not read");
+        reason_of(&error)
+    })?;
+    if !response.status().is_success() {
+        return Err(reason_of_code(response.status().as_u16()));
+    }
+    let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
+    let body = Limited::new(response.into_body(), limit).collect().await;
+    Ok(body.map_err(|_| ApiErrorReason::Connection)?.to_bytes().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(status: &str) -> Pod {
+        let json = format!(
+            r#"{{"metadata":{{"name":"p","uid":"u"}},"status":{{"containerStatuses":[{{"name":"longhorn-manager",{status}}}]}}}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn back_off_and_restart_are_the_same_termination() {
+        let last = r#""lastState":{"terminated":{"exitCode":1,"finishedAt":"2026-01-01T00:00:00Z"}}"#;
+        let waiting = pod(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{last}"#));
+        let running = pod(&format!(r#""restartCount":5,"state":{{"running":{{}}}},{last}"#));
+        assert!(termination(&waiting).is_some());
+        assert_eq!(termination(&waiting), termination(&running));
+        assert_ne!(termination(&running), termination(&pod(&last.replace("00:00Z", "09:00Z"))));
+    }
+
+    #[test]
+    fn a_container_that_just_ended_has_no_previous_log_yet() {
+        assert_eq!(termination(&pod(r#""restartCount":0,"state":{"terminated":{"exitCode":1}}"#)), None);
+        assert_eq!(termination(&pod(r#""restartCount":0,"state":{"running":{}}"#)), None);
+    }
+
+    #[test]
+    fn without_times_restarts_tell_terminations_apart() {
+        let ended = |count: u32| pod(&format!(r#""restartCount":{count},"lastState":{{"terminated":{{}}}}"#));
+        assert_ne!(termination(&ended(1)), termination(&ended(2)));
+    }
+}

@@ -1,0 +1,146 @@
+//! One object as the API server sent it: decoded narrowly, or named with the reason why it does
+//! not decode. An odd object costs itself, never the page or the watch it came with.
+
+use std::borrow::Cow;
+
+use kube::api::ObjectMeta;
+use kube::core::DynamicResourceScope;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::longhorn::{Kind, Resource};
+
+/// One object of a list or watch.
+#[derive(Debug, Clone)]
+pub(super) struct Item<T> {
+    /// Name and resource version only: all that the watcher and the store ask of it.
+    meta: ObjectMeta,
+    /// The object, or what is wrong with it.
+    pub(super) object: Result<T, String>,
+}
+
+impl<T> Item<T> {
+    /// Name of the object; empty if not even that could be read.
+    pub(super) fn name(&self) -> &str {
+        self.meta.name.as_deref().unwrap_or_default()
+    }
+}
+
+impl<'de, T: Kind> Deserialize<'de> for Item<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Borrowed text instead of a tree of values: an engine carries its whole snapshot chain.
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(match serde_json::from_str::<T>(raw) {
+            Ok(object) if !object.meta().name.is_empty() => Item::decoded(object),
+            Ok(_) => Item::odd(raw, "metadata.name is missing".to_owned()),
+            Err(error) => Item::odd(raw, error.to_string()),
+        })
+    }
+}
+
+impl<T: Kind> Item<T> {
+    fn decoded(mut object: T) -> Self {
+        let meta = object.meta_mut();
+        let version = std::mem::take(&mut meta.resource_version);
+        let meta = ObjectMeta {
+            name: Some(meta.name.clone()),
+            resource_version: Some(version),
+            ..Default::default()
+        };
+        prune(&mut object);
+        Item { meta, object: Ok(object) }
+    }
+
+    fn odd(raw: &str, error: String) -> Self {
+        // only here a tree is built, and only of the metadata
+        #[derive(Deserialize)]
+        struct Head {
+            metadata: serde_json::Value,
+        }
+        let metadata = serde_json::from_str::<Head>(raw).map(|head| head.metadata).unwrap_or_default();
+        let text = |key: &str| metadata.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+        let meta = ObjectMeta {
+            name: text("name"),
+            resource_version: text("resourceVersion"),
+            ..Default::default()
+        };
+        Item { meta, object: Err(error) }
+    }
+}
+
+/// Drops labels that no check reads; there are thousands of these objects.
+fn prune<T: Kind>(object: &mut T) {
+    use Resource::*;
+    if matches!(T::RESOURCE, Volumes | Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
+        object.meta_mut().labels.clear();
+    }
+}
+
+impl<T: Kind> kube::Resource for Item<T> {
+    type DynamicType = ();
+    type Scope = DynamicResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        T::RESOURCE.info().kind.into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        T::RESOURCE.info().group.into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        T::RESOURCE.info().version.into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        T::RESOURCE.info().plural.into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.meta
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.meta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::longhorn::{InstanceManager, Volume};
+    use kube::api::{ObjectList, WatchEvent};
+
+    #[test]
+    fn one_odd_object_of_a_page_costs_only_itself() {
+        let page = r#"{"kind":"VolumeList","apiVersion":"longhorn.io/v1beta2","metadata":{"resourceVersion":"9"},
+            "items":[{"metadata":{"name":"a","resourceVersion":"3","labels":{"x":"y"}}},
+                     {"metadata":{"name":"b","resourceVersion":"4"},"spec":"text"}, null, 7, {"metadata":[]},
+                     {"metadata":{"name":"c","labels":[1]}}]}"#;
+        let list: ObjectList<Item<Volume>> = serde_json::from_str(page).unwrap();
+        let read: Vec<_> = list.items.iter().map(|item| (item.name(), item.object.is_ok())).collect();
+        assert_eq!(read, [("a", true), ("b", false), ("", false), ("", false), ("", false), ("c", false)]);
+        assert_eq!(list.items[0].meta.resource_version.as_deref(), Some("3"));
+        let volume = list.items[0].object.as_ref().unwrap();
+        assert!(volume.metadata.labels.is_empty(), "labels of volumes are not kept");
+        assert!(volume.metadata.resource_version.is_empty(), "versions are not kept");
+        assert!(list.items[1].object.as_ref().unwrap_err().contains("text"));
+    }
+
+    #[test]
+    fn an_odd_object_of_a_watch_keeps_its_version() {
+        let line =
+            r#"{"type":"MODIFIED","object":{"metadata":{"name":"b","resourceVersion":"4"},"status":42}}"#;
+        let event: WatchEvent<Item<InstanceManager>> = serde_json::from_str(line).unwrap();
+        let WatchEvent::Modified(item) = event else { panic!("{event:?}") };
+        assert_eq!(kube::ResourceExt::resource_version(&item).as_deref(), Some("4"));
+        assert!(item.object.is_err());
+    }
+
+    #[test]
+    fn labels_that_tell_owners_are_kept() {
+        let json = r#"{"metadata":{"name":"im","labels":{"longhorn.io/node":"n"}}}"#;
+        let item: Item<InstanceManager> = serde_json::from_str(json).unwrap();
+        assert_eq!(item.object.unwrap().metadata.label("longhorn.io/node"), Some("n"));
+    }
+}

@@ -1,0 +1,124 @@
+//! One task a kind: list, watch, and begin anew whatever goes wrong.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use kube::Client;
+use kube::api::Api;
+use kube::runtime::watcher::{self, Event, watcher};
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::item::Item;
+use super::state::Shared;
+use super::trouble::Trouble;
+use crate::longhorn::{Kind, Scope, Store};
+use crate::source::ApiErrorReason;
+
+/// Objects asked for in one page of a list.
+const PAGE: u32 = 500;
+
+/// Follows a kind for as long as the process lives.
+pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
+    let (api, config) = (api::<T>(client, &shared.options.namespace), config::<T>(&shared));
+    let mut backoff = Backoff::new(shared.options.pauses);
+    loop {
+        // Each turn is a new watcher, which begins with a list.
+        let mut events = pin!(watcher(api.clone(), config.clone()));
+        let mut listing = Listing::<T>::default();
+        let mut failing_since = None;
+        while let Some(event) = events.next().await {
+            let error = match event {
+                Ok(event) => {
+                    failing_since = None;
+                    if listing.take(&shared, event) {
+                        backoff.worked();
+                    }
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let trouble = Trouble::of(&error);
+            if trouble.in_band {
+                shared.traffic.count_error(T::RESOURCE, trouble.reason);
+            }
+            shared.failed::<T>(&trouble);
+            let pause = backoff.failed(Instant::now());
+            let absent = trouble.reason == ApiErrorReason::NotServed;
+            tokio::time::sleep(if absent { shared.options.look_again } else { pause }).await;
+            let since = *failing_since.get_or_insert_with(Instant::now);
+            if trouble.relist || since.elapsed() > shared.options.rebuild_after {
+                break;
+            }
+        }
+    }
+}
+
+fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
+    match T::RESOURCE.info().scope {
+        Scope::Namespaced => Api::namespaced_with(client, namespace, &()),
+        Scope::Cluster | Scope::ClusterNamed(_) => Api::all_with(client, &()),
+    }
+}
+
+fn config<T: Kind>(shared: &Shared) -> watcher::Config {
+    let config = watcher::Config::default().timeout(shared.options.watch_seconds).page_size(PAGE);
+    match T::RESOURCE.info().scope {
+        Scope::ClusterNamed(name) => config.fields(&format!("metadata.name={name}")),
+        Scope::Namespaced | Scope::Cluster => config,
+    }
+}
+
+/// A list under way; it takes the place of the store when complete.
+struct Listing<T> {
+    objects: Store<T>,
+    undecodable: BTreeSet<Box<str>>,
+}
+
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Listing { objects: Store::default(), undecodable: BTreeSet::new() }
+    }
+}
+
+impl<T: Kind> Listing<T> {
+    /// Takes in an event; true if it proves that the watch works.
+    fn take(&mut self, shared: &Shared, event: Event<Item<T>>) -> bool {
+        match event {
+            Event::Init => {
+                *self = Listing::default();
+                shared.list_begun(T::RESOURCE);
+            }
+            Event::InitApply(item) => match item.object {
+                Ok(object) => self.objects.insert(object),
+                Err(_) => drop(self.undecodable.insert(item.name().into())),
+            },
+            Event::InitDone => {
+                let listed = std::mem::take(self);
+                shared.listed(listed.objects, listed.undecodable);
+            }
+            Event::Apply(item) | Event::Delete(item) if item.name().is_empty() => {
+                // nothing says which object this was
+                shared.traffic.count_error(T::RESOURCE, ApiErrorReason::Decode);
+            }
+            Event::Apply(item) => {
+                shared.traffic.count_event(T::RESOURCE);
+                let name = item.name().to_owned();
+                match item.object {
+                    Ok(object) => shared.applied(object),
+                    Err(error) => shared.applied_odd::<T>(&name, &error),
+                }
+                return true;
+            }
+            Event::Delete(item) => {
+                shared.traffic.count_event(T::RESOURCE);
+                let name = item.name().to_owned();
+                shared.deleted(&name, item.object.ok());
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,183 @@
+//! The live source: one list and watch a kind, kept in memory, so that no scrape calls the API.
+//!
+//! `traffic` sees every call on the wire, `kind` follows one kind, `item` decodes an object,
+//! `trouble` names failures, `backoff` paces them, `state` holds what was gathered, `pods` notes
+//! replaced pods, `crash_logs` reads the end of crashed managers' logs.
+
+mod backoff;
+mod crash_logs;
+mod item;
+mod kind;
+mod pods;
+mod state;
+mod traffic;
+mod trouble;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use thiserror::Error;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+pub use backoff::Pauses;
+pub(crate) use trouble::{describe, reason_of};
+
+use super::{ApiTotals, Source};
+use crate::cluster::Cluster;
+use crate::history::FactKey;
+use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
+use state::Shared;
+
+/// Says what time it is; the live source needs it for freshness.
+pub type Clock = fn() -> Timestamp;
+
+/// Whether logs of crashed managers are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CrashLogs {
+    /// Where the rights allow it.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// How the live source behaves.
+#[derive(Debug, Clone)]
+pub struct LiveOptions {
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// The time.
+    pub clock: Clock,
+    /// Whether logs of crashed managers are read.
+    pub crash_logs: CrashLogs,
+    /// Age of the last answer from which on a kind is not trusted any more.
+    pub stale_after: SignedDuration,
+    /// How long the server keeps a watch open, in seconds. Short, because a right that was
+    /// withdrawn only shows when a new watch is refused.
+    pub watch_seconds: u32,
+    /// How much longer a watch may be silent than the server should keep it open.
+    pub watch_grace: Duration,
+    /// How long a list may be silent.
+    pub answer_timeout: Duration,
+    /// Pauses after failures.
+    pub pauses: Pauses,
+    /// How often a kind that is not served is looked for.
+    pub look_again: Duration,
+    /// A watch that failed for so long is begun anew with a list.
+    pub rebuild_after: Duration,
+    /// How long crash logs are left alone once they were refused.
+    pub crash_logs_again: Duration,
+}
+
+impl LiveOptions {
+    /// The behaviour for production.
+    pub fn new(namespace: impl Into<String>, clock: Clock) -> Self {
+        LiveOptions {
+            namespace: namespace.into(),
+            clock,
+            crash_logs: CrashLogs::Auto,
+            stale_after: state::STALE_AFTER,
+            watch_seconds: 45,
+            watch_grace: Duration::from_secs(5),
+            answer_timeout: Duration::from_secs(30),
+            pauses: Pauses { first: Duration::from_millis(800), longest: Duration::from_secs(30) },
+            look_again: Duration::from_secs(30),
+            rebuild_after: Duration::from_secs(120),
+            crash_logs_again: Duration::from_secs(600),
+        }
+    }
+
+    fn watch_timeout(&self) -> Duration {
+        Duration::from_secs(self.watch_seconds.into())
+    }
+}
+
+/// A task of the live source ended, which none ever should.
+#[derive(Debug, Error)]
+#[error("a background task of the live source ended: {0}")]
+pub struct TaskEnded(String);
+
+/// The cluster as the Kubernetes API shows it, kept up to date in the background. Dropping it ends
+/// the background tasks.
+pub struct Live {
+    shared: Arc<Shared>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Live {
+    /// Begins to follow every kind, on the current runtime. Never fails: what cannot be read is a
+    /// state of its kind.
+    pub fn start(client: Client, options: LiveOptions) -> Self {
+        let shared = Arc::new(Shared::new(options));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(crash_logs::follow(shared.clone(), client.clone()));
+        let client = shared.traffic.through(client);
+        visit_kinds(&mut Start { shared: &shared, client, tasks: &mut tasks });
+        Live { shared, tasks: Mutex::new(tasks) }
+    }
+
+    /// Waits until something is known about every kind: listed, refused or not served.
+    pub async fn synced(&self) {
+        // the sender lives as long as self
+        let _ = self.shared.waiting().wait_for(BTreeSet::is_empty).await;
+    }
+
+    /// Waits until something is known about every kind and the logs of the managers that had crashed
+    /// by then were read or refused.
+    pub async fn complete(&self) {
+        self.synced().await;
+        // the sender lives as long as self
+        let _ = self.shared.logs_read.subscribe().wait_for(|read| *read).await;
+    }
+
+    /// Waits until a background task ends, which is a reason to end the process.
+    pub async fn ended(&self) -> TaskEnded {
+        match self.tasks.lock().await.join_next().await {
+            Some(Err(error)) => TaskEnded(error.to_string()),
+            Some(Ok(())) | None => TaskEnded("without a reason".to_owned()),
+        }
+    }
+
+    /// Ends the background tasks and waits for them.
+    pub async fn stop(&self) {
+        self.tasks.lock().await.shutdown().await;
+    }
+}
+
+impl Source for Live {
+    fn snapshot(&self, now: Timestamp) -> Cluster {
+        self.shared.snapshot(now)
+    }
+
+    fn generation(&self) -> u64 {
+        self.shared.generation()
+    }
+
+    fn keep_facts(&self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+        self.shared.history(|history| history.keep_facts(holding, blind, now));
+    }
+
+    fn waiting_for(&self) -> Vec<Resource> {
+        self.shared.waiting_for()
+    }
+
+    fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
+        Resource::all().map(|resource| (resource, self.shared.traffic.totals(resource))).collect()
+    }
+}
+
+struct Start<'a> {
+    shared: &'a Arc<Shared>,
+    client: Client,
+    tasks: &'a mut JoinSet<()>,
+}
+
+impl KindVisitor for Start<'_> {
+    fn visit<T: Kind>(&mut self) {
+        self.tasks.spawn(kind::follow::<T>(self.shared.clone(), self.client.clone()));
+    }
+}

@@ -1,0 +1,280 @@
+//! What the watches have gathered: objects, history, and how each kind stands. One lock, held for
+//! single changes and for taking a copy, never while checks run.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Notify, watch};
+
+use super::traffic::Traffic;
+use super::trouble::Trouble;
+use super::{LiveOptions, pods};
+use crate::cluster::{Cluster, Readability, ResourceStatus};
+use crate::history::History;
+use crate::longhorn::{Kind, Objects, Resource, Store};
+use crate::source::ApiErrorReason;
+
+/// What the tasks of the live source share.
+pub(super) struct Shared {
+    pub(super) options: LiveOptions,
+    pub(super) traffic: Arc<Traffic>,
+    /// Told whenever a pod changed.
+    pub(super) pods_changed: Notify,
+    /// True once the logs of managers that had crashed before the start were read or given up.
+    pub(super) logs_read: watch::Sender<bool>,
+    /// Kinds about which nothing is known since the start.
+    waiting: watch::Sender<BTreeSet<Resource>>,
+    generation: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    objects: Objects,
+    history: History,
+    kinds: Vec<KindState>,
+}
+
+/// How a kind stands.
+#[derive(Debug, Default)]
+struct KindState {
+    standing: Standing,
+    /// Since when a list is due that has not been completed; objects are as of then.
+    behind_since: Option<Timestamp>,
+    undecodable: BTreeSet<Box<str>>,
+    error: Option<(Timestamp, ApiErrorReason, String)>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    #[default]
+    Pending,
+    Listed,
+    NotServed,
+    Refused,
+}
+
+impl Shared {
+    pub(super) fn new(options: LiveOptions) -> Self {
+        let now = (options.clock)();
+        let state = State {
+            objects: Objects::default(),
+            history: History::starting(now),
+            kinds: Resource::all().map(|_| KindState::default()).collect(),
+        };
+        Shared {
+            traffic: Arc::new(Traffic::new(&options)),
+            pods_changed: Notify::new(),
+            logs_read: watch::Sender::new(false),
+            waiting: watch::Sender::new(Resource::all().collect()),
+            generation: AtomicU64::new(0),
+            state: Mutex::new(state),
+            options,
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        (self.options.clock)()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) fn waiting(&self) -> watch::Receiver<BTreeSet<Resource>> {
+        self.waiting.subscribe()
+    }
+
+    pub(super) fn waiting_for(&self) -> Vec<Resource> {
+        self.waiting.borrow().iter().copied().collect()
+    }
+
+    pub(super) fn is_waiting_for(&self, resource: Resource) -> bool {
+        self.waiting.borrow().contains(&resource)
+    }
+
+    pub(super) fn snapshot(&self, now: Timestamp) -> Cluster {
+        let (objects, history, resources) = {
+            let state = self.lock();
+            let status = |resource| (resource, self.status(&state, resource, now));
+            (state.objects.clone(), state.history.clone(), Resource::all().map(status).collect())
+        };
+        Cluster::new(self.options.namespace.clone(), now, objects, history, resources)
+    }
+
+    /// All pods, shared.
+    pub(super) fn pods(&self) -> Store<crate::longhorn::Pod> {
+        self.lock().objects.pods.clone()
+    }
+
+    pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
+        change(&mut self.lock().history)
+    }
+
+    pub(super) fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self, state: &State, resource: Resource, now: Timestamp) -> ResourceStatus {
+        let kind = &state.kinds[resource as usize];
+        let answered = self.traffic.last_success(resource);
+        // while a list is due, an answer says that the server lives, not that the objects are new
+        let last_success = match (answered, kind.behind_since) {
+            (Some(answered), Some(behind)) => Some(answered.min(behind)),
+            (answered, _) => answered,
+        };
+        let is_old = |time: Timestamp| now.duration_since(time) > self.options.stale_after;
+        let readability = match kind.standing {
+            Standing::Pending => Readability::Pending,
+            Standing::NotServed => Readability::NotServed,
+            Standing::Refused => Readability::Forbidden,
+            Standing::Listed if last_success.is_none_or(is_old) => Readability::Stale,
+            Standing::Listed => Readability::Readable,
+        };
+        let holds = |at: Timestamp| kind.behind_since.is_some() || last_success.is_none_or(|last| last <= at);
+        let error = kind.error.as_ref().filter(|(at, ..)| readability != Readability::Readable || holds(*at));
+        ResourceStatus {
+            readability,
+            undecodable: kind.undecodable.len(),
+            last_success,
+            error: error.map(|(_, _, message)| message.clone()),
+        }
+    }
+
+    // === what the watch of a kind reports ===
+
+    /// A list is due: until it is complete the objects are as of now.
+    pub(super) fn list_begun(&self, resource: Resource) {
+        let now = self.now();
+        let kind = &mut self.lock().kinds[resource as usize];
+        if kind.standing == Standing::Listed && kind.behind_since.is_none() {
+            kind.behind_since = Some(now);
+        }
+    }
+
+    /// A list is complete: swap the store.
+    pub(super) fn listed<T: Kind>(&self, listed: Store<T>, undecodable: BTreeSet<Box<str>>) {
+        let now = self.now();
+        let mut state = self.lock();
+        if T::RESOURCE == Resource::Pods {
+            let state = &mut *state;
+            pods::relisted(&mut state.history, &state.objects.pods, &listed, now);
+        }
+        let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
+        let kind = &mut state.kinds[T::RESOURCE as usize];
+        for name in undecodable.difference(&kind.undecodable) {
+            tracing::warn!(resource = %T::RESOURCE, object = %name, "object does not decode and is left out");
+        }
+        if let Some((_, reason, _)) = kind.error.take() {
+            tracing::info!(resource = %T::RESOURCE, after = reason.as_str(), "listed");
+        }
+        *kind = KindState { standing: Standing::Listed, undecodable, ..KindState::default() };
+        drop(state);
+        drop(old); // many objects, freed outside the lock
+        self.touched(T::RESOURCE);
+    }
+
+    /// An object came or changed.
+    pub(super) fn applied<T: Kind>(&self, object: T) {
+        let now = self.now();
+        let mut state = self.lock();
+        let State { objects, history, kinds } = &mut *state;
+        kinds[T::RESOURCE as usize].undecodable.remove(object.meta().name.as_str());
+        pods::applied(history, objects, &object, now);
+        T::store_mut(objects).insert(object);
+        drop(state);
+        self.touched(T::RESOURCE);
+    }
+
+    /// An object came or changed that does not decode. Its last good form would be a lie by now.
+    pub(super) fn applied_odd<T: Kind>(&self, name: &str, error: &str) {
+        let mut state = self.lock();
+        T::store_mut(&mut state.objects).remove(name);
+        if state.kinds[T::RESOURCE as usize].undecodable.insert(name.into()) {
+            tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
+        }
+        drop(state);
+        self.touched(T::RESOURCE);
+    }
+
+    /// An object is gone; `last` is its last state if that decodes.
+    pub(super) fn deleted<T: Kind>(&self, name: &str, last: Option<T>) {
+        let now = self.now();
+        let mut state = self.lock();
+        let State { objects, history, kinds } = &mut *state;
+        kinds[T::RESOURCE as usize].undecodable.remove(name);
+        let stored = T::store_mut(objects).remove(name);
+        if let Some(last) = last.map(Arc::new).or(stored) {
+            pods::deleted(history, last, now);
+        }
+        drop(state);
+        self.touched(T::RESOURCE);
+    }
+
+    /// A list or watch failed.
+    pub(super) fn failed<T: Kind>(&self, trouble: &Trouble) {
+        let now = self.now();
+        let mut state = self.lock();
+        let kind = &mut state.kinds[T::RESOURCE as usize];
+        let before = kind.standing;
+        match trouble.reason {
+            ApiErrorReason::NotServed => kind.standing = Standing::NotServed,
+            ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized => kind.standing = Standing::Refused,
+            _ => {}
+        }
+        let repeated = kind.error.as_ref().is_some_and(|(_, reason, _)| *reason == trouble.reason);
+        kind.error = Some((now, trouble.reason, format!("{}: {}", T::RESOURCE, trouble.message)));
+        if trouble.relist && kind.standing == Standing::Listed && kind.behind_since.is_none() {
+            kind.behind_since = Some(now);
+        }
+        let (changed, standing) = (!repeated || kind.standing != before, kind.standing);
+        if standing == Standing::NotServed && before != standing {
+            // the kind was removed, and its objects with it
+            kind.undecodable.clear();
+            kind.behind_since = None;
+            drop(std::mem::take(T::store_mut(&mut state.objects)));
+        }
+        drop(state);
+        log::<T>(trouble, changed);
+        if matches!(standing, Standing::NotServed | Standing::Refused) {
+            self.touched(T::RESOURCE);
+        } else if changed {
+            self.changed();
+        }
+    }
+
+    /// Something about a kind changed, and what it is is known.
+    fn touched(&self, resource: Resource) {
+        self.changed();
+        if self.is_waiting_for(resource) {
+            self.waiting.send_modify(|waiting| {
+                waiting.remove(&resource);
+            });
+        }
+        if resource == Resource::Pods {
+            self.pods_changed.notify_one();
+        }
+    }
+}
+
+/// Once per kind of failure; repetitions are for those who ask.
+fn log<T: Kind>(trouble: &Trouble, changed: bool) {
+    let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
+    match (changed, trouble.reason) {
+        (false, _) => tracing::debug!(%resource, reason, message, "failed again"),
+        // also every watch that outlives its version ends so
+        (true, ApiErrorReason::Expired) => tracing::debug!(%resource, reason, message, "listing anew"),
+        (true, ApiErrorReason::NotServed) if resource.is_optional() => {
+            tracing::info!(%resource, reason, message, "not in this cluster; looking again from time to time")
+        }
+        (true, _) => tracing::warn!(%resource, reason, message, "cannot follow; retrying"),
+    }
+}
+
+/// How long an answer may be old.
+pub(super) const STALE_AFTER: SignedDuration = SignedDuration::from_mins(15);

@@ -1,0 +1,292 @@
+//! Every list and watch on its way to the API server and back: counted, timed, and noted as proof
+//! that the server still answers for a kind.
+//!
+//! The watcher of kube hides bookmarks, clean ends and restarts of a watch from its user, so a
+//! quiet kind would look dead from above. Here each answered byte is seen.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body::Frame;
+use jiff::Timestamp;
+use kube::Client;
+use kube::client::Body;
+use tokio::time::{Instant, Sleep};
+use tower::BoxError;
+
+use super::backoff::Pauses;
+use super::trouble::{reason_of, reason_of_code};
+use super::{Clock, LiveOptions};
+use crate::longhorn::{Resource, Scope};
+use crate::source::{ApiErrorReason, ApiTotals};
+
+/// Calls per kind, and when each kind was last answered.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    kinds: BTreeMap<String, Resource>,
+    calls: Vec<Mutex<Calls>>,
+    clock: Clock,
+    answer_timeout: Duration,
+    watch_silence: Duration,
+    pauses: Pauses,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    totals: ApiTotals,
+    last_success: Option<Timestamp>,
+    watch_begun: Option<Instant>,
+    short_watches: u32,
+}
+
+/// One call of a kind.
+#[derive(Debug, Clone)]
+struct Call {
+    traffic: Arc<Traffic>,
+    resource: Resource,
+    watch: bool,
+    /// Not a further page of a list.
+    first: bool,
+}
+
+impl Traffic {
+    pub(super) fn new(options: &LiveOptions) -> Self {
+        let kinds = Resource::all().map(|kind| (collection_path(kind, &options.namespace), kind)).collect();
+        Traffic {
+            kinds,
+            calls: Resource::all().map(|_| Mutex::default()).collect(),
+            clock: options.clock,
+            answer_timeout: options.answer_timeout,
+            watch_silence: options.watch_timeout() + options.watch_grace,
+            pauses: options.pauses,
+        }
+    }
+
+    /// A client whose lists and watches pass through here.
+    pub(super) fn through(self: &Arc<Self>, client: Client) -> Client {
+        let (traffic, namespace) = (self.clone(), client.default_namespace().to_owned());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (client, call) = (client.clone(), traffic.call(request.uri()));
+            async move {
+                match call {
+                    Some(call) => call.send(client, request).await,
+                    None => Ok(client.send(request).await?.map(Watched::plain)),
+                }
+            }
+        });
+        Client::new(service, namespace)
+    }
+
+    pub(super) fn last_success(&self, resource: Resource) -> Option<Timestamp> {
+        self.calls(resource).last_success
+    }
+
+    pub(super) fn totals(&self, resource: Resource) -> ApiTotals {
+        self.calls(resource).totals.clone()
+    }
+
+    pub(super) fn count_event(&self, resource: Resource) {
+        self.calls(resource).totals.events += 1;
+    }
+
+    pub(super) fn count_error(&self, resource: Resource, reason: ApiErrorReason) {
+        *self.calls(resource).totals.errors.entry(reason).or_default() += 1;
+    }
+
+    fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
+        self.calls[resource as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
+        let resource = *self.kinds.get(uri.path())?;
+        let has = |wanted: &str| {
+            uri.query().unwrap_or_default().split('&').any(|parameter| parameter.starts_with(wanted))
+        };
+        Some(Call { traffic: self.clone(), resource, watch: has("watch=true"), first: !has("continue=") })
+    }
+}
+
+/// Path of a kind's list, as in `/apis/longhorn.io/v1beta2/namespaces/longhorn-system/volumes`.
+fn collection_path(resource: Resource, namespace: &str) -> String {
+    let info = resource.info();
+    let group = match info.group {
+        "" => format!("/api/{}", info.version),
+        group => format!("/apis/{group}/{}", info.version),
+    };
+    match info.scope {
+        Scope::Namespaced => format!("{group}/namespaces/{namespace}/{}", info.plural),
+        Scope::Cluster | Scope::ClusterNamed(_) => format!("{group}/{}", info.plural),
+    }
+}
+
+impl Call {
+    async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
+        self.begin().await;
+        let answer = tokio::time::timeout(self.traffic.answer_timeout, client.send(request)).await;
+        let response = match answer {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                self.failed(reason_of(&error));
+                return Err(error.into());
+            }
+            Err(_elapsed) => {
+                self.failed(ApiErrorReason::Timeout);
+                return Err(silent(self.traffic.answer_timeout).into());
+            }
+        };
+        let good = response.status().is_success();
+        if !good {
+            self.failed(reason_of_code(response.status().as_u16()));
+        } else if self.watch {
+            self.answered();
+        }
+        Ok(response.map(|body| Watched::new(body, self, good)))
+    }
+
+    /// Counts the call. A watch that follows another at once waits: a server or proxy that ends
+    /// every watch as soon as it began would otherwise be asked without pause, as the watcher
+    /// takes a clean end for no error.
+    async fn begin(&self) {
+        let pause = {
+            let mut calls = self.traffic.calls(self.resource);
+            if !self.watch {
+                calls.totals.lists += u64::from(self.first);
+                return;
+            }
+            calls.totals.watches += 1;
+            let now = Instant::now();
+            let shortly = calls.watch_begun.is_some_and(|begun| now - begun < self.traffic.pauses.first);
+            calls.short_watches = if shortly { calls.short_watches.saturating_add(1) } else { 0 };
+            let pause = self.traffic.pauses.jittered(calls.short_watches);
+            let pause = if calls.short_watches > 1 { pause } else { Duration::ZERO };
+            calls.watch_begun = Some(now + pause);
+            pause
+        };
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    fn answered(&self) {
+        let now = (self.traffic.clock)();
+        self.traffic.calls(self.resource).last_success = Some(now);
+    }
+
+    fn failed(&self, reason: ApiErrorReason) {
+        self.traffic.count_error(self.resource, reason);
+    }
+}
+
+fn silent(limit: Duration) -> std::io::Error {
+    let text = format!("no answer within {limit:?}");
+    std::io::Error::new(std::io::ErrorKind::TimedOut, text)
+}
+
+/// The body of an answer, with an end to its silence.
+struct Watched {
+    body: Body,
+    /// `None` for other requests, and after the end.
+    call: Option<Call>,
+    good: bool,
+    limit: Duration,
+    silence: Pin<Box<Sleep>>,
+}
+
+impl Watched {
+    fn plain(body: Body) -> Self {
+        let silence = Box::pin(tokio::time::sleep(Duration::ZERO));
+        Watched { body, call: None, good: true, limit: Duration::ZERO, silence }
+    }
+
+    fn new(body: Body, call: Call, good: bool) -> Self {
+        let limit = if call.watch { call.traffic.watch_silence } else { call.traffic.answer_timeout };
+        Watched { body, good, limit, silence: Box::pin(tokio::time::sleep(limit)), call: Some(call) }
+    }
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        let Some(call) = &this.call else { return frame.map_err(Into::into) };
+        match frame {
+            Poll::Ready(Some(Ok(frame))) => {
+                if call.watch && this.good {
+                    call.answered();
+                }
+                this.silence.as_mut().reset(Instant::now() + this.limit);
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                call.failed(ApiErrorReason::Connection);
+                this.call = None;
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                if this.good {
+                    call.answered();
+                }
+                this.call = None;
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                ready!(this.silence.as_mut().poll(cx));
+                call.failed(ApiErrorReason::Timeout);
+                let limit = this.limit;
+                this.call = None;
+                Poll::Ready(Some(Err(silent(limit).into())))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(uri: &str) -> Option<(Resource, bool, bool)> {
+        let options = LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH);
+        let call = Arc::new(Traffic::new(&options)).call(&uri.parse().unwrap())?;
+        Some((call.resource, call.watch, call.first))
+    }
+
+    #[test]
+    fn paths_name_kinds() {
+        use Resource::*;
+        let longhorn = "http://api:1/apis/longhorn.io/v1beta2/namespaces/longhorn-system";
+        assert_eq!(call(&format!("{longhorn}/volumes?limit=500")), Some((Volumes, false, true)));
+        assert_eq!(call(&format!("{longhorn}/volumes?limit=500&continue=x")), Some((Volumes, false, false)));
+        assert_eq!(
+            call(&format!("{longhorn}/nodes?&watch=true&timeoutSeconds=45")),
+            Some((LonghornNodes, true, true))
+        );
+        assert_eq!(call("/api/v1/nodes"), Some((KubeNodes, false, true)));
+        assert_eq!(call("/api/v1/namespaces/longhorn-system/pods"), Some((Pods, false, true)));
+        let hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?fieldSelector=a";
+        assert_eq!(call(hooks), Some((ValidatingWebhookConfigurations, false, true)));
+    }
+
+    #[test]
+    fn other_paths_are_no_kind() {
+        for path in [
+            "/version",
+            "/api/v1/pods",
+            "/api/v1/namespaces/other/pods",
+            "/api/v1/namespaces/longhorn-system/pods/p/log?previous=true",
+            "/apis/longhorn.io/v1beta1/namespaces/longhorn-system/volumes",
+        ] {
+            assert_eq!(call(path), None, "{path}");
+        }
+    }
+}

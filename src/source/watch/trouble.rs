@@ -1,0 +1,178 @@
+//! What went wrong with a kind, in one word of a closed list and one line for a person.
+
+use kube::runtime::watcher;
+
+use crate::source::ApiErrorReason;
+
+/// Longest message that is kept; API servers repeat long URLs in theirs.
+const MAX_MESSAGE: usize = 400;
+
+/// A failure of a list or watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) reason: ApiErrorReason,
+    /// What was said, in one line.
+    pub(super) message: String,
+    /// The watcher cannot go on from where it was: begin anew with a list.
+    pub(super) relist: bool,
+    /// Came inside an HTTP answer that was fine as such, so that only its reader can count it.
+    pub(super) in_band: bool,
+}
+
+impl Trouble {
+    pub(super) fn of(error: &watcher::Error) -> Self {
+        use watcher::Error::*;
+        let (doing, reason, detail, in_band) = match error {
+            InitialListFailed(error) => ("list", reason_of(error), describe(error), false),
+            WatchStartFailed(error) => ("watch", reason_of(error), describe(error), false),
+            WatchFailed(error) => {
+                let in_band = matches!(error, kube::Error::Api(_));
+                ("watch", reason_of(error), describe(error), in_band)
+            }
+            WatchError(status) => ("watch", reason_of_code(status.code), describe_status(status), true),
+            NoResourceVersion => {
+                ("watch", ApiErrorReason::Decode, "an answer without resource version".to_owned(), true)
+            }
+        };
+        let relist = match reason {
+            // An ERROR event makes the watcher list by itself, a refused watch does not.
+            ApiErrorReason::Expired => matches!(error, WatchStartFailed(_)),
+            // The event that could not be read is lost.
+            ApiErrorReason::Decode => true,
+            // Right or kind may come back with other objects, and only a list says so.
+            ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized | ApiErrorReason::NotServed => true,
+            _ => false,
+        };
+        let in_band = in_band || reason == ApiErrorReason::Decode;
+        Trouble { reason, message: one_line(&format!("{doing} failed: {detail}")), relist, in_band }
+    }
+}
+
+/// The reason behind an HTTP status or the code of a `Status` object.
+pub(crate) fn reason_of_code(code: u16) -> ApiErrorReason {
+    match code {
+        401 => ApiErrorReason::Unauthorized,
+        403 => ApiErrorReason::Forbidden,
+        404 => ApiErrorReason::NotServed,
+        410 => ApiErrorReason::Expired,
+        429 => ApiErrorReason::Throttled,
+        408 | 504 => ApiErrorReason::Timeout,
+        500..=599 => ApiErrorReason::ServerError,
+        _ => ApiErrorReason::Other,
+    }
+}
+
+/// The reason behind a failed request.
+pub(crate) fn reason_of(error: &kube::Error) -> ApiErrorReason {
+    use kube::Error::*;
+    match error {
+        Api(status) => reason_of_code(status.code),
+        SerdeError(_) | FromUtf8(_) | LinesCodecMaxLineLengthExceeded => ApiErrorReason::Decode,
+        Auth(_) => ApiErrorReason::Unauthorized,
+        _ if timed_out(error) => ApiErrorReason::Timeout,
+        HyperError(_) | Service(_) | ReadEvents(_) => ApiErrorReason::Connection,
+        _ => ApiErrorReason::Other,
+    }
+}
+
+fn timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    if io.is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
+        return true;
+    }
+    // the source of an io::Error is the source of what it wraps, not what it wraps
+    io.and_then(|error| error.get_ref()).is_some_and(|inner| timed_out(inner))
+        || error.source().is_some_and(timed_out)
+}
+
+/// A failed request in one line, down to the cause.
+pub(crate) fn describe(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => describe_status(status),
+        kube::Error::SerdeError(error) => format!("the answer does not decode: {error}"),
+        _ => one_line(&chain(error)),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        // most errors already print their cause
+        if !parts.iter().any(|part| part.contains(&text)) {
+            parts.push(text);
+        }
+        cause = error.source();
+    }
+    parts.join(": ")
+}
+
+fn describe_status(status: &kube::core::Status) -> String {
+    one_line(&format!("{}: {}", status.code, status.message))
+}
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > MAX_MESSAGE {
+        let end = (0..=MAX_MESSAGE).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+
+    fn api(code: u16) -> kube::Error {
+        kube::Error::Api(Status::failure("no\nreason", "Why").with_code(code).boxed())
+    }
+
+    #[test]
+    fn only_what_the_watcher_cannot_mend_asks_for_a_new_list() {
+        use ApiErrorReason::*;
+        let table = [
+            (watcher::Error::WatchStartFailed(api(410)), Expired, true, false),
+            (
+                watcher::Error::WatchError(Status::failure("old", "Expired").with_code(410).boxed()),
+                Expired,
+                false,
+                true,
+            ),
+            (watcher::Error::InitialListFailed(api(403)), Forbidden, true, false),
+            (watcher::Error::WatchStartFailed(api(401)), Unauthorized, true, false),
+            (watcher::Error::InitialListFailed(api(404)), NotServed, true, false),
+            (watcher::Error::WatchStartFailed(api(429)), Throttled, false, false),
+            (watcher::Error::WatchStartFailed(api(503)), ServerError, false, false),
+            (watcher::Error::WatchFailed(api(500)), ServerError, false, true),
+            (watcher::Error::NoResourceVersion, Decode, true, true),
+        ];
+        for (error, reason, relist, in_band) in table {
+            let trouble = Trouble::of(&error);
+            assert_eq!(
+                (trouble.reason, trouble.relist, trouble.in_band),
+                (reason, relist, in_band),
+                "{error}"
+            );
+            assert!(!trouble.message.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_found_below_other_errors() {
+        let timeout = std::io::Error::new(std::io::ErrorKind::TimedOut, "silent");
+        let error = kube::Error::ReadEvents(std::io::Error::other(timeout));
+        assert_eq!(reason_of(&error), ApiErrorReason::Timeout);
+        let broken = kube::Error::ReadEvents(std::io::Error::other("reset"));
+        assert_eq!(reason_of(&broken), ApiErrorReason::Connection);
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let line = one_line(&"ä".repeat(1000));
+        assert!(line.len() <= MAX_MESSAGE + '…'.len_utf8());
+    }
+}
