@@ -111,6 +111,7 @@ impl SourceArgs {
     }
 
     /// How the live source shall behave.
+    #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
     pub fn live_options(&self) -> LiveOptions {
         LiveOptions {
             crash_logs: match self.crash_logs {
@@ -127,10 +128,11 @@ impl SourceArgs {
     pub async fn look(&self, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect().await?;
         connection.probe().await?;
-        let live = Live::start(connection.client(), self.live_options());
+        let live_options = self.live_options();
+        let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves
         let _ = tokio::time::timeout(patience, live.complete()).await;
-        let cluster = live.snapshot(Timestamp::now());
+        let cluster = live.snapshot((live_options.clock)());
         live.stop().await;
         match obstacle(&cluster) {
             Some(error) => Err(error.into()),

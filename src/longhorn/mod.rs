@@ -33,6 +33,6 @@ pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, Store, visit_kinds};
 pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated};
 pub use release::{Release, Suffix};
-pub use resource::{Resource, ResourceInfo, Scope};
+pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use volume::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};

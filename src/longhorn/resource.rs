@@ -176,6 +176,33 @@ impl Resource {
     }
 }
 
+/// Something for each kind.
+#[derive(Debug)]
+pub struct PerKind<T>(Vec<T>);
+
+impl<T> PerKind<T> {
+    /// Makes one for every kind.
+    pub fn new(make: impl FnMut(Resource) -> T) -> Self {
+        PerKind(Resource::all().map(make).collect())
+    }
+}
+
+#[allow(clippy::indexing_slicing, reason = "made with one entry a kind, in the order of the table")]
+impl<T> std::ops::Index<Resource> for PerKind<T> {
+    type Output = T;
+
+    fn index(&self, resource: Resource) -> &T {
+        &self.0[resource as usize]
+    }
+}
+
+#[allow(clippy::indexing_slicing, reason = "made with one entry a kind, in the order of the table")]
+impl<T> std::ops::IndexMut<Resource> for PerKind<T> {
+    fn index_mut(&mut self, resource: Resource) -> &mut T {
+        &mut self.0[resource as usize]
+    }
+}
+
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.info();

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use self::table::Style;
+use super::source::positive_duration;
 use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity};
 use crate::checks;
@@ -35,6 +36,10 @@ pub struct CheckArgs {
     /// Run these checks only (comma-separated)
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id)]
     only: Vec<&'static str>,
+
+    /// Time to list a live cluster; what has not answered by then is unknown
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration)]
+    timeout: jiff::SignedDuration,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -80,7 +85,7 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let fail_on = args.fail_on.into();
     let report = match args.source.recorded(Timestamp::now()).map_err(Failure::usage)? {
         Some(cluster) => args.report(&cluster),
-        None => return Err(Failure::usage(anyhow::anyhow!("give --demo or --from PATH"))),
+        None => args.report(&args.look()?),
     };
     match args.print(&report, fail_on) {
         // a reader that went away (`| head`) has seen what it wanted
@@ -93,6 +98,13 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
 impl CheckArgs {
     fn wants(&self, check: &Check) -> bool {
         self.only.is_empty() || self.only.contains(&check.id)
+    }
+
+    /// The live cluster.
+    fn look(&self) -> Result<Cluster, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let patience = self.timeout.unsigned_abs();
+        Ok(runtime.map_err(Failure::unknown)?.block_on(self.source.look(patience))?)
     }
 
     fn report(&self, cluster: &Cluster) -> Report {

@@ -13,7 +13,7 @@ use super::trouble::Trouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, Objects, Resource, Store};
+use crate::longhorn::{Kind, Objects, PerKind, Resource, Store};
 use crate::source::ApiErrorReason;
 
 /// What the tasks of the live source share.
@@ -33,7 +33,7 @@ pub(super) struct Shared {
 struct State {
     objects: Objects,
     history: History,
-    kinds: Vec<KindState>,
+    kinds: PerKind<KindState>,
 }
 
 /// How a kind stands.
@@ -61,7 +61,7 @@ impl Shared {
         let state = State {
             objects: Objects::default(),
             history: History::starting(now),
-            kinds: Resource::all().map(|_| KindState::default()).collect(),
+            kinds: PerKind::new(|_| KindState::default()),
         };
         Shared {
             traffic: Arc::new(Traffic::new(&options)),
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     fn status(&self, state: &State, resource: Resource, now: Timestamp) -> ResourceStatus {
-        let kind = &state.kinds[resource as usize];
+        let kind = &state.kinds[resource];
         let answered = self.traffic.last_success(resource);
         // while a list is due, an answer says that the server lives, not that the objects are new
         let last_success = match (answered, kind.behind_since) {
@@ -151,7 +151,7 @@ impl Shared {
     /// A list is due: until it is complete the objects are as of now.
     pub(super) fn list_begun(&self, resource: Resource) {
         let now = self.now();
-        let kind = &mut self.lock().kinds[resource as usize];
+        let kind = &mut self.lock().kinds[resource];
         if kind.standing == Standing::Listed && kind.behind_since.is_none() {
             kind.behind_since = Some(now);
         }
@@ -166,7 +166,7 @@ impl Shared {
             pods::relisted(&mut state.history, &state.objects.pods, &listed, now);
         }
         let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
-        let kind = &mut state.kinds[T::RESOURCE as usize];
+        let kind = &mut state.kinds[T::RESOURCE];
         for name in undecodable.difference(&kind.undecodable) {
             tracing::warn!(resource = %T::RESOURCE, object = %name, "object does not decode and is left out");
         }
@@ -184,7 +184,7 @@ impl Shared {
         let now = self.now();
         let mut state = self.lock();
         let State { objects, history, kinds } = &mut *state;
-        kinds[T::RESOURCE as usize].undecodable.remove(object.meta().name.as_str());
+        kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
         pods::applied(history, objects, &object, now);
         T::store_mut(objects).insert(object);
         drop(state);
@@ -195,7 +195,7 @@ impl Shared {
     pub(super) fn applied_odd<T: Kind>(&self, name: &str, error: &str) {
         let mut state = self.lock();
         T::store_mut(&mut state.objects).remove(name);
-        if state.kinds[T::RESOURCE as usize].undecodable.insert(name.into()) {
+        if state.kinds[T::RESOURCE].undecodable.insert(name.into()) {
             tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
         }
         drop(state);
@@ -207,7 +207,7 @@ impl Shared {
         let now = self.now();
         let mut state = self.lock();
         let State { objects, history, kinds } = &mut *state;
-        kinds[T::RESOURCE as usize].undecodable.remove(name);
+        kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
         if let Some(last) = last.map(Arc::new).or(stored) {
             pods::deleted(history, last, now);
@@ -220,7 +220,7 @@ impl Shared {
     pub(super) fn failed<T: Kind>(&self, trouble: &Trouble) {
         let now = self.now();
         let mut state = self.lock();
-        let kind = &mut state.kinds[T::RESOURCE as usize];
+        let kind = &mut state.kinds[T::RESOURCE];
         let before = kind.standing;
         match trouble.reason {
             ApiErrorReason::NotServed => kind.standing = Standing::NotServed,

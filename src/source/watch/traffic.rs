@@ -22,14 +22,14 @@ use tower::BoxError;
 use super::backoff::Pauses;
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
-use crate::longhorn::{Resource, Scope};
+use crate::longhorn::{PerKind, Resource, Scope};
 use crate::source::{ApiErrorReason, ApiTotals};
 
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]
 pub(super) struct Traffic {
     kinds: BTreeMap<String, Resource>,
-    calls: Vec<Mutex<Calls>>,
+    calls: PerKind<Mutex<Calls>>,
     clock: Clock,
     answer_timeout: Duration,
     watch_silence: Duration,
@@ -59,7 +59,7 @@ impl Traffic {
         let kinds = Resource::all().map(|kind| (collection_path(kind, &options.namespace), kind)).collect();
         Traffic {
             kinds,
-            calls: Resource::all().map(|_| Mutex::default()).collect(),
+            calls: PerKind::new(|_| Mutex::default()),
             clock: options.clock,
             answer_timeout: options.answer_timeout,
             watch_silence: options.watch_timeout() + options.watch_grace,
@@ -99,7 +99,7 @@ impl Traffic {
     }
 
     fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
-        self.calls[resource as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls[resource].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
