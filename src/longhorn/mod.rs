@@ -13,6 +13,7 @@ pub mod pod;
 pub mod release;
 pub mod resource;
 pub mod setting;
+pub mod start;
 pub mod volume;
 
 pub use backing_image::{
@@ -35,4 +36,5 @@ pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Termin
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
+pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use volume::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};

@@ -1,0 +1,226 @@
+//! Reading the kubelet's `Unhealthy` events: which probe failed, and how.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::model::ProbeKind;
+use crate::longhorn::{Event, Pod};
+
+/// How a probe failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// No answer in time: the listener or the node is too slow.
+    Timeout,
+    /// Nothing listens on the port.
+    Refused,
+    /// The pod's address cannot be reached.
+    Unreachable,
+    /// The connection was cut.
+    Reset,
+    /// Certificate or handshake.
+    Tls,
+    /// An answer with a bad HTTP status.
+    Status,
+    /// Anything else.
+    Other,
+}
+
+impl Failure {
+    /// Every kind, in the order of declaration.
+    pub const ALL: [Failure; 7] = [
+        Failure::Timeout,
+        Failure::Refused,
+        Failure::Unreachable,
+        Failure::Reset,
+        Failure::Tls,
+        Failure::Status,
+        Failure::Other,
+    ];
+
+    /// As in labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Failure::Timeout => "timeout",
+            Failure::Refused => "refused",
+            Failure::Unreachable => "unreachable",
+            Failure::Reset => "reset",
+            Failure::Tls => "tls",
+            Failure::Status => "status",
+            Failure::Other => "other",
+        }
+    }
+}
+
+/// Words that tell a failure; the first that occurs wins, so that a time-out during the TLS handshake
+/// is a time-out.
+const SIGNS: &[(&str, Failure)] = &[
+    ("timeout", Failure::Timeout),
+    ("timed out", Failure::Timeout),
+    ("deadline exceeded", Failure::Timeout),
+    ("connection refused", Failure::Refused),
+    ("no route to host", Failure::Unreachable),
+    ("host is unreachable", Failure::Unreachable),
+    ("network is unreachable", Failure::Unreachable),
+    ("connection reset", Failure::Reset),
+    ("broken pipe", Failure::Reset),
+    ("server closed", Failure::Reset),
+    ("tls:", Failure::Tls),
+    ("x509:", Failure::Tls),
+    ("certificate", Failure::Tls),
+    ("http response to https client", Failure::Tls),
+    ("statuscode:", Failure::Status),
+];
+
+/// Which probe failed and how, from the message of an `Unhealthy` event; `None` for anything else,
+/// such as a probe warning.
+pub fn classify(message: &str) -> Option<(ProbeKind, Failure)> {
+    let message = message.trim_start().to_ascii_lowercase();
+    let (word, rest) = message.split_once(' ')?;
+    let probe = ProbeKind::ALL.into_iter().find(|kind| kind.as_str() == word)?;
+    let rest = rest.trim_start().strip_prefix("probe")?.trim_start();
+    let rest = rest.strip_prefix("failed").or_else(|| rest.strip_prefix("errored"))?;
+    let sign = SIGNS.iter().find(|(sign, _)| rest.contains(sign)).map(|(_, failure)| *failure);
+    let eof = || rest.trim_end().ends_with(": eof").then_some(Failure::Reset);
+    Some((probe, sign.or_else(eof).unwrap_or(Failure::Other)))
+}
+
+/// Failures of one probe of one manager pod, as its events tell them.
+#[derive(Debug, Clone, Default)]
+pub struct Failing {
+    /// Occurrences by kind of failure.
+    pub occurrences: BTreeMap<Failure, u64>,
+    /// When the last one was seen.
+    pub last: Option<Timestamp>,
+    /// What the kubelet wrote last.
+    pub message: String,
+}
+
+impl Failing {
+    /// All occurrences.
+    pub fn total(&self) -> u64 {
+        self.occurrences.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The kinds of failure, most frequent first.
+    pub fn kinds(&self) -> String {
+        let mut kinds: Vec<_> = self.occurrences.iter().collect();
+        kinds.sort_by_key(|(kind, count)| (std::cmp::Reverse(**count), **kind));
+        let kinds: Vec<_> =
+            kinds.iter().map(|(kind, count)| format!("{} {count} times", kind.as_str())).collect();
+        kinds.join(", ")
+    }
+
+    fn add(&mut self, failure: Failure, event: &Event) {
+        let count = self.occurrences.entry(failure).or_default();
+        *count = count.saturating_add(event.occurrences());
+        if self.last.is_none() || event.last_seen() >= self.last {
+            self.last = event.last_seen();
+            self.message = event.message.clone();
+        }
+    }
+}
+
+/// Probe failures by pod name and probe. Only pods in `pods` count, told apart from their
+/// predecessors of the same name by uid where the event carries one.
+pub fn failures<'a>(
+    events: impl Iterator<Item = &'a Event>,
+    pods: &BTreeMap<&'a str, &'a Pod>,
+) -> BTreeMap<(&'a str, ProbeKind), Failing> {
+    let mut failures: BTreeMap<_, Failing> = BTreeMap::new();
+    for event in events {
+        let about = &event.involved_object;
+        if event.reason != "Unhealthy" || about.kind != "Pod" {
+            continue;
+        }
+        let Some((name, pod)) = pods.get_key_value(about.name.as_str()) else { continue };
+        let other_pod =
+            !about.uid.is_empty() && !pod.metadata.uid.is_empty() && about.uid != pod.metadata.uid;
+        let other_container =
+            !about.field_path.is_empty() && !about.field_path.contains("{longhorn-manager}");
+        if other_pod || other_container {
+            continue;
+        }
+        if let Some((probe, failure)) = classify(&event.message) {
+            failures.entry((*name, probe)).or_default().add(failure, event);
+        }
+    }
+    failures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn messages_of_the_kubelet() {
+        const GET: &str = "probe failed: Get \"https://10.42.3.33:9502/v1/healthz\":";
+        use Failure::*;
+        use ProbeKind::*;
+        for (message, expected) in [
+            (
+                format!(
+                    "Readiness {GET} context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+                ),
+                (Readiness, Timeout),
+            ),
+            (
+                format!(
+                    "Readiness {GET} net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+                ),
+                (Readiness, Timeout),
+            ),
+            (format!("Liveness {GET} net/http: TLS handshake timeout"), (Liveness, Timeout)),
+            (format!("Readiness {GET} dial tcp 10.42.3.33:9502: i/o timeout"), (Readiness, Timeout)),
+            (
+                format!("Startup {GET} dial tcp 10.42.3.33:9502: connect: connection refused"),
+                (Startup, Refused),
+            ),
+            (
+                format!("Readiness {GET} dial tcp 10.42.3.33:9502: connect: no route to host"),
+                (Readiness, Unreachable),
+            ),
+            (
+                format!(
+                    "Readiness {GET} read tcp 10.0.0.1:3->10.42.3.33:9502: read: connection reset by peer"
+                ),
+                (Readiness, Reset),
+            ),
+            (format!("Readiness {GET} EOF"), (Readiness, Reset)),
+            (format!("Readiness {GET} remote error: tls: internal error"), (Readiness, Tls)),
+            (format!("Readiness {GET} http: server gave HTTP response to HTTPS client"), (Readiness, Tls)),
+            ("Readiness probe failed: HTTP probe failed with statuscode: 503".into(), (Readiness, Status)),
+            (
+                "Readiness probe failed: dial tcp 10.42.3.33:9500: connect: connection refused".into(),
+                (Readiness, Refused),
+            ),
+            ("Readiness probe errored: something new".into(), (Readiness, Other)),
+        ] {
+            assert_eq!(classify(&message), Some(expected), "{message}");
+        }
+        for message in
+            ["", "Readiness", "Readiness probe warning: Probe terminated redirects", "Back-off restarting"]
+        {
+            assert_eq!(classify(message), None, "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "\\PC*") {
+            classify(&text);
+        }
+
+        #[test]
+        fn whatever_follows_the_probe_is_named(
+            kind in prop::sample::select(ProbeKind::ALL.to_vec()), rest in "[^\\n]*",
+        ) {
+            let name = kind.as_str();
+            let message = format!("{}{} probe failed: {rest}", name[..1].to_uppercase(), &name[1..]);
+            let (probe, failure) = classify(&message).unwrap();
+            prop_assert_eq!(probe, kind);
+            prop_assert!(Failure::ALL.contains(&failure));
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Probes of longhorn-manager as seconds against what its release waits for, slow starts, and
+//! probes that fail now.
+//!
+//! Facts: readiness is a TCP connection to 9500 up to 1.4, an HTTPS request to 9501 from 1.5 to 1.9
+//! and to 9502 from 1.10 on, always with Kubernetes' defaults (period 10 s, time-out 1 s, threshold
+//! 3); no release has a startup or liveness probe (longhorn deploy/longhorn.yaml v1.3.3 to v1.12.1).
+//! A manager waits 60 s (1.5.0 to 1.9.1) or 120 s (from 1.9.2) for its webhook and then exits
+//! (longhorn-manager v1.5.4, v1.9.2 webhook/webhook.go).
+
+mod config;
+mod events;
+mod gauges;
+pub mod model;
+#[cfg(test)]
+mod model_tests;
+mod starts;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use self::events::{Failing, Failure};
+use self::model::ProbeKind;
+use self::starts::{Lost, Observed};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{Pod, Release, Resource};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "manager_probes",
+    title: "Manager probes and start-up",
+    summary: "Probes of longhorn-manager as the live DaemonSet has them, managers that take longer from start to \
+              Ready than their release waits for its webhook, and managers whose probes fail after their start.",
+    needs: &[Resource::DaemonSets, Resource::Pods],
+    uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
+    causes: &[
+        Cause {
+            id: "readiness_timeout_short",
+            severity: Severity::Info,
+            summary: "the readiness probe, an HTTPS request, fails after a second or less; true of every stock release from 1.5 on",
+        },
+        Cause {
+            id: "startup_probe_missing",
+            severity: Severity::Info,
+            summary: "there is no startup probe; true of every stock release",
+        },
+        Cause {
+            id: "liveness_probe_missing",
+            severity: Severity::Info,
+            summary: "there is no liveness probe, so a hanging manager is not restarted; true of every stock release",
+        },
+        Cause {
+            id: "startup_window_short",
+            severity: Severity::Info,
+            summary: "a startup or liveness probe kills managers that wait for their turn to start the webhook",
+        },
+        Cause {
+            id: "slow_start",
+            severity: Severity::Warning,
+            summary: "a manager took, or takes, longer from start to Ready than its release waits for its webhook",
+        },
+        Cause {
+            id: "probe_failing",
+            severity: Severity::Warning,
+            summary: "a probe of a manager fails after its start",
+        },
+    ],
+    gauges: &[
+        &gauges::PERIOD,
+        &gauges::TIMEOUT,
+        &gauges::THRESHOLD,
+        &gauges::TOLERANCE,
+        &gauges::START_LIMIT,
+        &gauges::SLOWEST,
+        &gauges::SLOW,
+        &gauges::FAILURES,
+    ],
+    alerts: ALERTS,
+    panels: PANELS,
+    run,
+};
+
+const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornManagerSlowStart",
+        causes: &["slow_start"],
+        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"slow_start\"}) == 1",
+        hold: "5m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "A Longhorn manager starts more slowly than its release allows.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
+                      start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
+                      would exit and loop. Look at CPU, TLS and the CNI of that node before the next upgrade.",
+        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
+              before this one; five minutes ride out a start that is about to end.",
+        runbook: include_str!("LonghornManagerSlowStart.md"),
+    },
+    Alert {
+        name: "LonghornManagerProbeFailing",
+        causes: &["probe_failing"],
+        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"probe_failing\"}) == 1",
+        hold: "5m",
+        keep_firing_for: "10m",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "A probe of a Longhorn manager keeps failing.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
+                      although the manager has started. While readiness fails, the pod serves neither webhook nor API. \
+                      Read the Unhealthy events of the pod and the load of the node.",
+        why: "At least the probe's failure threshold of failures after the start, seen within ten minutes; starts and \
+              single failures do not count.",
+        runbook: include_str!("LonghornManagerProbeFailing.md"),
+    },
+];
+
+const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Manager start to Ready against budget",
+        description: "The slowest manager's time from container start to Ready, waiting for other nodes included, beside \
+                      the seconds its release waits for its webhook before it exits. Above the budget a manager \
+                      depends on another one being Ready.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Seconds,
+        queries: &[
+            Query {
+                expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job, $filter})",
+                legend: "slow: {{node}}",
+            },
+            Query {
+                expr: "max without ($without) (longhorn_health_manager_start_to_ready_max_seconds{$job, $filter})",
+                legend: "slowest start",
+            },
+            Query {
+                expr: "max without ($without) (longhorn_health_manager_start_limit_seconds{$job, $filter})",
+                legend: "budget of the release",
+            },
+        ],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no start can be told from the pods",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Failed manager probes",
+        description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
+                      timeout afterwards means a loaded node, unreachable a broken pod network.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job, $filter})",
+            legend: "{{probe}} {{failure}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no probe is configured, or events cannot be read",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Probe time-outs",
+        description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
+        kind: PanelKind::Stat,
+        unit: Unit::Seconds,
+        queries: &[Query {
+            expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job, $filter})",
+            legend: "{{probe}}",
+        }],
+        steps: &[],
+        width: Width::Quarter,
+        no_data: "no probe is configured",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Probe tolerance",
+        description: "Seconds of failing that each probe bears (period times threshold). A startup window below 300 s can kill \
+                      managers that wait for their turn to start the webhook.",
+        kind: PanelKind::BarGauge,
+        unit: Unit::Seconds,
+        queries: &[Query {
+            expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job, $filter})",
+            legend: "{{probe}}",
+        }],
+        steps: &[],
+        width: Width::Quarter,
+        no_data: "no probe is configured",
+    },
+];
+
+/// A slow start is told for a day; the gauge of the slowest start goes on.
+const RECENT_START: SignedDuration = SignedDuration::from_hours(24);
+/// A probe fails now if it failed within this time: two of the kubelet's event intervals.
+const RECENT_FAILURE: SignedDuration = SignedDuration::from_mins(10);
+/// Readiness that was lost for less than this is a blip.
+const LOST_FOR: SignedDuration = SignedDuration::from_mins(1);
+/// Failures of readiness are part of a start for so long where the release does not say.
+const START_WITHOUT_LIMIT: i64 = 120;
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    config::judge(cluster, out);
+    let starts = starts::observe(cluster);
+    let limit = cluster.release().and_then(Release::webhook_wait);
+    if let Some(slowest) = starts.observed.iter().map(|start| start.total).max() {
+        out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
+    }
+    let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
+    for start in &starts.observed {
+        let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
+        let node = slow.entry(start.pod.spec.node_name.as_str()).or_default();
+        *node = start.total.max(*node);
+        out.find(slow_start(cluster, start, limit));
+    }
+    for (node, total) in slow.into_iter().filter(|(node, _)| !node.is_empty()) {
+        out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
+    }
+    probe_failures(cluster, &starts.lost, out);
+}
+
+fn is_slow(cluster: &Cluster, start: &Observed, limit: i64) -> bool {
+    let recent = start.ready.is_none_or(|ready| cluster.age(ready) <= RECENT_START);
+    recent && start.own > SignedDuration::from_secs(limit)
+}
+
+fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
+    let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
+    let (own, total) = (start.own.as_secs(), start.total.as_secs());
+    let message = match start.ready {
+        Some(_) => {
+            format!("manager pod {pod} took {own} s to become Ready, its release waits {limit} s")
+        }
+        None => {
+            format!("manager pod {pod} runs for {total} s and is not Ready yet, its release waits {limit} s")
+        }
+    };
+    let mut finding = of_pod(cluster, "slow_start", pod, node, message)
+        .since(Some(start.started))
+        .impact("with no other manager Ready this one exits before its webhook is served, and loops")
+        .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
+        .remedy(remedy(
+            cluster,
+            pod,
+            node,
+            "Find out what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of another \
+             container of the pod. A longer probe does not lengthen the manager's own wait.",
+        ));
+    if let Some(ready) = start.ready {
+        finding = finding.because(EvidenceSource::Api, format!("the pod is Ready since {ready}"));
+    }
+    if own < total {
+        let text =
+            format!("{} s of {total} s went by before the manager started last became Ready", total - own);
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    let waiting = start.pod.status.container_statuses.iter().filter(|status| status.state.running.is_none());
+    for status in waiting.filter(|status| status.name != "longhorn-manager") {
+        let text = format!(
+            "container {} of the pod does not run, which keeps the pod from being Ready",
+            status.name
+        );
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    finding
+}
+
+fn probe_failures(cluster: &Cluster, lost: &[Lost], out: &mut Outcome) {
+    let pods: BTreeMap<&str, &Pod> = cluster
+        .manager_pods()
+        .filter(|pod| !pod.metadata.is_deleting())
+        .map(|pod| (pod.metadata.name.as_str(), pod))
+        .collect();
+    let mut failures = BTreeMap::new();
+    if cluster.can_read(Resource::Events) {
+        failures = events::failures(cluster.objects.events.iter(), &pods);
+        sample_failures(cluster, &failures, out);
+    } else {
+        out.unknown("events cannot be read: failing probes show only where a manager is not Ready");
+    }
+    for (name, pod) in pods {
+        let lost = lost.iter().find(|lost| lost.pod.metadata.name == name);
+        let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
+        let failing: Vec<_> = ProbeKind::ALL
+            .into_iter()
+            .filter_map(|kind| Some((kind, failures.get(&(name, kind))?)))
+            .filter(|(kind, failing)| fails_now(cluster, pod, *kind, failing))
+            .collect();
+        if lost.is_some() || !failing.is_empty() {
+            out.find(probe_failing(cluster, pod, lost, &failing));
+        }
+    }
+}
+
+fn sample_failures(cluster: &Cluster, failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Outcome) {
+    let mut counts: BTreeMap<(ProbeKind, Failure), u64> = BTreeMap::new();
+    if let Some(container) = cluster.manager_container() {
+        for kind in ProbeKind::ALL.into_iter().filter(|kind| kind.of(container).is_some()) {
+            counts.extend(Failure::ALL.map(|failure| ((kind, failure), 0)));
+        }
+    }
+    for ((_, kind), failing) in failures {
+        for (failure, occurrences) in &failing.occurrences {
+            let count = counts.entry((*kind, *failure)).or_default();
+            *count = count.saturating_add(*occurrences);
+        }
+    }
+    for ((kind, failure), count) in counts {
+        out.sample(&gauges::FAILURES, &[kind.as_str(), failure.as_str()], count as f64);
+    }
+}
+
+/// Failures that count: recent, as many in a row as the probe bears, and for readiness after the
+/// start, during which they are expected. A container that does not run is another check's.
+fn fails_now(cluster: &Cluster, pod: &Pod, kind: ProbeKind, failing: &Failing) -> bool {
+    let Some(last) = failing.last.filter(|last| cluster.age(*last) <= RECENT_FAILURE) else { return false };
+    let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
+    let threshold = probe.map_or(3, |probe| probe.threshold());
+    if i128::from(failing.total()) < i128::from(threshold) {
+        return false;
+    }
+    let running = pod.container_status("longhorn-manager").and_then(|status| status.state.running.as_ref());
+    let Some(started) = running.and_then(|running| running.started_at.get()) else { return false };
+    let limit = cluster.release().and_then(Release::webhook_wait).unwrap_or(START_WITHOUT_LIMIT);
+    let start = SignedDuration::from_secs(limit);
+    // a probe that kills may have been the reason for the present start
+    kind != ProbeKind::Readiness || last.duration_since(started) > start
+}
+
+fn probe_failing(
+    cluster: &Cluster,
+    pod: &Pod,
+    lost: Option<&Lost>,
+    failing: &[(ProbeKind, &Failing)],
+) -> Finding {
+    let (name, node) = (pod.metadata.name.as_str(), pod.spec.node_name.as_str());
+    let message = match failing.first() {
+        Some((kind, failing)) => {
+            format!("the {} probe of manager pod {name} fails: {}", kind.as_str(), failing.kinds())
+        }
+        None => format!("manager pod {name} runs but has lost readiness"),
+    };
+    let kills = failing.iter().any(|(kind, _)| *kind != ProbeKind::Readiness);
+    let impact = if kills {
+        "the kubelet restarts the manager; its node's volumes are not managed meanwhile"
+    } else {
+        "the manager leaves the Services of webhook and API whenever the probe fails as often as its threshold"
+    };
+    let mut finding = of_pod(cluster, "probe_failing", name, node, message)
+        .since(lost.map(|lost| lost.since))
+        .impact(impact)
+        .remedy(remedy(
+            cluster,
+            name,
+            node,
+            "timeout: the node is short of CPU or the time-out too tight; refused: the listener is gone, read the \
+             log; unreachable: look at the CNI; tls: look at the secrets longhorn-webhook-tls and longhorn-webhook-ca.",
+        ));
+    if let Some(lost) = lost {
+        let text = format!("the pod is not Ready since {} although its container runs", lost.since);
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    for (kind, failing) in failing {
+        let text = format!("{} probe: {}; last: {}", kind.as_str(), failing.kinds(), failing.message.trim());
+        finding = finding.because(EvidenceSource::Event, text);
+    }
+    finding
+}
+
+fn of_pod(cluster: &Cluster, cause: &'static str, pod: &str, node: &str, message: String) -> Finding {
+    Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message).node(node)
+}
+
+fn remedy(cluster: &Cluster, pod: &str, node: &str, text: &str) -> Remedy {
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(text)
+        .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={pod}"))
+        .read(format!("kubectl -n {namespace} logs {pod} -c longhorn-manager --tail=100"));
+    if node.is_empty() { remedy } else { remedy.read(format!("kubectl describe node {node}")) }
+}

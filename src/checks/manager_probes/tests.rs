@@ -1,0 +1,298 @@
+use super::CHECK;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::Resource;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const STOCK: [&str; 3] = [
+    "info readiness_timeout_short DaemonSet longhorn-manager",
+    "info startup_probe_missing DaemonSet longhorn-manager",
+    "info liveness_probe_missing DaemonSet longhorn-manager",
+];
+const HTTPS: &str = "readinessProbe: {httpGet: {path: /v1/healthz, port: 9502, scheme: HTTPS}}";
+const TCP: &str = "readinessProbe: {tcpSocket: {port: 9500}}";
+const PATCHED: &str = "\
+    startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
+    livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
+    readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
+
+fn release(version: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
+         namespace: longhorn-system}}\nvalue: {version}\n---\n"
+    )
+}
+
+fn daemon_set(probes: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
+         spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
+         {{name: longhorn-manager, {probes}}}]}}}}}}\n---\n"
+    )
+}
+
+/// A manager pod: its node, when its container started, its Ready condition and since when.
+fn pod(node: &str, started: &str, ready: &str, since: &str) -> String {
+    let container_ready = ready == "True";
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
+         labels: {{app: longhorn-manager}}}}\n\
+         spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
+         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
+         containerStatuses: [{{name: pre-pull-share-manager-image, ready: true, state: {{running: {{}}}}}}, \
+         {{name: longhorn-manager, ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}\n---\n"
+    )
+}
+
+fn unhealthy(node: &str, number: u32, count: u32, last: &str, message: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{node}-{number}, namespace: longhorn-system}}\n\
+         involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
+         fieldPath: 'spec.containers{{longhorn-manager}}'}}\nreason: Unhealthy\ntype: Warning\ncount: {count}\n\
+         lastTimestamp: '{last}'\nmessage: '{message}'\n---\n"
+    )
+}
+
+const TIMEOUT: &str =
+    "Readiness probe failed: Get \"https://10.42.3.33:9502/v1/healthz\": context deadline exceeded";
+const REFUSED: &str = "Readiness probe failed: dial tcp 10.42.3.33:9502: connect: connection refused";
+
+fn at_now(yaml: &str) -> Cluster {
+    live_at(NOW, yaml)
+}
+
+/// Findings besides those that every stock release has.
+fn beside_stock(cluster: &Cluster) -> Vec<String> {
+    found(&CHECK, cluster).into_iter().filter(|line| !STOCK.contains(&line.as_str())).collect()
+}
+
+#[test]
+fn stock_releases_have_infos_only() {
+    for (version, probe, expected) in [
+        ("v1.3.3", TCP, &STOCK[1..]),
+        ("v1.4.4", TCP, &STOCK[1..]),
+        ("v1.5.5", HTTPS, &STOCK[..]),
+        ("v1.9.2", HTTPS, &STOCK[..]),
+        ("v1.12.1", HTTPS, &STOCK[..]),
+    ] {
+        let yaml = release(version)
+            + &daemon_set(probe)
+            + &pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
+        assert_eq!(found(&CHECK, &at_now(&yaml)), expected, "{version}");
+    }
+}
+
+#[test]
+fn configured_probes_are_judged_and_sampled() {
+    let evaluation = run(&CHECK, &at_now(&(release("v1.10.2") + &daemon_set(HTTPS))));
+    for (family, labels, value) in [
+        ("longhorn_health_manager_probe_period_seconds", &["readiness"][..], Some(10.0)),
+        ("longhorn_health_manager_probe_timeout_seconds", &["readiness"], Some(1.0)),
+        ("longhorn_health_manager_probe_failure_threshold", &["readiness"], Some(3.0)),
+        ("longhorn_health_manager_probe_tolerance_seconds", &["readiness"], Some(30.0)),
+        ("longhorn_health_manager_probe_period_seconds", &["startup"], None),
+        ("longhorn_health_manager_start_limit_seconds", &[], Some(120.0)),
+        ("longhorn_health_manager_probe_failures", &["readiness", "timeout"], Some(0.0)),
+        ("longhorn_health_manager_probe_failures", &["liveness", "timeout"], None),
+    ] {
+        assert_eq!(sample(&evaluation, family, labels), value, "{family} {labels:?}");
+    }
+    let patched = at_now(&(release("v1.10.2") + &daemon_set(PATCHED)));
+    assert_eq!(found(&CHECK, &patched), Vec::<String>::new());
+    let tolerance = "longhorn_health_manager_probe_tolerance_seconds";
+    assert_eq!(sample(&run(&CHECK, &patched), tolerance, &["startup"]), Some(300.0));
+}
+
+#[test]
+fn windows_below_300_s_are_short() {
+    let short = "info startup_window_short DaemonSet longhorn-manager";
+    for (probes, expected) in [
+        ("startupProbe: {failureThreshold: 29, periodSeconds: 10}", true),
+        ("startupProbe: {failureThreshold: 30, periodSeconds: 10}", false),
+        ("startupProbe: {failureThreshold: 29, periodSeconds: 10, initialDelaySeconds: 10}", false),
+        // a liveness probe alone kills too
+        ("livenessProbe: {failureThreshold: 3, periodSeconds: 30}", true),
+        ("livenessProbe: {failureThreshold: 3, periodSeconds: 30, initialDelaySeconds: 300}", false),
+        // behind a wide startup probe it does not kill a start
+        ("startupProbe: {failureThreshold: 60}, livenessProbe: {failureThreshold: 3}", false),
+    ] {
+        let findings = found(&CHECK, &at_now(&(release("v1.10.2") + &daemon_set(probes))));
+        assert_eq!(findings.contains(&short.to_owned()), expected, "{probes}");
+    }
+}
+
+#[test]
+fn the_limit_of_the_release_decides_what_is_slow() {
+    // 90 s from start to Ready
+    for (version, limit, slow) in [
+        ("v1.4.4", None, false),
+        ("v1.5.0", Some(60.0), true),
+        ("v1.9.1", Some(60.0), true),
+        ("v1.9.2", Some(120.0), false),
+    ] {
+        let yaml = release(version)
+            + &daemon_set(HTTPS)
+            + &pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:01:30Z");
+        let cluster = at_now(&yaml);
+        let expected: &[&str] = if slow { &["warning slow_start Pod longhorn-manager-n1"] } else { &[] };
+        assert_eq!(beside_stock(&cluster), expected, "{version}");
+        let evaluation = run(&CHECK, &cluster);
+        assert_eq!(sample(&evaluation, "longhorn_health_manager_start_limit_seconds", &[]), limit);
+        assert_eq!(
+            sample(&evaluation, "longhorn_health_manager_start_to_ready_max_seconds", &[]),
+            Some(90.0)
+        );
+        let of_node = sample(&evaluation, "longhorn_health_manager_start_to_ready_seconds", &["n1"]);
+        assert_eq!(of_node, slow.then_some(90.0), "{version}");
+    }
+}
+
+#[test]
+fn starts_that_are_not_slow() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    for (name, yaml) in [
+        ("exactly the limit", pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:02:00Z")),
+        ("days ago", pod("n1", "2026-02-26T11:00:00Z", "True", "2026-02-26T11:05:00Z")),
+        // the node was away, or a probe failed: Ready changed long after the start
+        ("ready again", pod("n1", "2026-03-01T09:00:00Z", "True", "2026-03-01T11:30:00Z")),
+        ("still starting", pod("n1", "2026-03-01T11:58:30Z", "False", "2026-03-01T11:58:20Z")),
+        ("ready before its start", pod("n1", "2026-03-01T11:30:00Z", "True", "2026-03-01T11:20:00Z")),
+        ("odd times", pod("n1", "", "True", "yesterday")),
+        (
+            "one after the other under the Lease",
+            pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:01:40Z")
+                + &pod("n2", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:03:20Z")
+                + &pod("n3", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:05:00Z"),
+        ),
+    ] {
+        assert_eq!(beside_stock(&at_now(&(v.clone() + &yaml))), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_manager_that_runs_and_is_not_ready() {
+    let pods = pod("n1", "2026-03-01T11:57:00Z", "False", "2026-03-01T11:50:00Z")
+        + &pod("n2", "2026-03-01T11:57:00Z", "False", "2026-03-01T11:50:00Z");
+    let v = release("v1.10.2") + &daemon_set(HTTPS) + &pods;
+    let both = ["warning slow_start Pod longhorn-manager-n1", "warning slow_start Pod longhorn-manager-n2"];
+    assert_eq!(beside_stock(&at_now(&v)), both);
+    // n2 holds the Lease, so n1 only waits for its turn
+    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
+        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+    assert_eq!(beside_stock(&at_now(&(v.clone() + lease))), both[1..]);
+    // an old release has no such queue
+    let old = v.replace("v1.10.2", "v1.7.2");
+    assert_eq!(beside_stock(&at_now(&(old + lease))), both);
+    // on a node that is away the status is old
+    let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n\
+        status: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
+    assert_eq!(beside_stock(&at_now(&(v + away))), both[..1]);
+}
+
+#[test]
+fn probes_that_fail_after_the_start() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    let ready = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
+    let event = |count, last, message| unhealthy("n1", 1, count, last, message);
+    let failing = ["warning probe_failing Pod longhorn-manager-n1"];
+    for (name, yaml, expected) in [
+        ("now", event(3, "2026-03-01T11:55:00Z", TIMEOUT), &failing[..]),
+        ("fewer than the threshold", event(2, "2026-03-01T11:55:00Z", TIMEOUT), &[]),
+        ("ten minutes and more ago", event(30, "2026-03-01T11:49:59Z", TIMEOUT), &[]),
+        ("only while it started", event(9, "2026-03-01T11:02:00Z", REFUSED), &[]),
+        (
+            "of the pod before",
+            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("uid: uid-n1", "uid: other"),
+            &[],
+        ),
+        (
+            "of another container",
+            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("{longhorn-manager}", "{other}"),
+            &[],
+        ),
+        (
+            "of another pod",
+            event(9, "2026-03-01T11:55:00Z", TIMEOUT).replace("longhorn-manager-n1", "x"),
+            &[],
+        ),
+        ("no probe at all", event(9, "2026-03-01T11:55:00Z", "Back-off"), &[]),
+        (
+            "in two kinds",
+            event(1, "2026-03-01T11:55:00Z", TIMEOUT)
+                + &unhealthy("n1", 2, 2, "2026-03-01T11:56:00Z", REFUSED),
+            &failing,
+        ),
+    ] {
+        assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
+    }
+    let starting = pod("n1", "2026-03-01T11:58:50Z", "False", "2026-03-01T11:58:40Z");
+    let yaml = v + &starting + &event(6, "2026-03-01T11:59:55Z", REFUSED);
+    assert_eq!(beside_stock(&at_now(&yaml)), Vec::<String>::new(), "a start of 65 s");
+    let failures = "longhorn_health_manager_probe_failures";
+    assert_eq!(sample(&run(&CHECK, &at_now(&yaml)), failures, &["readiness", "refused"]), Some(6.0));
+}
+
+#[test]
+fn a_probe_that_killed_counts_although_the_container_is_new() {
+    let message =
+        "Liveness probe failed: Get \"https://10.42.3.33:9502/v1/healthz\": context deadline exceeded";
+    let yaml = release("v1.10.2")
+        + &daemon_set(PATCHED)
+        + &pod("n1", "2026-03-01T11:59:00Z", "True", "2026-03-01T11:59:10Z")
+        + &unhealthy("n1", 1, 3, "2026-03-01T11:58:58Z", message);
+    let cluster = at_now(&yaml);
+    assert_eq!(found(&CHECK, &cluster), ["warning probe_failing Pod longhorn-manager-n1"]);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "the liveness probe of manager pod longhorn-manager-n1 fails: timeout 3 times"
+    );
+    assert!(finding.impact.contains("restarts the manager"));
+}
+
+#[test]
+fn readiness_that_was_lost_shows_without_events() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    let lost = |since: &str| v.clone() + &pod("n1", "2026-03-01T09:00:00Z", "False", since);
+    assert_eq!(beside_stock(&at_now(&lost("2026-03-01T11:59:30Z"))), Vec::<String>::new());
+    let mut cluster = at_now(&lost("2026-03-01T11:59:00Z"));
+    cluster.resources.entry(Resource::Events).or_default().readability = Readability::Forbidden;
+    assert_eq!(beside_stock(&cluster), ["warning probe_failing Pod longhorn-manager-n1"]);
+    let evaluation = run(&CHECK, &cluster);
+    assert_eq!(evaluation.report.unknown.len(), 1);
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_manager_probe_failures", &["readiness", "timeout"]),
+        None
+    );
+    // the container itself is ready: something else keeps the pod from being Ready
+    let other = lost("2026-03-01T11:00:00Z").replace("ready: false", "ready: true");
+    assert_eq!(beside_stock(&at_now(&other)), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_read_is_unknown() {
+    for kind in [Resource::DaemonSets, Resource::Pods] {
+        let mut cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS)));
+        cluster.resources.entry(kind).or_default().readability = Readability::Forbidden;
+        let report = run(&CHECK, &cluster).report;
+        assert!(report.findings.is_empty());
+        assert_eq!(report.unknown.len(), 1, "{kind}");
+    }
+}
+
+#[test]
+fn odd_objects_do_not_matter() {
+    let yaml = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager}\n---\n\
+        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+        apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
+    assert_eq!(found(&CHECK, &cluster(yaml)), Vec::<String>::new());
+    let extreme = daemon_set(
+        "readinessProbe: {httpGet: {}, periodSeconds: 9223372036854775807, failureThreshold: 9223372036854775807}, \
+         startupProbe: {periodSeconds: -1, failureThreshold: 0, timeoutSeconds: null, initialDelaySeconds: -5}",
+    );
+    // 10 s × 3: Kubernetes' defaults in place of numbers that cannot be
+    let startup = "info startup_window_short DaemonSet longhorn-manager";
+    assert!(found(&CHECK, &at_now(&extreme)).contains(&startup.to_owned()));
+}
