@@ -8,11 +8,8 @@ pub mod eviction;
 pub mod manager_probes;
 
 /// Every check. The order is the order of everything generated.
-pub const ALL: &[&Check] = &[
-    &manager_probes::CHECK,
-    &danger_zone_pending::CHECK,
-    &backing_image_eviction_crash::CHECK,
-];
+pub const ALL: &[&Check] =
+    &[&manager_probes::CHECK, &danger_zone_pending::CHECK, &backing_image_eviction_crash::CHECK];
 
 /// A check by its id.
 pub fn by_id(id: &str) -> Option<&'static Check> {
