@@ -5,11 +5,17 @@ use crate::check::Check;
 pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
 pub mod eviction;
+pub mod instance_manager_stale;
+pub mod instance_managers;
 pub mod manager_probes;
 
 /// Every check. The order is the order of everything generated.
-pub const ALL: &[&Check] =
-    &[&manager_probes::CHECK, &danger_zone_pending::CHECK, &backing_image_eviction_crash::CHECK];
+pub const ALL: &[&Check] = &[
+    &manager_probes::CHECK,
+    &instance_manager_stale::CHECK,
+    &danger_zone_pending::CHECK,
+    &backing_image_eviction_crash::CHECK,
+];
 
 /// A check by its id.
 pub fn by_id(id: &str) -> Option<&'static Check> {

@@ -1,0 +1,327 @@
+//! Why an old instance manager is still there.
+
+use jiff::SignedDuration;
+
+use crate::check::{Evidence, EvidenceSource, Outcome};
+use crate::checks::instance_managers::{InstanceManagers, NamedInstance, Role, api};
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::*;
+
+/// Two resyncs of the node controller, which removes an idle instance manager at each
+/// (longhorn-manager v1.12.1 controller/node_controller.go, 30 s).
+const IDLE: SignedDuration = SignedDuration::from_secs(60);
+/// The same for one that does not run: its state may still be on the way to running.
+const NOT_RUNNING: SignedDuration = SignedDuration::from_mins(3);
+/// Instance managers carry no finalizer of Longhorn's, so their deletion takes seconds.
+const DELETION: SignedDuration = SignedDuration::from_mins(5);
+/// An instance and its object disagree for moments while it starts or stops.
+const TRANSITION: SignedDuration = SignedDuration::from_mins(10);
+
+/// The causes, worst first: one finding has the worst of those that apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    OrphanHeld,
+    Stuck,
+    DeletionStuck,
+    EngineUpgradePending,
+    ReattachPending,
+    ReplicaHeld,
+    NodeDown,
+    CleanupPending,
+}
+
+impl Why {
+    /// The cause as declared.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Why::OrphanHeld => "orphan_held",
+            Why::Stuck => "stuck",
+            Why::DeletionStuck => "deletion_stuck",
+            Why::EngineUpgradePending => "engine_upgrade_pending",
+            Why::ReattachPending => "reattach_pending",
+            Why::ReplicaHeld => "replica_held",
+            Why::NodeDown => "node_down",
+            Why::CleanupPending => "cleanup_pending",
+        }
+    }
+}
+
+/// An instance that holds an old instance manager.
+pub struct Holder<'a> {
+    pub name: &'a str,
+    pub role: Role,
+    pub volume: Option<&'a str>,
+    pub why: Why,
+    pub evidence: Evidence,
+}
+
+/// The judgement over one instance manager.
+pub struct Case<'a> {
+    pub why: Why,
+    pub since: Option<jiff::Timestamp>,
+    pub holders: Vec<Holder<'a>>,
+    pub evidence: Vec<Evidence>,
+}
+
+impl<'a> Case<'a> {
+    fn plain(why: Why, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
+        Case { why, since, holders: Vec::new(), evidence }
+    }
+}
+
+/// Judges an instance manager whose deletion is under way; `None` while it is young.
+pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<Case<'a>> {
+    let asked = im.metadata.deletion_timestamp.get()?;
+    (cluster.age(asked) >= DELETION).then(|| {
+        let text = format!("deletionTimestamp is {asked}, {} ago", minutes(cluster.age(asked)));
+        Case::plain(Why::DeletionStuck, Some(asked), vec![api(text)])
+    })
+}
+
+/// Judges an old instance manager that is not being deleted.
+pub fn classify<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    im: &'a InstanceManager,
+    out: &mut Outcome,
+) -> Case<'a> {
+    let node = &im.spec.node_id;
+    let state = im.status.current_state;
+    match state {
+        InstanceManagerState::Running => {
+            let holders: Vec<_> =
+                fleet.holders(im).into_iter().map(|held| holder(cluster, fleet, im, held, out)).collect();
+            match holders.iter().map(|holder| holder.why).min() {
+                Some(why) => {
+                    let since = out.first_seen(why.as_str(), &im.metadata.name);
+                    Case { why, since, holders, evidence: Vec::new() }
+                }
+                None => idle(cluster, fleet, im, IDLE, "idle", out),
+            }
+        }
+        InstanceManagerState::Unknown => match fleet.node_down(node) {
+            Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
+            None if keeps_unknown(fleet.release) => {
+                let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
+                Case::plain(Why::NodeDown, None, vec![api(text)])
+            }
+            None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
+        },
+        InstanceManagerState::Unrecognized => {
+            out.unknown(format!(
+                "instance manager {} is in a state that no known release writes",
+                im.metadata.name
+            ));
+            Case::plain(Why::CleanupPending, None, vec![api("its state is one that no known release writes")])
+        }
+        _ => match fleet.node_down(node) {
+            Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
+            None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
+        },
+    }
+}
+
+/// From 1.4.4, 1.5.2 and 1.6.0 on an old instance manager in state unknown is kept; 1.3.3, 1.4.0,
+/// 1.5.0 and 1.5.1 remove it (longhorn-manager controller/node_controller.go syncInstanceManagers).
+fn keeps_unknown(release: Option<Release>) -> bool {
+    release.is_none_or(|release| release.has_fix(&[Release::new(1, 4, 4), Release::new(1, 5, 2)]))
+}
+
+/// Nothing holds it: the next node sync should remove it.
+fn idle<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    im: &'a InstanceManager,
+    patience: SignedDuration,
+    fact: &'static str,
+    out: &mut Outcome,
+) -> Case<'a> {
+    let state = im.status.current_state.as_str();
+    let since = out.first_seen(fact, &im.metadata.name);
+    let mut evidence = vec![api(format!("state is {state} and no running or starting instance holds it"))];
+    let trouble = fleet.manager_trouble(&im.spec.node_id);
+    let long = since.is_some_and(|since| cluster.age(since) >= patience);
+    match since {
+        Some(since) => evidence.push(Evidence {
+            source: EvidenceSource::History,
+            text: format!("seen like this since {since}, {} ago", minutes(cluster.age(since))),
+        }),
+        None => evidence.push(api("since when is not known: no field of the object says it")),
+    }
+    let why = if long || trouble.is_some() { Why::Stuck } else { Why::CleanupPending };
+    evidence.extend(trouble);
+    if !fleet.engine_is_enabled(im) {
+        evidence.push(api(
+            "its data engine is switched off; the setting controller removes it, not the node's sync",
+        ));
+    }
+    Case::plain(why, since, evidence)
+}
+
+fn holder<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    im: &'a InstanceManager,
+    held: NamedInstance<'a>,
+    out: &mut Outcome,
+) -> Holder<'a> {
+    let NamedInstance { name, role, state } = held;
+    let volume = fleet.volume_of(role, name);
+    let (why, text) = match tie(cluster, im, name, role, state) {
+        Tie::Here => regular(cluster, im, name, role, volume),
+        Tie::Unseen => {
+            out.unknown(format!("whether {} {name} has an object: not all were read", role.as_str()));
+            (Why::ReplicaHeld.min(by_role(role)), "its object was not read".to_owned())
+        }
+        Tie::Elsewhere(text) => (Why::OrphanHeld, text),
+        Tie::InTransition(text) => {
+            let since = out.first_seen("in_transition", &format!("{}/{name}", im.metadata.name));
+            let long = since.is_some_and(|since| cluster.age(since) >= TRANSITION);
+            (if long { Why::OrphanHeld } else { Why::CleanupPending }, text)
+        }
+    };
+    let of = volume.map(|volume| format!(" of volume {volume}")).unwrap_or_default();
+    let evidence = api(format!("{} {name}{of} is {}: {text}", role.as_str(), state.as_str()));
+    Holder { name, role, volume, why, evidence }
+}
+
+fn by_role(role: Role) -> Why {
+    if role == Role::Replica { Why::ReplicaHeld } else { Why::ReattachPending }
+}
+
+/// An instance that belongs here: what the operator has to do about its volume.
+fn regular(
+    cluster: &Cluster,
+    im: &InstanceManager,
+    name: &str,
+    role: Role,
+    volume: Option<&str>,
+) -> (Why, String) {
+    if role == Role::Replica {
+        return (
+            Why::ReplicaHeld,
+            "a new one starts elsewhere when its volume is upgraded or attached again".into(),
+        );
+    }
+    // v2 has no live upgrade, so its engine images are not compared
+    if role == Role::Engine && im.spec.data_engine.or_v1() == DataEngine::V1 {
+        let default = cluster.setting_value("default-engine-image", DataEngine::V1);
+        let current = volume
+            .and_then(|volume| cluster.objects.volumes.get(volume))
+            .map(|volume| volume.status.current_image.as_str())
+            .filter(|image| !image.is_empty())
+            .or_else(|| cluster.objects.engines.get(name).map(|engine| engine.status.current_image.as_str()))
+            .unwrap_or_default();
+        let upgrading = cluster
+            .objects
+            .engines
+            .get(name)
+            .is_some_and(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
+        if upgrading {
+            return (Why::EngineUpgradePending, "a live upgrade is running".into());
+        }
+        if !default.is_empty() && !current.is_empty() && current != default {
+            return (
+                Why::EngineUpgradePending,
+                format!("the volume runs {current}, the default is {default}"),
+            );
+        }
+    }
+    (Why::ReattachPending, "it stays here until its volume is detached".into())
+}
+
+/// Whether an instance and its object agree on where it runs.
+enum Tie {
+    Here,
+    Elsewhere(String),
+    InTransition(String),
+    Unseen,
+}
+
+/// What the object of an instance says.
+struct Claim<'a> {
+    meta: &'a Meta,
+    owner: &'a str,
+    manager: &'a str,
+    current: InstanceState,
+    desired: InstanceState,
+    node: &'a str,
+    /// An engine without node is detached, which is no transition.
+    may_lack_node: bool,
+}
+
+/// The guards are those under which Longhorn itself holds back from calling an instance orphaned
+/// (longhorn-manager v1.12.1 controller/instance_manager_controller.go isEngineOrphaned,
+/// isReplicaOrphaned, isEngineInTransitionState, isReplicaInTransitionState).
+fn tie(cluster: &Cluster, im: &InstanceManager, name: &str, role: Role, state: InstanceState) -> Tie {
+    let Some(claim) = claim(cluster, role, name) else {
+        return match (all_read(cluster, role), state) {
+            (false, _) => Tie::Unseen,
+            (true, InstanceState::Starting) => Tie::InTransition("it has no object yet".into()),
+            (true, _) => Tie::Elsewhere("no object of this name exists".into()),
+        };
+    };
+    if claim.manager == im.metadata.name {
+        return Tie::Here;
+    }
+    let moving = claim.meta.is_deleting()
+        || claim.owner.is_empty()
+        || claim.current == InstanceState::Unset
+        || claim.current != claim.desired
+        || (claim.node != claim.owner && !(claim.may_lack_node && claim.node.is_empty()))
+        || state == InstanceState::Starting;
+    let text = match (claim.current, claim.manager) {
+        (InstanceState::Running, "") => "its object names no instance manager".to_owned(),
+        (InstanceState::Running, other) => format!("its object says it runs in {other}"),
+        (current, _) => format!("its object says it is {}", current.as_str()),
+    };
+    match claim.current {
+        InstanceState::Running | InstanceState::Stopped if !moving => Tie::Elsewhere(text),
+        _ => Tie::InTransition(text),
+    }
+}
+
+fn claim<'a>(cluster: &'a Cluster, role: Role, name: &str) -> Option<Claim<'a>> {
+    let objects = &cluster.objects;
+    macro_rules! claim {
+        ($object:expr, $may_lack_node:expr) => {{
+            let object = $object?;
+            Some(Claim {
+                meta: &object.metadata,
+                owner: &object.status.owner_id,
+                manager: &object.status.instance_manager_name,
+                current: object.status.current_state,
+                desired: object.spec.desire_state,
+                node: &object.spec.node_id,
+                may_lack_node: $may_lack_node,
+            })
+        }};
+    }
+    match role {
+        Role::Engine => claim!(objects.engines.get(name), true),
+        Role::Replica => claim!(objects.replicas.get(name), false),
+        Role::EngineFrontend => claim!(objects.engine_frontends.get(name), true),
+        Role::Shard => None,
+    }
+}
+
+/// True when an object that is not there really is not there.
+fn all_read(cluster: &Cluster, role: Role) -> bool {
+    let resource = match role {
+        Role::Engine => Resource::Engines,
+        Role::Replica => Resource::Replicas,
+        Role::EngineFrontend => Resource::EngineFrontends,
+        Role::Shard => return false,
+    };
+    let status = cluster.resources.get(&resource);
+    status.is_some_and(|status| status.readability == Readability::Readable && status.undecodable == 0)
+}
+
+/// A duration for a sentence.
+fn minutes(age: SignedDuration) -> String {
+    match age.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}

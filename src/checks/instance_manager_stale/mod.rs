@@ -1,0 +1,346 @@
+//! Old instance managers that are still there after an upgrade: what holds each, whether that is
+//! expected, and how to free it.
+//!
+//! Longhorn removes an old instance manager at the next sync of its node once no instance in it
+//! runs or starts (longhorn-manager controller/node_controller.go syncInstanceManagers). A live
+//! engine upgrade leaves the engine where it is, so an old instance manager that waits for a
+//! reattach is expected (Longhorn knowledge base, "Some old instance manager pods are still running
+//! after upgrade"); one held by an instance without owner, or by nothing, is not.
+
+mod classify;
+mod remedy;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::check::*;
+use crate::checks::instance_managers::{InstanceManagers, api, listed, users_of};
+use crate::cluster::Cluster;
+use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resource};
+
+use classify::{Case, Why};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "instance_manager_stale",
+    title: "Old instance managers",
+    summary: "An instance manager with another than the default image is still there. Says what holds it, \
+              whether that clears by itself, and in which order to free it.",
+    needs: &[
+        Resource::InstanceManagers,
+        Resource::Engines,
+        Resource::EngineFrontends,
+        Resource::Replicas,
+        Resource::Volumes,
+        Resource::Settings,
+    ],
+    uses: &[
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::Pods,
+        Resource::DaemonSets,
+        Resource::Orphans,
+    ],
+    causes: CAUSES,
+    gauges: &[&OLD, &HOLDERS],
+    alerts: &[STUCK, HELD],
+    panels: &[
+        Panel {
+            dashboard: Dashboard::Overview,
+            title: "Old instance managers that will not go away",
+            description: "Old instance managers held by an instance without owner, or not removed although \
+                          nothing holds them. None of them clears by itself.",
+            kind: PanelKind::Stat,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
+                       check=\"instance_manager_stale\", severity=\"warning\"}))",
+                legend: "",
+            }],
+            steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }],
+            width: Width::Quarter,
+            no_data: "the exporter does not report",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Old instance managers by cause",
+            description: "How the clean-up after an upgrade goes on. engine_upgrade_pending, reattach_pending \
+                          and replica_held are expected until the volumes are upgraded and attached again.",
+            kind: PanelKind::TimeSeries,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
+                legend: "{{cause}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "the exporter does not report",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Volumes that hold an old instance manager",
+            description: "Upgrade the engine of those with engine_upgrade_pending, then detach and attach \
+                          those with reattach_pending.",
+            kind: PanelKind::Table,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
+                       (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\", $filter})",
+                legend: "{{volume}}",
+            }],
+            steps: &[],
+            width: Width::Full,
+            no_data: "no volume holds an old instance manager",
+        },
+    ],
+    run,
+};
+
+const CAUSES: &[Cause] = &[
+    Cause {
+        id: "orphan_held",
+        severity: Severity::Warning,
+        summary: "a running instance that no Engine or Replica owns holds it; that never clears by itself",
+    },
+    Cause {
+        id: "stuck",
+        severity: Severity::Warning,
+        summary: "nothing holds it, and yet the longhorn-manager of its node does not remove it",
+    },
+    Cause {
+        id: "deletion_stuck",
+        severity: Severity::Warning,
+        summary: "it was deleted minutes ago and is still there",
+    },
+    Cause {
+        id: "engine_upgrade_pending",
+        severity: Severity::Info,
+        summary: "a volume that still runs an older engine image holds it; expected until that is upgraded",
+    },
+    Cause {
+        id: "reattach_pending",
+        severity: Severity::Info,
+        summary: "the engine of a volume stays in it until the volume is detached; expected after a live upgrade",
+    },
+    Cause {
+        id: "replica_held",
+        severity: Severity::Info,
+        summary: "a replica runs in it; expected until its volume is upgraded, rebuilt or attached again",
+    },
+    Cause {
+        id: "node_down",
+        severity: Severity::Info,
+        summary: "its node does not answer; Longhorn keeps it until the node is back",
+    },
+    Cause {
+        id: "cleanup_pending",
+        severity: Severity::Info,
+        summary: "nothing holds it, or what holds it is starting or stopping; Longhorn should remove it soon",
+    },
+];
+
+static OLD: Gauge = Gauge {
+    name: "longhorn_health_old_instance_managers",
+    help: "Old instance managers that are still there, by cause; those with several causes count under the worst.",
+    kind: GaugeKind::Gauge,
+    labels: &["cause"],
+    absent: "never; zero for a cause that does not apply",
+    example: "sum without (cause) (longhorn_health_old_instance_managers)",
+    stability: Stability::Experimental,
+};
+
+static HOLDERS: Gauge = Gauge {
+    name: "longhorn_health_old_instance_manager_holders",
+    help: "Running or starting instances that hold an old instance manager, by role and by what would free it.",
+    kind: GaugeKind::Gauge,
+    labels: &["instance_manager", "node", "role", "cause"],
+    absent: "the instance manager is not old, or nothing holds it",
+    example: "sum by (cause) (longhorn_health_old_instance_manager_holders)",
+    stability: Stability::Experimental,
+};
+
+const STUCK: Alert = Alert {
+    name: "LonghornInstanceManagerStuck",
+    causes: &["orphan_held", "stuck", "deletion_stuck"],
+    expr: "max without ($without) (longhorn_health_finding{$job, check=\"instance_manager_stale\", \
+           cause=~\"orphan_held|stuck|deletion_stuck\"}) == 1",
+    hold: "15m",
+    keep_firing_for: "",
+    severity: Severity::Warning,
+    thresholds: &[],
+    summary: "An old Longhorn instance manager will not go away by itself.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
+                  {{ $labels.cause }}. It keeps CPU and memory reserved and runs an old image. orphan_held: an \
+                  instance that no volume owns runs in it. stuck, deletion_stuck: look at the longhorn-manager \
+                  pod of that node first.",
+    why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour rides out a restart of \
+          all managers in an upgrade.",
+    runbook: include_str!("LonghornInstanceManagerStuck.md"),
+};
+
+const HELD: Alert = Alert {
+    name: "LonghornOldInstanceManagerHeld",
+    causes: &["engine_upgrade_pending", "reattach_pending", "replica_held", "node_down", "cleanup_pending"],
+    expr: "max without ($without) (longhorn_health_finding{$job, check=\"instance_manager_stale\", \
+           cause=~\"engine_upgrade_pending|reattach_pending|replica_held\"}) == 1",
+    hold: "24h",
+    keep_firing_for: "",
+    severity: Severity::Info,
+    thresholds: &[],
+    summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
+                  {{ $labels.cause }}. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
+                  detach and attach them at the next occasion.",
+    why: "Waiting is normal after an upgrade; a day later nobody upgrades by hand any more and the rest is forgotten.",
+    runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let fleet = InstanceManagers::of(cluster);
+    if !fleet.default_is_known() && !cluster.objects.instance_managers.is_empty() {
+        out.unknown("setting default-instance-manager-image is missing, so old and default look alike");
+    }
+    let orphans = orphans_by_instance(cluster);
+    let mut counts: BTreeMap<&str, usize> = CAUSES.iter().map(|cause| (cause.id, 0)).collect();
+    for im in cluster.objects.instance_managers.iter() {
+        let case = match im.metadata.is_deleting() {
+            true => match classify::deletion(cluster, im) {
+                Some(case) => case,
+                None => continue,
+            },
+            false if fleet.is_old(im) => classify::classify(cluster, &fleet, im, out),
+            false => continue,
+        };
+        *counts.entry(case.why.as_str()).or_default() += 1;
+        sample_holders(im, &case, out);
+        out.find(finding(cluster, &fleet, im, &case, &orphans));
+    }
+    for (cause, count) in counts {
+        out.sample(&OLD, &[cause], count as f64);
+    }
+}
+
+fn sample_holders(im: &InstanceManager, case: &Case, out: &mut Outcome) {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for holder in &case.holders {
+        *counts.entry((holder.role.as_str(), holder.why.as_str())).or_default() += 1;
+    }
+    for ((role, cause), count) in counts {
+        out.sample(&HOLDERS, &[&im.metadata.name, &im.spec.node_id, role, cause], count as f64);
+    }
+}
+
+/// Orphan objects by the instance manager and the instance that they name.
+type Orphans<'a> = BTreeMap<(&'a str, &'a str), &'a str>;
+
+fn orphans_by_instance(cluster: &Cluster) -> Orphans<'_> {
+    let of_instances = [OrphanType::EngineInstance, OrphanType::ReplicaInstance];
+    cluster
+        .objects
+        .orphans
+        .iter()
+        .filter(|orphan| of_instances.contains(&orphan.spec.orphan_type))
+        .filter_map(|orphan| {
+            let parameter = |key| orphan.spec.parameters.get(key).map(String::as_str);
+            Some(((parameter("InstanceManager")?, parameter("InstanceName")?), orphan.metadata.name.as_str()))
+        })
+        .collect()
+}
+
+fn finding(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    im: &InstanceManager,
+    case: &Case,
+    orphans: &Orphans,
+) -> Finding {
+    let name = &im.metadata.name;
+    let mut volumes: Vec<&str> = case.holders.iter().filter_map(|holder| holder.volume).collect();
+    volumes.sort_unstable();
+    volumes.dedup();
+    let volumes: Vec<VolumeRef> = volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect();
+    let shards = doomed_shards(im, case);
+    let mut finding = Finding::new(
+        case.why.as_str(),
+        ObjectRef::new("InstanceManager", &cluster.namespace, name),
+        message(im, case, volumes.len()),
+    )
+    .node(&im.spec.node_id)
+    .since(case.since)
+    .impact(impact(case, &volumes, &shards))
+    .remedy(remedy::remedy(cluster, fleet, im, case, &volumes, orphans))
+    .volumes(volumes);
+    if fleet.is_old(im) {
+        finding.evidence.push(api(format!("spec.image is {}, not the default", im.spec.image)));
+    }
+    finding.evidence.extend(case.evidence.iter().cloned());
+    finding.evidence.extend(case.holders.iter().map(|holder| holder.evidence.clone()));
+    for holder in &case.holders {
+        if let Some(orphan) = orphans.get(&(name.as_str(), holder.name)) {
+            finding = finding
+                .because(EvidenceSource::Api, format!("Longhorn's Orphan {orphan} names {}", holder.name));
+        }
+    }
+    if !shards.is_empty() {
+        let text = format!("shards that do not hold it in this release run in it: {}", listed(&shards));
+        finding.evidence.push(api(text));
+    }
+    finding
+}
+
+/// Shards and shard groups that run in an instance manager which Longhorn takes for idle: v1.12.1
+/// does not look at their maps before it removes the instance manager.
+fn doomed_shards<'a>(im: &'a InstanceManager, case: &Case) -> Vec<&'a str> {
+    let running = im.status.current_state == InstanceManagerState::Running;
+    if !running || !matches!(case.why, Why::Stuck | Why::CleanupPending) || !case.holders.is_empty() {
+        return Vec::new();
+    }
+    let maps = [&im.status.instance_shards, &im.status.instance_shard_groups];
+    let instances = maps.into_iter().flatten();
+    instances.filter(|(_, shard)| shard.status.state.is_active()).map(|(name, _)| name.as_str()).collect()
+}
+
+fn message(im: &InstanceManager, case: &Case, volumes: usize) -> String {
+    let name = &im.metadata.name;
+    let of = |why: Why| case.holders.iter().filter(|holder| holder.why == why).count();
+    match case.why {
+        Why::OrphanHeld => {
+            let orphans = of(Why::OrphanHeld);
+            format!("old instance manager {name} is held by {orphans} instance(s) that no volume owns")
+        }
+        Why::Stuck => format!("old instance manager {name} holds nothing and is not removed"),
+        Why::DeletionStuck => format!("instance manager {name} was deleted and is still there"),
+        Why::EngineUpgradePending => {
+            format!(
+                "old instance manager {name} is held by {volumes} volume(s), some with an older engine image"
+            )
+        }
+        Why::ReattachPending => {
+            format!("old instance manager {name} is held by {volumes} volume(s) until they are detached once")
+        }
+        Why::ReplicaHeld => format!("old instance manager {name} runs replicas of {volumes} volume(s)"),
+        Why::NodeDown => {
+            format!("old instance manager {name} cannot be removed while its node does not answer")
+        }
+        Why::CleanupPending => format!("old instance manager {name} is about to be removed"),
+    }
+}
+
+fn impact(case: &Case, volumes: &[VolumeRef], shards: &[&str]) -> String {
+    if !shards.is_empty() {
+        return "Longhorn takes it for idle and will remove it together with the shards that run in it"
+            .to_owned();
+    }
+    match case.why {
+        Why::OrphanHeld | Why::Stuck | Why::DeletionStuck if volumes.is_empty() => {
+            "no volume is hit; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
+        }
+        Why::NodeDown => "what runs on the node cannot be seen until the node answers".into(),
+        Why::CleanupPending => "none".into(),
+        _ => format!(
+            "I/O goes on; the data path of {} stays on the old instance manager image until then",
+            users_of(volumes)
+        ),
+    }
+}
