@@ -26,6 +26,8 @@ pub struct GenerateArgs {
 enum TargetArg {
     /// Prometheus rules with their tests, and an Alertmanager example
     Rules,
+    /// Grafana dashboards
+    Dashboards,
     /// Everything
     All,
 }
@@ -56,6 +58,7 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
 fn targets(wanted: TargetArg) -> Vec<Target> {
     match wanted {
         TargetArg::Rules => vec![Target::Rules],
+        TargetArg::Dashboards => vec![Target::Dashboards],
         TargetArg::All => Target::ALL.to_vec(),
     }
 }

@@ -1,0 +1,92 @@
+//! The variables of the dashboards and the matchers they become.
+
+use serde_json::json;
+
+use super::model::{DATASOURCE, Variable};
+use crate::check::{Dashboard, Gauge};
+use crate::generate::Settings;
+
+/// Names of variables that queries may use; `$cluster` in a declaration is a list of labels instead.
+pub const NAMES: [&str; 4] = ["datasource", "node", "volume", "pvc_namespace"];
+
+/// A matcher of a label against a variable, empty without a label. "All" is `.*`, which also matches
+/// series that lack the label.
+pub fn matcher(label: &str, variable: &str) -> String {
+    if label.is_empty() { String::new() } else { format!("{label}=~\"${variable}\"") }
+}
+
+/// The matchers for a family: the cluster always, node and volume where the family has the label.
+pub fn filter(family: Option<&Gauge>, settings: &Settings) -> String {
+    let labels = family.map(|gauge| gauge.labels).unwrap_or_default();
+    let mut matchers = vec![matcher(&settings.cluster_label, "cluster")];
+    let own = ["node", "volume", "pvc_namespace"].into_iter().filter(|label| labels.contains(label));
+    matchers.extend(own.map(|label| matcher(label, label)));
+    matchers.retain(|matcher| !matcher.is_empty());
+    matchers.join(", ")
+}
+
+/// The variables of a dashboard, in the order in which they are shown.
+pub fn of(board: Dashboard, settings: &Settings) -> Vec<Variable> {
+    let mut variables = vec![datasource()];
+    let cluster = matcher(&settings.cluster_label, "cluster");
+    let scope = if cluster.is_empty() {
+        settings.selector.clone()
+    } else {
+        format!("{}, {cluster}", settings.selector)
+    };
+    if !settings.cluster_label.is_empty() {
+        let values = format!(
+            "label_values(longhorn_health_findings{{{}}}, {})",
+            settings.selector, settings.cluster_label
+        );
+        variables.push(query("cluster", "Cluster", values));
+    }
+    if board != Dashboard::Exporter {
+        let values = |label| format!("label_values(longhorn_health_finding{{{scope}}}, {label})");
+        variables.push(query("node", "Node", values("node")));
+    }
+    if matches!(board, Dashboard::Overview | Dashboard::InstanceManagers | Dashboard::Eviction) {
+        let values = |label| format!("label_values(longhorn_health_finding_volume{{{scope}}}, {label})");
+        variables.push(query("pvc_namespace", "PVC namespace", values("pvc_namespace")));
+        variables.push(query("volume", "Volume", values("volume")));
+    }
+    variables
+}
+
+fn datasource() -> Variable {
+    Variable {
+        kind: "datasource",
+        name: "datasource",
+        label: "Data source",
+        query: json!("prometheus"),
+        datasource: None,
+        definition: None,
+        refresh: 1,
+        multi: false,
+        include_all: false,
+        all_value: None,
+        sort: 0,
+        current: json!({}),
+        hide: 0,
+        regex: "",
+    }
+}
+
+fn query(name: &'static str, label: &'static str, values: String) -> Variable {
+    Variable {
+        kind: "query",
+        name,
+        label,
+        query: json!({ "query": values, "refId": "Variable" }),
+        datasource: Some(DATASOURCE),
+        definition: Some(values),
+        refresh: 2,
+        multi: true,
+        include_all: true,
+        all_value: Some(".*"),
+        sort: 1,
+        current: json!({ "selected": true, "text": ["All"], "value": ["$__all"] }),
+        hide: 0,
+        regex: "",
+    }
+}
