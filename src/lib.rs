@@ -20,9 +20,12 @@ pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod cluster;
+pub mod exporter;
 pub mod generate;
 pub mod history;
+pub mod http;
 pub mod longhorn;
+pub mod metrics;
 pub mod report;
 pub mod source;
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 mod check;
 mod generate;
+mod listen;
+mod logging;
+mod serve;
 mod source;
 
 use std::process::ExitCode;
@@ -20,6 +23,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Watch the cluster and serve metrics, a page and a report over HTTP
+    Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
     /// Make rule files and references from the checks, or see that those at hand are up to date
@@ -48,6 +53,7 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
+        Command::Serve(args) => serve::run(args),
         Command::Check(args) => check::run(args),
         Command::Generate(args) => generate::run(args),
     };

@@ -1,0 +1,152 @@
+//! Logs on standard error, as logfmt or JSON.
+
+use std::fmt::{self, Write};
+
+use clap::ValueEnum;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+/// The least that is logged.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// How it is written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LogFormat {
+    Logfmt,
+    Json,
+}
+
+impl LogLevel {
+    fn as_str(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warn => "warn",
+            LogLevel::Error => "error",
+        }
+    }
+}
+
+/// Starts logging for the whole process. Libraries below this crate say only what is wrong, unless
+/// debugging is asked for; HTTP internals would write out headers, so they never say more.
+pub fn init(level: LogLevel, format: LogFormat) {
+    let level = level.as_str();
+    let libraries = if level == "error" { "error" } else { "warn" };
+    let filter = EnvFilter::new(format!("{libraries},longhorn_health_exporter={level}"));
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let layer = match format {
+        LogFormat::Logfmt => layer.event_format(Logfmt).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_target(false).boxed(),
+    };
+    // fails only if logging was started before, and then goes on as it was
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+}
+
+/// `time=… level=info msg="…" key=value`.
+struct Logfmt;
+
+impl<S, N> FormatEvent<S, N> for Logfmt
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let level = match *event.metadata().level() {
+            Level::ERROR => "error",
+            Level::WARN => "warn",
+            Level::INFO => "info",
+            _ => "debug",
+        };
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        write!(writer, "time={time} level={level} msg=")?;
+        write_value(&mut writer, &fields.message)?;
+        for (key, value) in &fields.others {
+            write!(writer, " {key}=")?;
+            write_value(&mut writer, value)?;
+        }
+        writeln!(writer)
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<(&'static str, String)>,
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: String) {
+        if field.name() == "message" {
+            self.message = value;
+        } else {
+            self.others.push((field.name(), value));
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, format!("{value:?}"));
+    }
+}
+
+/// A value is quoted when a reader could not tell its end otherwise; control characters are always
+/// escaped, so that no text from a cluster can forge a line.
+fn write_value(out: &mut dyn Write, value: &str) -> fmt::Result {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '=' | '\\');
+    if !value.is_empty() && value.chars().all(plain) {
+        return out.write_str(value);
+    }
+    out.write_char('"')?;
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => write!(out, "\\{c}")?,
+            '\n' => out.write_str("\\n")?,
+            '\t' => out.write_str("\\t")?,
+            c if c.is_control() => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => out.write_char(c)?,
+        }
+    }
+    out.write_char('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_quoted_when_they_need_it() {
+        let written = |value| {
+            let mut out = String::new();
+            write_value(&mut out, value).unwrap();
+            out
+        };
+        assert_eq!(written("127.0.0.1:10945"), "127.0.0.1:10945");
+        assert_eq!(written("two words"), "\"two words\"");
+        assert_eq!(written(""), "\"\"");
+        assert_eq!(written("a=\"b\"\nlevel=error\u{1b}[0m"), "\"a=\\\"b\\\"\\nlevel=error\\u001b[0m\"");
+    }
+}

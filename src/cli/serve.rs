@@ -1,0 +1,221 @@
+//! `serve`: watch the cluster and answer over HTTP until told to stop.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+use super::listen::ListenAddress;
+use super::logging::{self, LogFormat, LogLevel};
+use super::{Failure, SourceArgs, exit};
+use crate::exporter::Evaluator;
+use crate::http::{self, Access, Limits, Router, Transport};
+use crate::source::{Fixed, Source};
+
+/// Facts age even when nobody scrapes.
+const TICK: Duration = Duration::from_secs(10);
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "With --demo the objects keep the times they have at the start while the clock moves on, so their \
+                        ages grow. With --from the verdict is about the moment of the recording and never changes."
+)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    web: WebArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Options of the HTTP server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Web")]
+struct WebArgs {
+    /// Address to listen on; may be given several times
+    #[arg(
+        long = "web.listen-address",
+        value_name = "[HOST]:PORT",
+        default_value = ":10945",
+        value_delimiter = ',',
+        env = "LONGHORN_HEALTH_WEB_LISTEN_ADDRESS"
+    )]
+    listen_address: Vec<ListenAddress>,
+
+    /// Path of the metrics
+    #[arg(
+        long = "web.telemetry-path",
+        value_name = "PATH",
+        default_value = "/metrics",
+        value_parser = telemetry_path,
+        env = "LONGHORN_HEALTH_WEB_TELEMETRY_PATH"
+    )]
+    telemetry_path: String,
+
+    /// Requests answered at once; more are refused with 503. 0 means no limit
+    #[arg(
+        long = "web.max-requests",
+        value_name = "NUMBER",
+        default_value_t = 40,
+        env = "LONGHORN_HEALTH_WEB_MAX_REQUESTS"
+    )]
+    max_requests: usize,
+
+    /// Leave out metrics about the exporter's own process
+    #[arg(long = "web.disable-exporter-metrics", env = "LONGHORN_HEALTH_WEB_DISABLE_EXPORTER_METRICS")]
+    disable_exporter_metrics: bool,
+}
+
+/// Options of the log.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Log")]
+struct LogArgs {
+    /// Least severe message that is logged
+    #[arg(long = "log.level", value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL", env = "LONGHORN_HEALTH_LOG_LEVEL")]
+    level: LogLevel,
+
+    /// Format of log lines
+    #[arg(long = "log.format", value_enum, default_value_t = LogFormat::Logfmt, value_name = "FORMAT", env = "LONGHORN_HEALTH_LOG_FORMAT")]
+    format: LogFormat,
+}
+
+/// Health endpoints and the page have fixed paths, which metrics may not take.
+fn telemetry_path(text: &str) -> Result<String, String> {
+    const TAKEN: [&str; 7] =
+        ["/", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report"];
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
+    if !text.starts_with('/') || !plain {
+        Err("use a plain path that begins with /, for example /metrics".to_owned())
+    } else if TAKEN.contains(&text) {
+        Err(format!("{text} is taken by another page"))
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// Runs `serve`.
+pub fn run(args: ServeArgs) -> Result<u8, Failure> {
+    logging::init(args.log.level, args.log.format);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start")
+        .map_err(Failure::unknown)?;
+    let code = runtime.block_on(serve(args));
+    // an evaluation that still runs is of no use to anybody any more
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    code
+}
+
+async fn serve(args: ServeArgs) -> Result<u8, Failure> {
+    // bad configuration is told before a port is bound
+    let source = open_source(&args.source)?;
+    let mut listeners = Vec::new();
+    for address in &args.web.listen_address {
+        listeners.push(address.bind().await.map_err(Failure::usage)?);
+    }
+    let mut stop = Stop::listen().map_err(Failure::unknown)?;
+    announce(&args, &listeners);
+
+    let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
+    let evaluator = Arc::new(Evaluator::new(source, Timestamp::now, !disable_exporter_metrics));
+    let router = Router::new(evaluator.clone(), Access::Open, telemetry_path, *max_requests);
+    let (shutdown, mut shut_down) = watch::channel(());
+    let until_shutdown = async move {
+        let _ = shut_down.changed().await;
+    };
+    let mut server =
+        tokio::spawn(http::run(listeners, Transport::Plain, router, Limits::default(), until_shutdown));
+    let ended = tokio::select! {
+        reason = stop.asked() => Ok(reason),
+        _ = &mut server => Err("the HTTP server"),
+        _ = tokio::spawn(tick(evaluator)) => Err("the evaluation"),
+    };
+    match ended {
+        Ok(reason) => {
+            tracing::info!(reason, "stopping");
+            drop(shutdown);
+            let _ = server.await; // its limits bound this
+            tracing::info!("stopped");
+            Ok(exit::OK)
+        }
+        // half an exporter would look healthy; whoever restarts us gives a whole one
+        Err(task) => Err(Failure::unknown(anyhow!("{task} ended unexpectedly; see the log"))),
+    }
+}
+
+fn open_source(args: &SourceArgs) -> Result<Arc<dyn Source>, Failure> {
+    let Some(cluster) = args.recorded(Timestamp::now()).map_err(Failure::usage)? else {
+        return Err(Failure::usage(anyhow!("give --demo or --from PATH")));
+    };
+    Ok(Arc::new(if args.demo { Fixed::moving(cluster) } else { Fixed::still(cluster) }))
+}
+
+/// The configuration in force, and where the page is. There are no secrets in it.
+fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        revision = env!("LONGHORN_HEALTH_BUILD_REVISION"),
+        "starting longhorn-health-exporter"
+    );
+    let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
+    tracing::info!(
+        demo = args.source.demo,
+        from = args.source.from.as_ref().map(|path| path.display().to_string()),
+        namespace = args.source.namespace,
+        telemetry_path,
+        max_requests,
+        disable_exporter_metrics,
+        log_level = ?args.log.level,
+        log_format = ?args.log.format,
+        "configuration"
+    );
+    for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {
+        tracing::info!(%address, "listening");
+    }
+}
+
+/// Evaluates now and then, so that facts age and vanish without scrapes.
+async fn tick(evaluator: Arc<Evaluator>) {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let evaluator = evaluator.clone();
+        if let Err(error) = tokio::task::spawn_blocking(move || evaluator.moment()).await {
+            return tracing::error!(%error, "a check failed to run");
+        }
+    }
+}
+
+/// The signals that end the process in good order.
+struct Stop {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    fn asked(&mut self) -> impl Future<Output = &'static str> {
+        async {
+            tokio::select! {
+                _ = self.terminate.recv() => "SIGTERM",
+                _ = self.interrupt.recv() => "SIGINT",
+            }
+        }
+    }
+}

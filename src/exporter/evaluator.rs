@@ -1,0 +1,151 @@
+//! One evaluation shared by all who ask: scrapes, the page, the background tick.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use super::{SelfMetrics, families};
+use crate::cluster::{Cluster, ResourceStatus};
+use crate::longhorn::{InstanceManagerState, Resource};
+use crate::metrics::{self, EncodeError, Format};
+use crate::report::{Evaluation, evaluate};
+use crate::source::{ApiTotals, Source};
+
+/// What is known at one moment. Holds no object, so that the stores can go on changing in place.
+#[derive(Debug)]
+pub struct Moment {
+    /// Report and samples of all checks.
+    pub evaluation: Evaluation,
+    /// How each kind could be read.
+    pub resources: Vec<ResourceFacts>,
+    /// Instance managers by state; every state that Longhorn knows is in it.
+    pub instance_managers: BTreeMap<&'static str, usize>,
+    /// Kinds about which nothing is known yet. Until this is empty there is no verdict.
+    pub waiting_for: Vec<Resource>,
+    /// How long the checks ran, in seconds.
+    pub seconds: f64,
+    key: Key,
+}
+
+/// How a kind could be read.
+#[derive(Debug)]
+pub struct ResourceFacts {
+    /// The kind.
+    pub resource: Resource,
+    /// How it could be read.
+    pub status: ResourceStatus,
+    /// Whether what is held can be trusted.
+    pub synced: bool,
+    /// Objects held.
+    pub objects: usize,
+}
+
+/// What an evaluation depends on. Ages are judged by the second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    waiting_for: Vec<Resource>,
+    generation: u64,
+    second: i64,
+}
+
+/// Evaluates the source on demand, never twice for the same generation and second.
+pub struct Evaluator {
+    source: Arc<dyn Source>,
+    clock: fn() -> Timestamp,
+    self_metrics: bool,
+    last: Mutex<Option<Arc<Moment>>>,
+    render_seconds: Mutex<Option<f64>>,
+}
+
+impl Evaluator {
+    /// An evaluator of this source by this clock. With `self_metrics` the page says what the
+    /// process uses.
+    pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
+        let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
+        Evaluator { source, clock, self_metrics, last, render_seconds }
+    }
+
+    /// The present moment. Whoever comes while another evaluates waits for that result. May take
+    /// long: not for async threads.
+    pub fn moment(&self) -> Arc<Moment> {
+        let mut last = lock(&self.last);
+        let now = self.source.moment((self.clock)());
+        // Read before the snapshot: what changes in between is then evaluated again next time.
+        let waiting_for = self.source.waiting_for();
+        let key = Key { waiting_for, generation: self.source.generation(), second: now.as_second() };
+        if let Some(moment) = last.as_ref().filter(|moment| moment.key == key) {
+            return moment.clone();
+        }
+        let moment = Arc::new(self.evaluate(key, now));
+        *last = Some(moment.clone());
+        moment
+    }
+
+    /// Kinds about which nothing is known yet; empty when ready.
+    pub fn waiting_for(&self) -> Vec<Resource> {
+        self.source.waiting_for()
+    }
+
+    /// The page of metrics. Not for async threads either.
+    pub fn page(&self, format: Format) -> Result<String, EncodeError> {
+        let moment = self.moment();
+        let begin = (self.clock)();
+        let render_seconds = *lock(&self.render_seconds);
+        let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
+        let page = metrics::encode(families(&moment, &self.totals(), own), format);
+        *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
+        page
+    }
+
+    fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
+        self.source.totals()
+    }
+
+    fn evaluate(&self, key: Key, now: Timestamp) -> Moment {
+        let begin = (self.clock)();
+        let cluster = self.source.snapshot(now);
+        let mut evaluation = evaluate(&cluster);
+        self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
+        Moment {
+            evaluation,
+            resources: Resource::all().map(|resource| resource_facts(&cluster, resource)).collect(),
+            instance_managers: instance_managers(&cluster),
+            waiting_for: key.waiting_for.clone(),
+            seconds: seconds_between(begin, (self.clock)()),
+            key,
+        }
+    }
+}
+
+fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
+    ResourceFacts {
+        resource,
+        status: cluster.resources.get(&resource).cloned().unwrap_or_default(),
+        synced: cluster.can_read(resource),
+        objects: cluster.objects.count(resource),
+    }
+}
+
+fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
+    let mut counts: BTreeMap<_, _> =
+        InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
+    for manager in cluster.objects.instance_managers.iter() {
+        let state = match manager.status.current_state {
+            InstanceManagerState::Unset | InstanceManagerState::Unrecognized => InstanceManagerState::Unknown,
+            known => known,
+        };
+        *counts.entry(state.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+/// Never negative, although a wall clock may be set back.
+fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
+    end.duration_since(begin).as_secs_f64().max(0.0)
+}
+
+/// What these locks guard is replaced as a whole, so it is sound even after a panic elsewhere.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,178 @@
+//! The families that belong to no single check.
+
+use crate::check::{Gauge, GaugeKind, Stability};
+
+/// Every family of the exporter itself, in the order of the page.
+pub const ALL: &[&Gauge] = &[
+    &FINDINGS,
+    &FINDING,
+    &FINDING_VOLUME,
+    &FINDING_SINCE,
+    &FINDINGS_TRUNCATED,
+    &CHECK_UNKNOWN,
+    &LONGHORN_INFO,
+    &VOLUMES,
+    &INSTANCE_MANAGERS,
+    &RESOURCE_SYNCED,
+    &RESOURCE_STATE,
+    &RESOURCE_LAST_SUCCESS,
+    &RESOURCE_OBJECTS,
+    &RESOURCE_UNDECODABLE,
+    &RESOURCE_UNRECOGNIZED,
+    &RESOURCE_LISTS,
+    &RESOURCE_WATCHES,
+    &RESOURCE_EVENTS,
+    &RESOURCE_ERRORS,
+    &BUILD_INFO,
+    &EVALUATION_DURATION,
+    &RENDER_DURATION,
+    &PROCESS_CPU,
+    &PROCESS_START,
+    &PROCESS_RESIDENT,
+    &PROCESS_VIRTUAL,
+    &PROCESS_VIRTUAL_MAX,
+    &PROCESS_OPEN_FDS,
+    &PROCESS_MAX_FDS,
+    &PROCESS_THREADS,
+];
+
+const BEFORE_SYNC: &str = "the first sync is not complete";
+const STATIC: &str = "the exporter serves a recording or the demo";
+
+macro_rules! families {
+    ($( $name:ident = $kind:ident $text:literal [$($label:literal),*] $help:literal, absent $absent:expr, example $example:literal; )*) => { $(
+        #[doc = $help]
+        pub static $name: Gauge = Gauge {
+            name: $text,
+            help: $help,
+            kind: GaugeKind::$kind,
+            labels: &[$($label),*],
+            absent: $absent,
+            example: $example,
+            stability: Stability::Experimental,
+        };
+    )* };
+}
+
+families! {
+    FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
+        "Number of findings of a check by severity.",
+        absent BEFORE_SYNC,
+        example "sum by (severity) (max without (instance, pod) (longhorn_health_findings))";
+    FINDING = Gauge "longhorn_health_finding" ["check", "cause", "severity", "object_kind", "object", "node", "disk"]
+        "1 for every finding.",
+        absent "there is no such finding, or it is one of those that longhorn_health_findings_truncated counts",
+        example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
+    FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "object", "volume", "pvc", "pvc_namespace"]
+        "1 for every volume that a finding hits or that holds its object.",
+        absent "the finding names no volume, or it is one of those that longhorn_health_findings_truncated counts",
+        example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
+    FINDING_SINCE = Gauge "longhorn_health_finding_since_timestamp_seconds" ["check", "cause", "object_kind", "object", "node", "disk"]
+        "Unix time since which the finding holds.",
+        absent "it is not known since when the finding holds",
+        example "time() - max without (instance, pod) (longhorn_health_finding_since_timestamp_seconds) > 86400";
+    FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
+        "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
+        absent BEFORE_SYNC,
+        example "longhorn_health_findings_truncated > 0";
+    CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
+        "1 if a check could not see all it needs, so that the absence of its findings says nothing, else 0.",
+        absent BEFORE_SYNC,
+        example "longhorn_health_check_unknown == 1";
+    LONGHORN_INFO = Gauge "longhorn_health_longhorn_info" ["version"]
+        "1 for the Longhorn release of the cluster.",
+        absent "the release is not known",
+        example "longhorn_health_longhorn_info";
+    VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
+        "Number of volumes by robustness as Longhorn reports it.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
+    INSTANCE_MANAGERS = Gauge "longhorn_health_instance_managers" ["state"]
+        "Number of instance managers by state as Longhorn reports it.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_instance_managers{state=\"error\"}) > 0";
+    RESOURCE_SYNCED = Gauge "longhorn_health_resource_synced" ["resource"]
+        "1 if what the exporter holds of a kind can be trusted, else 0. A kind that the Longhorn release does not have yet counts as synced.",
+        absent "never",
+        example "longhorn_health_resource_synced == 0";
+    RESOURCE_STATE = Gauge "longhorn_health_resource_state" ["resource", "state"]
+        "1 for the state in which the exporter's view of a kind is, 0 for all other states.",
+        absent "never",
+        example "longhorn_health_resource_state{state=\"forbidden\"} == 1";
+    RESOURCE_LAST_SUCCESS = Gauge "longhorn_health_resource_last_success_timestamp_seconds" ["resource"]
+        "Unix time at which the Kubernetes API last answered for a kind.",
+        absent "it has not answered yet, or the exporter serves a recording or the demo",
+        example "time() - longhorn_health_resource_last_success_timestamp_seconds";
+    RESOURCE_OBJECTS = Gauge "longhorn_health_resource_objects" ["resource"]
+        "Number of objects of a kind that the exporter holds.",
+        absent "never",
+        example "longhorn_health_resource_objects{resource=\"volumes.longhorn.io\"}";
+    RESOURCE_UNDECODABLE = Gauge "longhorn_health_resource_undecodable" ["resource"]
+        "Number of objects of a kind that could not be decoded and are therefore missing.",
+        absent "never",
+        example "longhorn_health_resource_undecodable > 0";
+    RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_resource_unrecognized_values" ["resource", "field"]
+        "Number of objects whose field holds a value that no known Longhorn release writes.",
+        absent "all values of the field are known",
+        example "longhorn_health_resource_unrecognized_values > 0";
+    RESOURCE_LISTS = Counter "longhorn_health_resource_lists_total" ["resource"]
+        "Lists of a kind that were begun.",
+        absent STATIC,
+        example "rate(longhorn_health_resource_lists_total[1h])";
+    RESOURCE_WATCHES = Counter "longhorn_health_resource_watches_total" ["resource"]
+        "Watches of a kind that were begun.",
+        absent STATIC,
+        example "rate(longhorn_health_resource_watches_total[1h])";
+    RESOURCE_EVENTS = Counter "longhorn_health_resource_events_total" ["resource"]
+        "Watch events of a kind that changed an object.",
+        absent STATIC,
+        example "rate(longhorn_health_resource_events_total[5m])";
+    RESOURCE_ERRORS = Counter "longhorn_health_resource_errors_total" ["resource", "reason"]
+        "Failed lists and watches of a kind by reason.",
+        absent STATIC,
+        example "increase(longhorn_health_resource_errors_total[15m]) > 0";
+    BUILD_INFO = Gauge "longhorn_health_exporter_build_info" ["version", "revision", "rustc"]
+        "1 for the build of this exporter.",
+        absent "never",
+        example "longhorn_health_exporter_build_info";
+    EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
+        "Time that the last run of all checks took, in seconds.",
+        absent "--web.disable-exporter-metrics is set",
+        example "longhorn_health_exporter_evaluation_duration_seconds > 1";
+    RENDER_DURATION = Gauge "longhorn_health_exporter_render_duration_seconds" []
+        "Time that writing the last page of metrics took, in seconds.",
+        absent "no page has been written yet, or --web.disable-exporter-metrics is set",
+        example "longhorn_health_exporter_render_duration_seconds > 1";
+    PROCESS_CPU = Counter "process_cpu_seconds_total" []
+        "Total user and system CPU time spent in seconds.",
+        absent "the system does not tell",
+        example "rate(process_cpu_seconds_total[5m])";
+    PROCESS_START = Gauge "process_start_time_seconds" []
+        "Start time of the process since unix epoch in seconds.",
+        absent "the system does not tell",
+        example "time() - process_start_time_seconds";
+    PROCESS_RESIDENT = Gauge "process_resident_memory_bytes" []
+        "Resident memory size in bytes.",
+        absent "the system does not tell",
+        example "process_resident_memory_bytes";
+    PROCESS_VIRTUAL = Gauge "process_virtual_memory_bytes" []
+        "Virtual memory size in bytes.",
+        absent "the system does not tell",
+        example "process_virtual_memory_bytes";
+    PROCESS_VIRTUAL_MAX = Gauge "process_virtual_memory_max_bytes" []
+        "Maximum amount of virtual memory available in bytes.",
+        absent "there is no limit, or the system does not tell",
+        example "process_virtual_memory_max_bytes";
+    PROCESS_OPEN_FDS = Gauge "process_open_fds" []
+        "Number of open file descriptors.",
+        absent "the system does not tell",
+        example "process_open_fds / process_max_fds > 0.8";
+    PROCESS_MAX_FDS = Gauge "process_max_fds" []
+        "Maximum number of open file descriptors.",
+        absent "there is no limit, or the system does not tell",
+        example "process_max_fds";
+    PROCESS_THREADS = Gauge "process_threads" []
+        "Number of OS threads in the process.",
+        absent "the system does not tell",
+        example "process_threads";
+}

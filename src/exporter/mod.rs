@@ -1,0 +1,15 @@
+//! The exporter about itself and about all checks together: the families that belong to no single
+//! check, and the alerts and panels on them.
+
+mod alerts;
+pub mod evaluator;
+pub mod gauges;
+mod page;
+mod panels;
+mod process;
+
+pub use alerts::ALERTS;
+pub use evaluator::{Evaluator, Moment};
+pub use gauges::ALL as GAUGES;
+pub use page::{SelfMetrics, families};
+pub use panels::PANELS;

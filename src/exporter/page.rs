@@ -1,0 +1,199 @@
+//! A moment as families, in the order of the page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::evaluator::{Moment, ResourceFacts};
+use super::gauges::*;
+use super::process;
+use crate::check::{Finding, Gauge, Sample, Severity};
+use crate::checks;
+use crate::cluster::Readability;
+use crate::longhorn::Resource;
+use crate::metrics::Family;
+use crate::source::{ApiErrorReason, ApiTotals};
+
+/// How many findings of a check get series of their own, and how many volume series a check gets.
+/// Findings come worst first, so it is the mildest that go without; the counts stay exact.
+const MAX_DETAILS: usize = 2_000;
+
+/// What only the exporter knows of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct SelfMetrics {
+    /// How long the page before this one took to write.
+    pub render_seconds: Option<f64>,
+}
+
+/// The whole page. Before the first sync it has no verdicts: no finding would look like health.
+pub fn families(
+    moment: &Moment,
+    totals: &BTreeMap<Resource, ApiTotals>,
+    own: Option<SelfMetrics>,
+) -> Vec<Family> {
+    let mut page = Page::default();
+    if moment.waiting_for.is_empty() {
+        page.add_checks(moment);
+        page.add_findings(moment);
+        page.add_cluster(moment);
+    }
+    page.add_resources(&moment.resources);
+    page.add_totals(totals);
+    let version = env!("CARGO_PKG_VERSION");
+    let build = [version, env!("LONGHORN_HEALTH_BUILD_REVISION"), env!("LONGHORN_HEALTH_BUILD_RUSTC")];
+    page.add(&BUILD_INFO, &build, 1.0);
+    if let Some(own) = own {
+        page.add(&EVALUATION_DURATION, &[], moment.seconds);
+        if let Some(seconds) = own.render_seconds {
+            page.add(&RENDER_DURATION, &[], seconds);
+        }
+        for (gauge, value) in process::read() {
+            page.add(gauge, &[], value);
+        }
+    }
+    page.into_families()
+}
+
+/// Samples of the exporter's own families, and those of the checks.
+#[derive(Default)]
+struct Page {
+    checks: Vec<Family>,
+    own: BTreeMap<&'static str, Vec<Sample>>,
+}
+
+impl Page {
+    fn add(&mut self, gauge: &'static Gauge, labels: &[&str], value: f64) {
+        let labels = labels.iter().map(|label| Arc::from(*label)).collect();
+        self.own.entry(gauge.name).or_default().push(Sample { labels, value });
+    }
+
+    fn into_families(mut self) -> Vec<Family> {
+        let own = ALL.iter().map(|gauge| {
+            let samples = self.own.remove(gauge.name).unwrap_or_default();
+            Family { gauge, samples }
+        });
+        self.checks.into_iter().chain(own).collect()
+    }
+
+    fn add_checks(&mut self, moment: &Moment) {
+        let declared = checks::ALL.iter().flat_map(|check| check.gauges.iter().copied());
+        let mut seen = BTreeSet::new();
+        for gauge in declared.filter(|gauge| seen.insert(gauge.name)) {
+            let samples = moment.evaluation.samples.get(gauge.name).cloned().unwrap_or_default();
+            self.checks.push(Family { gauge, samples });
+        }
+    }
+
+    fn add_findings(&mut self, moment: &Moment) {
+        let report = &moment.evaluation.report;
+        let mut details = BTreeMap::<&str, Details>::new();
+        for finding in &report.findings {
+            details.entry(finding.check).or_default().add(finding);
+        }
+        for check in checks::ALL {
+            let details = details.remove(check.id).unwrap_or_default();
+            for severity in Severity::ALL {
+                let count = details.counts.get(&severity).copied().unwrap_or_default();
+                self.add(&FINDINGS, &[check.id, severity.as_str()], count as f64);
+            }
+            let unknown = report.unknown.iter().any(|unknown| unknown.check == check.id);
+            self.add(&CHECK_UNKNOWN, &[check.id], f64::from(unknown));
+            self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
+            self.add_details(&details);
+        }
+    }
+
+    fn add_details(&mut self, details: &Details) {
+        for (finding, volumes) in &details.findings {
+            let Finding { check, cause, object, .. } = finding;
+            let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
+            let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
+            let severity = finding.severity.as_str();
+            self.add(&FINDING, &[check, cause, severity, object.kind, &object.name, node, disk], 1.0);
+            for volume in finding.volumes.iter().take(*volumes) {
+                let claim = volume.pvc.as_deref().and_then(|pvc| pvc.split_once('/'));
+                let (namespace, pvc) = claim.unwrap_or_default();
+                let labels = [check, cause.as_str(), &object.name, &volume.name, pvc, namespace];
+                self.add(&FINDING_VOLUME, &labels, 1.0);
+            }
+        }
+        for (labels, since) in &details.since {
+            self.add(&FINDING_SINCE, labels, *since as f64);
+        }
+    }
+
+    fn add_cluster(&mut self, moment: &Moment) {
+        let summary = &moment.evaluation.report.cluster;
+        if let Some(version) = &summary.longhorn_version {
+            self.add(&LONGHORN_INFO, &[version], 1.0);
+        }
+        for (robustness, count) in &summary.volumes_by_robustness {
+            self.add(&VOLUMES, &[robustness], *count as f64);
+        }
+        for (state, count) in &moment.instance_managers {
+            self.add(&INSTANCE_MANAGERS, &[state], *count as f64);
+        }
+        for ((resource, field), count) in &moment.evaluation.unrecognized {
+            self.add(&RESOURCE_UNRECOGNIZED, &[&resource.label(), field], *count as f64);
+        }
+    }
+
+    fn add_resources(&mut self, resources: &[ResourceFacts]) {
+        for facts in resources {
+            let label = facts.resource.label();
+            self.add(&RESOURCE_SYNCED, &[&label], f64::from(facts.synced));
+            self.add(&RESOURCE_OBJECTS, &[&label], facts.objects as f64);
+            self.add(&RESOURCE_UNDECODABLE, &[&label], facts.status.undecodable as f64);
+            if let Some(time) = facts.status.last_success {
+                self.add(&RESOURCE_LAST_SUCCESS, &[&label], time.as_second() as f64);
+            }
+            for state in Readability::ALL {
+                let is = facts.status.readability == state;
+                self.add(&RESOURCE_STATE, &[&label, state.as_str()], f64::from(is));
+            }
+        }
+    }
+
+    fn add_totals(&mut self, totals: &BTreeMap<Resource, ApiTotals>) {
+        for (resource, totals) in totals {
+            let label = resource.label();
+            self.add(&RESOURCE_LISTS, &[&label], totals.lists as f64);
+            self.add(&RESOURCE_WATCHES, &[&label], totals.watches as f64);
+            self.add(&RESOURCE_EVENTS, &[&label], totals.events as f64);
+            for reason in ApiErrorReason::ALL {
+                let count = totals.errors.get(&reason).copied().unwrap_or_default();
+                self.add(&RESOURCE_ERRORS, &[&label, reason.as_str()], count as f64);
+            }
+        }
+    }
+}
+
+/// What is shown of the findings of one check.
+#[derive(Default)]
+struct Details<'a> {
+    counts: BTreeMap<Severity, usize>,
+    /// Findings with the number of volumes that are shown of each.
+    findings: Vec<(&'a Finding, usize)>,
+    /// The earliest time where several findings differ in their severity only.
+    since: BTreeMap<[&'a str; 6], i64>,
+    volumes: usize,
+    truncated: usize,
+}
+
+impl<'a> Details<'a> {
+    fn add(&mut self, finding: &'a Finding) {
+        *self.counts.entry(finding.severity).or_default() += 1;
+        if self.findings.len() >= MAX_DETAILS {
+            self.truncated += 1;
+            return;
+        }
+        let volumes = finding.volumes.len().min(MAX_DETAILS - self.volumes);
+        self.truncated += usize::from(volumes < finding.volumes.len());
+        self.volumes += volumes;
+        self.findings.push((finding, volumes));
+        let Some(since) = finding.since.map(|since| since.as_second()) else { return };
+        let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
+        let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
+        let key = [finding.check, &finding.cause, finding.object.kind, &finding.object.name, node, disk];
+        self.since.entry(key).and_modify(|earliest| *earliest = since.min(*earliest)).or_insert(since);
+    }
+}

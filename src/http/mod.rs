@@ -1,0 +1,118 @@
+//! The HTTP server: the only user of `hyper`.
+//!
+//! [`run`] takes listeners and a shutdown future, so that whoever calls owns both ends. A
+//! connection passes [`transport`] (plain TCP, or later TLS), [`timed`] (time limits), [`router`]
+//! (path, method, access, concurrency) and ends in a page.
+
+mod access;
+mod connection;
+mod negotiate;
+mod page;
+mod respond;
+mod router;
+mod timed;
+mod transport;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+pub use access::Access;
+pub use router::Router;
+pub use transport::Transport;
+
+/// Time limits of a connection, and how many there may be.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For the whole head of a request, from its first byte; for the first one from the connection.
+    pub head: Duration,
+    /// Between requests of one connection.
+    pub idle: Duration,
+    /// Without any progress while an answer is written.
+    pub write: Duration,
+    /// For running requests to end after shutdown was asked for.
+    pub drain: Duration,
+    /// Connections at once; more wait in the listener's queue.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    /// Prometheus scrapes every minute or more often, so a connection lives from scrape to scrape.
+    fn default() -> Self {
+        Limits {
+            head: Duration::from_secs(5),
+            idle: Duration::from_secs(300),
+            write: Duration::from_secs(60),
+            drain: Duration::from_secs(5),
+            connections: 512,
+        }
+    }
+}
+
+/// Serves until `shutdown` completes, then finishes running requests within the drain limit.
+pub async fn run(
+    listeners: Vec<TcpListener>,
+    transport: Transport,
+    router: Router,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) {
+    let graceful = Arc::new(GracefulShutdown::new());
+    let mut accepting = tokio::task::JoinSet::new();
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    for listener in listeners {
+        let (transport, router, limits) = (transport.clone(), router.clone(), limits.clone());
+        let (slots, graceful) = (slots.clone(), graceful.clone());
+        accepting.spawn(async move {
+            loop {
+                // the semaphore is never closed
+                let Ok(slot) = slots.clone().acquire_owned().await else { return };
+                let Some((stream, peer)) = accept(&listener).await else { continue };
+                let serve = connection::serve(
+                    stream,
+                    peer,
+                    transport.clone(),
+                    router.clone(),
+                    limits.clone(),
+                    graceful.watcher(),
+                );
+                tokio::spawn(async move {
+                    serve.await;
+                    drop(slot);
+                });
+            }
+        });
+    }
+    shutdown.await;
+    accepting.shutdown().await; // closes the listeners, and with them their share in `graceful`
+    let Some(graceful) = Arc::into_inner(graceful) else { return };
+    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
+        tracing::warn!(limit = ?limits.drain, "some requests did not end in time and are dropped");
+    }
+}
+
+/// The next connection. An error such as too many open files passes; the pause keeps it from
+/// becoming a busy loop.
+async fn accept(listener: &TcpListener) -> Option<(tokio::net::TcpStream, SocketAddr)> {
+    match listener.accept().await {
+        Ok(accepted) => Some(accepted),
+        Err(error) => {
+            if !is_of_the_peer(&error) {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            None
+        }
+    }
+}
+
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset)
+}

@@ -1,0 +1,256 @@
+//! From a request to its answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, StatusCode, header};
+use tokio::sync::Semaphore;
+
+use super::access::Access;
+use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
+use super::{negotiate, page};
+use crate::exporter::Evaluator;
+
+/// Answers requests; cheap to clone.
+#[derive(Clone)]
+pub struct Router {
+    evaluator: Arc<Evaluator>,
+    access: Access,
+    telemetry_path: Arc<str>,
+    slots: Option<Arc<Semaphore>>,
+    max_requests: usize,
+}
+
+/// What a path stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    Live,
+    Ready,
+    Metrics,
+    Report,
+    Landing,
+}
+
+impl Router {
+    /// A router. `max_requests` of zero means no limit.
+    pub fn new(evaluator: Arc<Evaluator>, access: Access, telemetry_path: &str, max_requests: usize) -> Self {
+        let slots = (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests)));
+        Router { evaluator, access, telemetry_path: telemetry_path.into(), slots, max_requests }
+    }
+
+    /// The answer; never fails. Bodies of requests are not read.
+    pub async fn answer<B>(&self, request: Request<B>) -> Answer {
+        let (parts, _body) = request.into_parts();
+        let mut answer = self.try_answer(&parts).await.unwrap_or_else(Refusal::answer);
+        if parts.method == Method::HEAD {
+            let length = hyper::body::Body::size_hint(answer.body()).exact().unwrap_or_default();
+            answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+            *answer.body_mut() = Full::new(Bytes::new());
+        }
+        tracing::debug!(method = %parts.method, path = parts.uri.path(), status = answer.status().as_u16(), "request");
+        answer
+    }
+
+    async fn try_answer(&self, request: &Parts) -> Result<Answer, Refusal> {
+        let route = self.route(request.uri.path())?;
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed here");
+            return Err(refusal.with(header::ALLOW, "GET, HEAD"));
+        }
+        match route {
+            Route::Live => return Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
+            Route::Ready => return Ok(self.ready()),
+            Route::Metrics | Route::Report | Route::Landing => {}
+        }
+        let _slot = self.take_slot()?;
+        self.access.authorize(request).await?;
+        let (router, headers) = (self.clone(), request.headers.clone());
+        // evaluating and writing may take long on large clusters
+        let work = tokio::task::spawn_blocking(move || router.render(route, &headers));
+        work.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "an answer could not be made");
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
+        })
+    }
+
+    fn route(&self, path: &str) -> Result<Route, Refusal> {
+        match path {
+            "/livez" | "/healthz" | "/-/healthy" => Ok(Route::Live),
+            "/readyz" | "/-/ready" => Ok(Route::Ready),
+            path if path == &*self.telemetry_path => Ok(Route::Metrics),
+            "/api/v1/report" => Ok(Route::Report),
+            "/" => Ok(Route::Landing),
+            _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
+        }
+    }
+
+    /// The kinds are named without any detail, because health endpoints are open to everybody.
+    fn ready(&self) -> Answer {
+        let waiting = self.evaluator.waiting_for();
+        if waiting.is_empty() {
+            return answer(StatusCode::OK, respond::TEXT, "ok\n");
+        }
+        let lines: String = waiting.iter().map(|resource| format!("waiting for {resource}\n")).collect();
+        answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines)
+    }
+
+    fn take_slot(&self) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, Refusal> {
+        let Some(slots) = &self.slots else { return Ok(None) };
+        slots.try_acquire().map(Some).map_err(|_| {
+            let message = format!("{} requests are running already, try again later", self.max_requests);
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
+        })
+    }
+
+    fn render(&self, route: Route, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        match route {
+            Route::Metrics => self.metrics(headers),
+            Route::Report => self.report(headers),
+            Route::Landing => Ok(self.landing(headers)),
+            Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
+        }
+    }
+
+    fn metrics(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let accept = text_header(headers, header::ACCEPT);
+        let (format, content_type) = negotiate::metrics_format(accept.as_deref());
+        match self.evaluator.page(format) {
+            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", page)),
+            Err(error) => {
+                tracing::error!(%error, "the page of metrics could not be written");
+                let message = format!("the page could not be written: {error}");
+                Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))
+            }
+        }
+    }
+
+    fn report(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let moment = self.evaluator.moment();
+        let json = serde_json::to_string_pretty(&moment.evaluation.report).map_err(|error| {
+            tracing::error!(%error, "the report could not be written");
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
+        })?;
+        Ok(compressible(headers, respond::JSON, "Accept-Encoding", json + "\n"))
+    }
+
+    fn landing(&self, headers: &HeaderMap) -> Answer {
+        let html = page::landing(&self.evaluator.moment(), &self.telemetry_path);
+        let mut answer = compressible(headers, respond::HTML, "Accept-Encoding", html);
+        for (name, value) in page::HEADERS {
+            answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::source::{Fixed, demo};
+    use crate::testing::time;
+
+    /// A router on the demo cluster at a fixed time.
+    pub fn demo_router() -> Router {
+        let now = || time("2026-01-01T12:00:00Z");
+        let source = Fixed::moving(demo::cluster(now()).unwrap());
+        Router::new(Arc::new(Evaluator::new(Arc::new(source), now, true)), Access::Open, "/metrics", 2)
+    }
+
+    async fn get(router: &Router, method: &str, path: &str, headers: &[(&'static str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        router.answer(request.body(()).unwrap()).await
+    }
+
+    async fn body(answer: Answer) -> Bytes {
+        answer.into_body().collect().await.unwrap().to_bytes()
+    }
+
+    #[tokio::test]
+    async fn every_path_has_its_status_and_type() {
+        let router = demo_router();
+        for (path, status, content_type) in [
+            ("/", 200, respond::HTML),
+            ("/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
+            ("/metrics?query=is-ignored", 200, "text/plain; version=0.0.4; charset=utf-8"),
+            ("/api/v1/report", 200, respond::JSON),
+            ("/livez", 200, respond::TEXT),
+            ("/healthz", 200, respond::TEXT),
+            ("/-/healthy", 200, respond::TEXT),
+            ("/readyz", 200, respond::TEXT),
+            ("/-/ready", 200, respond::TEXT),
+            ("/metrics/", 404, respond::TEXT),
+            ("/nothing", 404, respond::TEXT),
+        ] {
+            let answer = get(&router, "GET", path, &[]).await;
+            assert_eq!(answer.status().as_u16(), status, "{path}");
+            assert_eq!(answer.headers()[header::CONTENT_TYPE], content_type, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn head_has_the_headers_of_get_and_no_body() {
+        let router = demo_router();
+        for path in ["/livez", "/api/v1/report", "/nothing"] {
+            let (head, get) = (get(&router, "HEAD", path, &[]).await, get(&router, "GET", path, &[]).await);
+            assert_eq!(head.status(), get.status());
+            let length = head.headers()[header::CONTENT_LENGTH].to_str().unwrap().to_owned();
+            assert_eq!(body(get).await.len().to_string(), length, "{path}");
+            assert!(body(head).await.is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn other_methods_are_refused_with_those_that_are_not() {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+            for path in ["/", "/metrics", "/livez"] {
+                let answer = get(&demo_router(), method, path, &[]).await;
+                assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+                assert_eq!(answer.headers()[header::ALLOW], "GET, HEAD");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn formats_and_compression_follow_the_request() {
+        let router = demo_router();
+        let open = get(&router, "GET", "/metrics", &[("accept", "application/openmetrics-text")]).await;
+        assert_eq!(open.headers()[header::VARY], "Accept, Accept-Encoding");
+        assert!(body(open).await.ends_with(b"# EOF\n"));
+        let zipped = get(&router, "GET", "/metrics", &[("accept-encoding", "gzip")]).await;
+        assert_eq!(zipped.headers()[header::CONTENT_ENCODING], "gzip");
+        let mut text = String::new();
+        let zipped = body(zipped).await;
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&zipped[..]), &mut text).unwrap();
+        assert!(text.contains("\nlonghorn_health_findings{"), "{text}");
+        let plain = get(&router, "GET", "/metrics", &[]).await;
+        assert!(plain.headers().get(header::CONTENT_ENCODING).is_none());
+    }
+
+    #[tokio::test]
+    async fn over_the_limit_is_503_at_once_while_health_still_answers() {
+        let router = demo_router();
+        let slots = router.slots.clone().unwrap();
+        let _taken = slots.acquire_many(2).await.unwrap();
+        let answer = get(&router, "GET", "/metrics", &[]).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(&body(answer).await[..], b"2 requests are running already, try again later\n");
+        assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
+        drop(_taken);
+        assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn the_report_is_that_of_check() {
+        let answer = get(&demo_router(), "GET", "/api/v1/report", &[]).await;
+        let report: serde_json::Value = serde_json::from_slice(&body(answer).await).unwrap();
+        assert_eq!(report["schema"], "v1");
+        assert_eq!(report["cluster"]["now"], "2026-01-01T12:00:00Z");
+    }
+}
