@@ -62,6 +62,7 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
+    #[allow(clippy::disallowed_methods, reason = "a log line tells when it was written")]
     fn format_event(
         &self,
         _context: &FmtContext<'_, S, N>,

@@ -118,6 +118,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
     code
 }
 
+#[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
     let source = open_source(&args.source)?;
@@ -155,6 +156,7 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     }
 }
 
+#[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 fn open_source(args: &SourceArgs) -> Result<Arc<dyn Source>, Failure> {
     let Some(cluster) = args.recorded(Timestamp::now()).map_err(Failure::usage)? else {
         return Err(Failure::usage(anyhow!("give --demo or --from PATH")));
