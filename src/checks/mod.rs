@@ -5,6 +5,7 @@ use crate::check::Check;
 pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
 pub mod eviction;
+pub mod eviction_inconsistent;
 pub mod instance_manager_stale;
 pub mod instance_managers;
 pub mod manager_probes;
@@ -15,6 +16,7 @@ pub const ALL: &[&Check] = &[
     &instance_manager_stale::CHECK,
     &danger_zone_pending::CHECK,
     &backing_image_eviction_crash::CHECK,
+    &eviction_inconsistent::CHECK,
 ];
 
 /// A check by its id.

@@ -1,0 +1,341 @@
+//! Copies of backing images whose spec, status and disks contradict each other.
+
+use std::collections::{HashMap, HashSet};
+
+use super::requests::volumes;
+use super::{Suspicion, manager_not_ready};
+use crate::check::{ObjectRef, Remedy, VolumeRef};
+use crate::checks::eviction::*;
+use crate::cluster::{Cluster, DiskOfNode};
+use crate::longhorn::{BackingImage, CopyState, Release, Replica};
+use jiff::SignedDuration;
+
+/// Names of backing image managers by the whole disk UUID instead of its first four characters
+/// (longhorn-manager v1.9.2 types/types.go GetBackingImageManagerName).
+const LONG_NAMES: &[Release] = &[Release::new(1, 9, 2)];
+/// A copy that a replica needs is not removed (longhorn-manager v1.8.2 and v1.9.1
+/// controller/backing_image_controller.go isBIDiskFileUsedByReplicas; not in v1.7.4).
+const KEEPS_USED_COPIES: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 1)];
+/// Longhorn gives copies on missing disks up by itself; if it has not after this, it will not.
+const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
+
+/// What is looked up for every copy.
+struct View<'a> {
+    cluster: &'a Cluster,
+    release: Option<Release>,
+    /// Replicas by backing image and disk UUID.
+    users: HashMap<(&'a str, &'a str), Vec<&'a Replica>>,
+    /// Volumes by backing image.
+    volumes: HashMap<&'a str, Vec<&'a str>>,
+    /// UUIDs of all disks.
+    disks: HashSet<&'a str>,
+}
+
+pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+    let view = View::new(cluster);
+    for image in cluster.objects.backing_images.iter() {
+        let wanted = image.spec.disk_uuids();
+        let present = image.status.disk_file_status_map.keys().map(String::as_str);
+        let mut uuids: Vec<_> = wanted.chain(present).collect();
+        uuids.sort_unstable();
+        uuids.dedup();
+        for uuid in uuids {
+            match cluster.disk(uuid) {
+                // without any node nothing is known about disks
+                None if cluster.objects.longhorn_nodes.is_empty() => {}
+                None => found.push(view.missing_disk(image, uuid)),
+                Some(place) => {
+                    found.extend(view.not_starting(image, uuid, place));
+                    found.extend(view.sticky_flag(image, uuid, place));
+                    found.extend(view.in_use(image, uuid, place));
+                }
+            }
+        }
+        found.extend(view.unusable(image));
+    }
+    view.failed_users(found);
+}
+
+impl<'a> View<'a> {
+    fn new(cluster: &'a Cluster) -> Self {
+        let mut users: HashMap<_, Vec<_>> = HashMap::new();
+        for replica in
+            cluster.objects.replicas.iter().filter(|replica| !replica.spec.backing_image.is_empty())
+        {
+            let key = (replica.spec.backing_image.as_str(), replica.spec.disk_id.as_str());
+            users.entry(key).or_default().push(replica);
+        }
+        let mut volumes: HashMap<_, Vec<_>> = HashMap::new();
+        for volume in cluster.objects.volumes.iter().filter(|volume| !volume.spec.backing_image.is_empty()) {
+            volumes
+                .entry(volume.spec.backing_image.as_str())
+                .or_default()
+                .push(volume.metadata.name.as_str());
+        }
+        let nodes = cluster.objects.longhorn_nodes.iter();
+        let disks =
+            nodes.flat_map(|node| node.status.disk_status.values()).map(|disk| disk.disk_uuid.as_str());
+        View { cluster, release: cluster.release(), users, volumes, disks: disks.collect() }
+    }
+
+    fn object(&self, image: &BackingImage) -> ObjectRef {
+        ObjectRef::new("BackingImage", &self.cluster.namespace, &image.metadata.name)
+    }
+
+    fn get(&self, image: &BackingImage) -> String {
+        format!(
+            "kubectl -n {} get backingimages.longhorn.io {} -o yaml",
+            self.cluster.namespace, image.metadata.name
+        )
+    }
+
+    fn volumes_of(&self, image: &str) -> Vec<VolumeRef> {
+        let volumes = self.volumes.get(image).into_iter().flatten();
+        volumes.map(|volume| self.cluster.volume_ref(volume)).collect()
+    }
+
+    /// In the spec, but the backing image manager of the disk never reports it.
+    fn not_starting(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+        let name = image.metadata.name.as_str();
+        let preparing = self
+            .cluster
+            .objects
+            .backing_image_data_sources
+            .get(name)
+            .is_some_and(|source| !source.spec.file_transferred);
+        let wanted = image.spec.disk_uuids().any(|wanted| wanted == uuid);
+        if !wanted || image.status.disk_file_status_map.contains_key(uuid) || preparing {
+            return None; // while the first file is prepared, the others wait
+        }
+        let node = place.node.metadata.name.as_str();
+        let twin = self.twin(uuid);
+        let text = match twin {
+            Some(_) => {
+                "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while it is empty."
+            }
+            None => "See the backing image manager of that disk and the longhorn-manager of that node.",
+        };
+        let remedy = Remedy::new(text)
+            .read(self.get(image))
+            .read(format!(
+                "kubectl -n {} get backingimagemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,DISK:.spec.diskUUID,STATE:.status.currentState",
+                self.cluster.namespace
+            ));
+        Some(
+            Suspicion::new(
+                "copy_not_starting",
+                self.object(image),
+                format!("backing image {name} wants a copy on disk {} of node {node}, but the copy does not start", place.name),
+            )
+            .at(node, place.name)
+            .fact(format!("disk {uuid} is in the spec but not in status.diskFileStatusMap"))
+            .maybe(twin.map(|twin| {
+                format!(
+                    "disk {twin} begins with the same four characters; up to 1.9.1 Longhorn names backing image managers by \
+                     them, so the two disks share one manager and one of them gets no copy"
+                )
+            }))
+            .maybe(manager_not_ready(self.cluster, node))
+            .impact("the image has fewer copies than wanted, and eviction waits for this one")
+            .remedy(remedy)
+            .not_before(image.metadata.created()),
+        )
+    }
+
+    /// Another disk whose backing image manager has the same name on this release.
+    fn twin(&self, uuid: &str) -> Option<&'a str> {
+        if self.release?.has_fix(LONG_NAMES) {
+            return None;
+        }
+        let start = uuid.get(..4)?;
+        self.disks.iter().copied().filter(|disk| *disk != uuid && disk.starts_with(start)).min()
+    }
+
+    fn missing_disk(&self, image: &BackingImage, uuid: &str) -> Suspicion {
+        let name = image.metadata.name.as_str();
+        let unknown = self.disks.contains("");
+        let heals = gives_up_missing_disks(self.release);
+        let mut suspicion = Suspicion::new(
+            "missing_disk",
+            self.object(image),
+            format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
+        )
+        .at("", uuid)
+        .fact(format!("disk {uuid} is in no status.diskStatus of any nodes.longhorn.io"))
+        .maybe(unknown.then(|| "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()))
+        .fact(if heals {
+            "this release gives such copies up by itself, but has not"
+        } else {
+            "releases before 1.9.2 and 1.10.0 never give such a copy up"
+        })
+        .impact("the copy counts although it is gone, so the image may have no real one left")
+        .remedy(
+            Remedy::new("Bring the disk back, or ask the copy to leave; Longhorn then makes another where one is missing.")
+                .read(self.get(image))
+                .read(format!(
+                    "kubectl -n {} get nodes.longhorn.io -o yaml | grep diskUUID",
+                    self.cluster.namespace
+                )),
+        )
+        .not_before(image.metadata.created());
+        if heals {
+            suspicion = suspicion.after(GIVE_UP);
+            suspicion.needs_age = true;
+        }
+        suspicion
+    }
+
+    /// longhorn-manager v1.12.1 controller/node_controller.go syncBackingImageEvictionRequested returns
+    /// early when nothing on the node requests eviction, and so never resets the last flag.
+    fn sticky_flag(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+        let flagged = image.spec.disk_file_spec_map.get(uuid)?.eviction_requested;
+        if !flagged || is_requested(place.node) {
+            return None;
+        }
+        let (name, node) = (image.metadata.name.as_str(), place.node.metadata.name.as_str());
+        let reset =
+            serde_json::json!({ "spec": { "diskFileSpecMap": { uuid: { "evictionRequested": false } } } });
+        let remedy =
+            Remedy::new("Reset the flag on the backing image by hand; Longhorn does not, up to 1.12.1.")
+                .read(self.get(image))
+                .change(patch(&self.cluster.namespace, "backingimages.longhorn.io", name, &reset));
+        Some(
+            Suspicion::new(
+                "sticky_backing_image_flag",
+                self.object(image),
+                format!(
+                    "backing image {name} is still asked to leave disk {} of node {node}, although eviction was withdrawn there",
+                    place.name
+                ),
+            )
+            .at(node, place.name)
+            .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
+            .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn stops looking then"))
+            .impact("Longhorn removes the copy as soon as there is another, and makes replicas on that disk fetch it anew")
+            .remedy(remedy),
+        )
+    }
+
+    /// A copy that shall leave, and replicas beside it that do not.
+    fn in_use(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
+        let flagged = image.spec.disk_file_spec_map.get(uuid)?.eviction_requested;
+        if !flagged || !is_requested(place.node) {
+            return None;
+        }
+        let name = image.metadata.name.as_str();
+        let keeps = self.release.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES));
+        let moves = |replica: &Replica| is_flagged(replica, self.release) && !replica.spec.failed_at.is_set();
+        let users = self.users.get(&(name, uuid)).into_iter().flatten().copied();
+        let users: Vec<_> = users.filter(|replica| !keeps || !moves(replica)).collect();
+        if users.is_empty() {
+            return None;
+        }
+        let node = place.node.metadata.name.as_str();
+        let names: Vec<_> = users.iter().map(|replica| replica.metadata.name.as_str()).collect();
+        let (fact, impact) = if keeps {
+            (
+                "Longhorn keeps a copy that replicas need, and says nothing",
+                "the copy never leaves; eviction of the disk cannot end",
+            )
+        } else {
+            (
+                "this release removes the copy under the replicas (fixed in 1.8.2 and 1.9.1)",
+                "the replicas fail when their copy is removed, and failed replicas stay on the evicted disk",
+            )
+        };
+        let remedy = Remedy::new("Let the replicas leave first: evict the whole node or disk, or delete failed replicas of healthy volumes.")
+            .read(self.get(image))
+            .read(format!("kubectl -n {} get replicas.longhorn.io {} -o wide", self.cluster.namespace, names.join(" ")));
+        Some(
+            Suspicion::new(
+                "copy_in_use",
+                self.object(image),
+                format!("the copy of backing image {name} on disk {} of node {node} shall leave, but {} there needs it", place.name, replicas(&names)),
+            )
+            .at(node, place.name)
+            .volumes(volumes(self.cluster, &users))
+            .fact(format!("on disk {uuid} with this backing image: {}", names.join(", ")))
+            .fact(fact)
+            .impact(impact)
+            .remedy(remedy),
+        )
+    }
+
+    /// What the removal of a used copy leaves behind on releases that do not keep it.
+    fn failed_users(&self, found: &mut Vec<Suspicion>) {
+        if self.release.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES)) {
+            return;
+        }
+        for replica in
+            self.users.values().flatten().copied().filter(|replica| replica.spec.failed_at.is_set())
+        {
+            let Some(place) = self.cluster.disk(&replica.spec.disk_id) else { continue };
+            let (name, node) = (replica.metadata.name.as_str(), place.node.metadata.name.as_str());
+            let image = replica.spec.backing_image.as_str();
+            let copy = self.cluster.objects.backing_images.get(image);
+            let has_copy = copy.is_some_and(|image| {
+                image.spec.disk_file_spec_map.contains_key(place.status.disk_uuid.as_str())
+            });
+            if !is_disk_requested(place.node, place.spec) || has_copy {
+                continue;
+            }
+            let namespace = &self.cluster.namespace;
+            let remedy = Remedy::new("Delete the failed replica once the volume is healthy elsewhere. Upgrade to 1.8.2, 1.9.1 or later.")
+                .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={} -o wide", replica.spec.volume_name))
+                .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {name}"));
+            found.push(
+                Suspicion::new(
+                    "copy_in_use",
+                    ObjectRef::new("Replica", namespace, name),
+                    format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
+                )
+                .at(node, place.name)
+                .volumes(volumes(self.cluster, &[replica]))
+                .fact(format!("spec.failedAt is set, and backing image {image} has no copy on that disk any more"))
+                .fact("this release removes copies that replicas need (fixed in 1.8.2 and 1.9.1)")
+                .impact("the failed replica stays, so the node or disk never becomes empty")
+                .remedy(remedy)
+                .not_before(replica.spec.failed_at.get()),
+            );
+        }
+    }
+
+    fn unusable(&self, image: &BackingImage) -> Option<Suspicion> {
+        let copies = &image.status.disk_file_status_map;
+        let bad =
+            |state| matches!(state, CopyState::Failed | CopyState::FailedAndCleanup | CopyState::Unknown);
+        if copies.is_empty() || !copies.values().all(|copy| bad(copy.state)) {
+            return None;
+        }
+        let name = image.metadata.name.as_str();
+        let states: Vec<_> = copies
+            .iter()
+            .map(|(uuid, copy)| format!("{uuid} {} {}", copy.state.as_str(), copy.message))
+            .collect();
+        let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
+        let remedy = Remedy::new(
+            "Bring a node with a copy back. If every copy is lost, prepare the image again from its source under the same name.",
+        )
+        .read(self.get(image))
+        .read(format!("kubectl -n {} get backingimagemanagers.longhorn.io -o wide", self.cluster.namespace));
+        Some(
+            Suspicion::new(
+                "no_usable_copy",
+                self.object(image),
+                format!("no copy of backing image {name} is usable"),
+            )
+            .volumes(self.volumes_of(name))
+            .fact(format!("copies: {}", states.join("; ")))
+            .impact("volumes on the image cannot attach or rebuild")
+            .remedy(remedy)
+            .not_before(changed),
+        )
+    }
+}
+
+fn replicas(names: &[&str]) -> String {
+    match names {
+        [one] => format!("replica {one}"),
+        many => format!("one of {} replicas", many.len()),
+    }
+}

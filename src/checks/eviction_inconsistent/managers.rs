@@ -1,0 +1,99 @@
+//! Backing image managers and data sources that are not where they should be.
+
+use jiff::SignedDuration;
+
+use super::Suspicion;
+use crate::check::{ObjectRef, Remedy};
+use crate::checks::eviction::gives_up_missing_disks;
+use crate::cluster::Cluster;
+use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
+
+/// The data source follows its pod from these releases on (issue of the Longhorn knowledge base article
+/// on downloads that are stuck after a node outage; affected up to 1.9.2 and 1.10.0).
+const FOLLOWS_POD: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
+/// Managers of the old image go once those of the new one run; an upgrade takes its time.
+const UPGRADE: SignedDuration = SignedDuration::from_mins(30);
+
+pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+    for source in cluster.objects.backing_image_data_sources.iter() {
+        found.extend(moved(cluster, source));
+    }
+    for manager in cluster.objects.backing_image_managers.iter() {
+        found.extend(stale(cluster, manager));
+    }
+}
+
+fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion> {
+    let name = source.metadata.name.as_str();
+    let pod_name = format!("backing-image-ds-{name}");
+    let pod = cluster.objects.pods.get(&pod_name)?;
+    let (wanted, actual) = (source.spec.node_id.as_str(), pod.spec.node_name.as_str());
+    let fixed = cluster.release().is_some_and(|release| release.has_fix(FOLLOWS_POD));
+    if wanted.is_empty() || actual.is_empty() || wanted == actual || fixed || source.spec.file_transferred {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new("Delete the pod; Longhorn starts it on the node that the data source names, and the download begins anew.")
+        .read(format!("kubectl -n {namespace} get backingimagedatasources.longhorn.io {name} -o yaml"))
+        .read(format!("kubectl -n {namespace} get pod {pod_name} -o wide"))
+        .change(format!("kubectl -n {namespace} delete pod {pod_name}"));
+    Some(
+        Suspicion::new(
+            "data_source_moved",
+            ObjectRef::new("BackingImageDataSource", namespace, name),
+            format!("backing image {name} is prepared for node {wanted}, but its pod runs on node {actual}"),
+        )
+        .at(wanted, "")
+        .fact(format!("spec.nodeID is {wanted}, spec.nodeName of pod {pod_name} is {actual}, and the file is not transferred"))
+        .impact("the download or upload does not end; volumes that wait for the image do not start")
+        .remedy(remedy)
+        .not_before(pod.metadata.created()),
+    )
+}
+
+fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> {
+    let (name, uuid) = (manager.metadata.name.as_str(), manager.spec.disk_uuid.as_str());
+    let current = cluster.setting_value("default-backing-image-manager-image", DataEngine::V1);
+    let old_image = !current.is_empty() && !manager.spec.image.is_empty() && manager.spec.image != current;
+    let no_disk =
+        !uuid.is_empty() && cluster.disk(uuid).is_none() && !cluster.objects.longhorn_nodes.is_empty();
+    if (!old_image && !no_disk) || rolling_out(cluster) {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    let mut images: Vec<_> = manager.spec.backing_images.keys().map(String::as_str).collect();
+    images.sort_unstable();
+    let why = match (old_image, no_disk) {
+        (true, true) => "has an old image and serves a disk that no node lists",
+        (true, false) => "has an old image",
+        (false, _) => "serves a disk that no node lists",
+    };
+    let remedy = Remedy::new("See why Longhorn does not remove it: the manager of its node, and copies that have no other place yet.")
+        .read(format!("kubectl -n {namespace} get backingimagemanagers.longhorn.io {name} -o yaml"))
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io default-backing-image-manager-image"));
+    let mut suspicion = Suspicion::new(
+        "manager_stale",
+        ObjectRef::new("BackingImageManager", namespace, name),
+        format!("backing image manager {name} {why}"),
+    )
+    .at(&manager.spec.node_id, cluster.disk(uuid).map_or(uuid, |disk| disk.name))
+    .fact(format!("spec.image is {}, the default is {current}; spec.diskUUID is {uuid}", manager.spec.image))
+    .fact(format!(
+        "it serves backing images: {}",
+        if images.is_empty() { "none".to_owned() } else { images.join(", ") }
+    ))
+    .impact("its copies are not kept up, and eviction of the disk may wait for it")
+    .remedy(remedy)
+    .after(UPGRADE)
+    .not_before(manager.metadata.created());
+    suspicion.needs_age = no_disk && !old_image && gives_up_missing_disks(cluster.release());
+    Some(suspicion)
+}
+
+/// True while the DaemonSet of the managers is being updated, during which old ones are normal.
+fn rolling_out(cluster: &Cluster) -> bool {
+    cluster.can_read(Resource::DaemonSets)
+        && cluster
+            .manager_daemon_set()
+            .is_some_and(|set| set.status.updated_number_scheduled.0 < set.status.desired_number_scheduled.0)
+}

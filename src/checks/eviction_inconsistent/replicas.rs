@@ -1,0 +1,181 @@
+//! Replicas that are asked to leave against the facts.
+
+use std::collections::BTreeMap;
+
+use super::requests::volumes;
+use super::{Suspicion, manager_not_ready};
+use crate::check::{ObjectRef, Remedy};
+use crate::checks::eviction::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{
+    ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
+};
+
+/// Attachment tickets, and with them the eviction of detached volumes by ticket, came with 1.5.
+const TICKETS: Release = Release::new(1, 5, 0);
+const TICKET: &str = "volume-eviction-controller";
+
+pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+    let release = cluster.release();
+    let mut leaving: BTreeMap<&str, Vec<&Replica>> = BTreeMap::new();
+    for replica in cluster.objects.replicas.iter().filter(|replica| is_flagged(replica, release)) {
+        found.extend(stale_flag(cluster, replica));
+        leaving.entry(&replica.spec.volume_name).or_default().push(replica);
+    }
+    for (volume, replicas) in leaving {
+        found.extend(not_attached(cluster, release, volume, &replicas));
+        found.extend(last_good(cluster, volume, &replicas));
+    }
+}
+
+fn object(cluster: &Cluster, replica: &Replica) -> ObjectRef {
+    ObjectRef::new("Replica", &cluster.namespace, &replica.metadata.name)
+}
+
+fn disk_name<'a>(cluster: &'a Cluster, replica: &'a Replica) -> &'a str {
+    cluster.disk(&replica.spec.disk_id).map_or(replica.spec.disk_id.as_str(), |disk| disk.name)
+}
+
+/// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested resets the flag
+/// only for replicas in `scheduledReplica`, and only while the manager of the node runs.
+fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
+    let name = replica.spec.node_id.as_str();
+    if name.is_empty() {
+        return None;
+    }
+    let node = cluster.objects.longhorn_nodes.get(name);
+    let disk = cluster.disk(&replica.spec.disk_id);
+    let requested = node.is_some_and(|node| match disk {
+        Some(disk) => is_disk_requested(node, disk.spec),
+        None => is_requested(node), // the disk is not known: any request may be the one
+    });
+    let drained = node.is_some_and(|node| node.status.auto_evicting)
+        && (!cluster.can_read(Resource::KubeNodes) || cordoned(cluster, name));
+    if requested || drained || automatic_request(cluster, name).is_some() {
+        return None;
+    }
+    let not_ready =
+        disk.is_some_and(|disk| status(&disk.status.conditions, "Ready") != ConditionStatus::True);
+    let in_spec = replica.spec.eviction_requested;
+    let namespace = &cluster.namespace;
+    let mut remedy = Remedy::new(
+        "See why the longhorn-manager of the node does not reset the flag, then reset it by hand.",
+    )
+    .read(format!("kubectl -n {namespace} get replicas.longhorn.io {} -o yaml", replica.metadata.name))
+    .read(format!("kubectl -n {namespace} get nodes.longhorn.io {name} -o yaml"));
+    if in_spec {
+        let reset = serde_json::json!({ "spec": { "evictionRequested": false } });
+        remedy = remedy.change(patch(namespace, "replicas.longhorn.io", &replica.metadata.name, &reset));
+    }
+    Some(
+        Suspicion::new(
+            "stale_replica_flag",
+            object(cluster, replica),
+            format!("replica {} is asked to leave node {name}, but nothing requests that any more", replica.metadata.name),
+        )
+        .at(name, disk_name(cluster, replica))
+        .volumes(volumes(cluster, &[replica]))
+        .fact(format!(
+            "{}.evictionRequested of the replica is true; neither its node nor its disk requests eviction, and no drain does",
+            if in_spec { "spec" } else { "status" }
+        ))
+        .maybe(node.is_none().then(|| format!("nodes.longhorn.io {name} does not exist")))
+        .maybe(not_ready.then(|| "the disk is not ready, so Longhorn does not look at the replicas on it".to_owned()))
+        .maybe(manager_not_ready(cluster, name))
+        .impact("Longhorn goes on moving the replica away, which costs a rebuild that nobody asked for")
+        .remedy(remedy),
+    )
+}
+
+fn cordoned(cluster: &Cluster, node: &str) -> bool {
+    cluster.objects.kube_nodes.get(node).is_some_and(|node| node.spec.unschedulable)
+}
+
+/// longhorn-manager v1.12.1 controller/volume_eviction_controller.go reconcile: no ticket unless
+/// every replica of the volume has a candidate disk.
+fn not_attached(
+    cluster: &Cluster,
+    release: Option<Release>,
+    volume: &str,
+    replicas: &[&Replica],
+) -> Option<Suspicion> {
+    let replica = *replicas.first()?;
+    let object_of_volume = cluster.objects.volumes.get(volume)?;
+    let attachment = cluster.objects.volume_attachments.get(volume)?;
+    let has_ticket = attachment.spec.attachment_tickets.values().any(|ticket| ticket.kind == TICKET)
+        || attachment.spec.attachment_tickets.keys().any(|id| id.starts_with(TICKET));
+    let down = cluster.objects.longhorn_nodes.get(&replica.spec.node_id).is_some_and(is_down);
+    if object_of_volume.status.state != VolumeState::Detached
+        || has_ticket
+        || down
+        || release.is_some_and(|release| release < TICKETS)
+    {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Make room: enable scheduling on another node or disk, add a disk, or mend tags and anti-affinity of the volume. \
+         Longhorn attaches the volume by itself as soon as every replica has a candidate.",
+    )
+    .read(format!("kubectl -n {namespace} get volumes.longhorn.io {volume} -o yaml"))
+    .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {volume} -o yaml"))
+    .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
+    .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'"));
+    Some(
+        Suspicion::new(
+            "no_candidate_disk",
+            object(cluster, replica),
+            format!(
+                "detached volume {volume} has replica {} to evict, but Longhorn does not attach it for that",
+                replica.metadata.name
+            ),
+        )
+        .at(&replica.spec.node_id, disk_name(cluster, replica))
+        .volumes(volumes(cluster, replicas))
+        .fact(format!("volume {volume} is detached and its attachment has no ticket of {TICKET}"))
+        .fact("Longhorn makes the ticket only when the scheduler has a disk for every replica of the volume")
+        .maybe(manager_not_ready(cluster, &object_of_volume.status.owner_id))
+        .impact("the replica stays where it is; the node or disk never becomes empty")
+        .remedy(remedy),
+    )
+}
+
+/// longhorn-manager v1.12.1 controller/volume_controller.go cleanupEvictionRequestedReplicas keeps the
+/// last healthy replica.
+fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<Suspicion> {
+    let running = |engine: &&crate::longhorn::Engine| engine.status.current_state == InstanceState::Running;
+    let engine = cluster.engines_of(volume).filter(running).find(|engine| engine.spec.active)?;
+    let modes = &engine.status.replica_mode_map;
+    let mut good = modes.iter().filter(|(_, mode)| **mode == ReplicaMode::ReadWrite);
+    let (last, more) = (good.next()?.0, good.next());
+    let rebuilding = modes.values().any(|mode| *mode == ReplicaMode::WriteOnly);
+    let unplaced = cluster.replicas_of(volume).any(|replica| replica.spec.node_id.is_empty());
+    if more.is_some() || rebuilding || unplaced {
+        return None; // an unplaced replica is named by eviction_stalled
+    }
+    let replica = *replicas.iter().find(|replica| replica.metadata.name == *last)?;
+    let limit = cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1);
+    let namespace = &cluster.namespace;
+    let remedy =
+        Remedy::new("See why no other replica is rebuilt: the rebuild limit, or replicas that fail.")
+            .read(format!(
+                "kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"
+            ))
+            .read(format!(
+                "kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"
+            ))
+            .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={volume}"));
+    Some(
+        Suspicion::new(
+            "last_rw_replica",
+            object(cluster, replica),
+            format!("replica {last} is asked to leave but is the only good one of volume {volume}, and none is being rebuilt"),
+        )
+        .at(&replica.spec.node_id, disk_name(cluster, replica))
+        .volumes(volumes(cluster, replicas))
+        .fact(format!("engine {}: replicaModeMap has RW for {last} alone and WO for none", engine.metadata.name))
+        .maybe((limit == "0").then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()))
+        .impact("eviction cannot end, and losing this node or disk loses the volume's data")
+        .remedy(remedy),
+    )
+}

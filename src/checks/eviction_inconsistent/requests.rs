@@ -1,0 +1,207 @@
+//! Nodes and disks whose requests contradict what Longhorn can do about them.
+
+use jiff::SignedDuration;
+
+use super::{Suspicion, manager_not_ready};
+use crate::check::{ObjectRef, Remedy};
+use crate::checks::eviction::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{LonghornNode, Release, Resource, condition};
+
+/// Issue 10749: the manager panics on a disk in the spec without a status entry.
+const DISK_KEYS_SAFE: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 0)];
+
+pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+    let images = images_by_disk(cluster);
+    for disk in evicting_disks(cluster) {
+        let copies = images.get(disk.uuid()).map_or(0, Vec::len);
+        found.extend(suspended(cluster, &disk, copies));
+        found.extend(hidden(cluster, &disk));
+    }
+    for node in cluster.objects.longhorn_nodes.iter() {
+        scheduling_allowed(cluster, node, found);
+        found.extend(disk_keys(cluster, node));
+        found.extend(auto_evicting(cluster, node));
+    }
+}
+
+fn object(cluster: &Cluster, node: &LonghornNode) -> ObjectRef {
+    ObjectRef::new("nodes.longhorn.io", &cluster.namespace, &node.metadata.name)
+}
+
+fn get(cluster: &Cluster, node: &str) -> String {
+    format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace)
+}
+
+/// longhorn-manager v1.12.1 controller/node_controller.go shouldEvictReplica: no replica of a node
+/// that is down is asked to leave.
+fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Suspicion> {
+    let name = disk.node.metadata.name.as_str();
+    let replicas = disk.replicas(cluster);
+    if !disk.request.is_manual() || !is_down(disk.node) || replicas.len() + copies == 0 {
+        return None;
+    }
+    let ready = condition(&disk.node.status.conditions, "Ready")?;
+    let message = format!(
+        "eviction of disk {} on node {name} is requested but suspended: the node is down with {} replicas and {copies} \
+         backing image copies left on the disk",
+        disk.name,
+        replicas.len()
+    );
+    let remedy = Remedy::new(
+        "Bring the node back until the disk is empty. If it is lost for good, delete the node in Kubernetes, then in Longhorn; \
+         Longhorn rebuilds from the other replicas. Check first that every volume has one.",
+    )
+    .read(get(cluster, name))
+    .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name} -o wide", cluster.namespace));
+    Some(
+        Suspicion::new("suspended_node_down", object(cluster, disk.node), message)
+            .at(name, disk.name)
+            .volumes(volumes(cluster, &replicas))
+            .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
+            .fact(format!("evictionRequested is true on {}", requests(disk.node)))
+            .impact("nothing leaves the disk, and Longhorn does not say so; removing the node or disk now loses what is on it")
+            .remedy(remedy)
+            .not_before(ready.last_transition_time.get()),
+    )
+}
+
+/// longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition.
+fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
+    let replicas = disk.replicas(cluster);
+    if is_down(disk.node) || !disk.hides_replicas() || replicas.is_empty() {
+        return None;
+    }
+    let name = disk.node.metadata.name.as_str();
+    let ready = disk.status.and_then(|status| condition(&status.conditions, "Ready"));
+    let message = format!(
+        "disk {} of node {name} is asked to be emptied and looks empty, but {} replicas are on it: the disk is not ready",
+        disk.name,
+        replicas.len()
+    );
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Do not remove the disk. Make it ready again (mount, file system, device), or accept the loss of these replicas and \
+         delete them one by one after checking that each volume has a healthy one elsewhere.",
+    )
+    .read(get(cluster, name))
+    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={} -o wide", disk.uuid()));
+    Some(
+        Suspicion::new("disk_not_ready_hides_replicas", object(cluster, disk.node), message)
+            .at(name, disk.name)
+            .volumes(volumes(cluster, &replicas))
+            .fact(format!(
+                "status.diskStatus of {}: Ready is {} ({}), scheduledReplica is empty; replicas counted by spec.diskID",
+                disk.name,
+                ready.map_or("absent", |ready| ready.status.as_str()),
+                ready.map_or("", |ready| ready.reason.as_str()),
+            ))
+            .impact("replicas on it are never asked to leave, and the usual test for a finished eviction passes falsely")
+            .remedy(remedy)
+            .not_before(ready.and_then(|ready| ready.last_transition_time.get())),
+    )
+}
+
+/// longhorn-manager v1.3.3 and later webhook/resources/node/validator.go refuses this.
+fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Suspicion>) {
+    let name = node.metadata.name.as_str();
+    let own = (node.spec.eviction_requested && node.spec.allow_scheduling).then_some("");
+    let disks = node.spec.disks.iter().filter(|(_, disk)| disk.eviction_requested && disk.allow_scheduling);
+    for disk in own.into_iter().chain(disks.map(|(name, _)| name.as_str())) {
+        let what =
+            if disk.is_empty() { format!("node {name}") } else { format!("disk {disk} of node {name}") };
+        let off = match disk {
+            "" => serde_json::json!({ "spec": { "allowScheduling": false } }),
+            disk => serde_json::json!({ "spec": { "disks": { disk: { "allowScheduling": false } } } }),
+        };
+        let remedy = Remedy::new(
+            "Switch scheduling off, or withdraw the request. See why the validating webhook did not refuse the change.",
+        )
+        .read(get(cluster, name))
+        .read("kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml")
+        .change(patch(&cluster.namespace, "nodes.longhorn.io", name, &off));
+        found.push(
+            Suspicion::new(
+                "scheduling_still_allowed",
+                object(cluster, node),
+                format!("{what} is asked to be emptied while new replicas may still be scheduled there"),
+            )
+            .at(name, disk)
+            .fact(format!(
+                "{what}: evictionRequested and allowScheduling are both true; the webhook refuses that pair"
+            ))
+            .impact("replicas leave and come back, so eviction may never end; the webhook was bypassed")
+            .remedy(remedy)
+            .after(SignedDuration::from_mins(1)),
+        );
+    }
+}
+
+/// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced.
+fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
+    let (spec, status) = (&node.spec.disks, &node.status.disk_status);
+    let only = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let new = only(spec.keys().filter(|name| !status.contains_key(*name)).collect());
+    let old = only(status.keys().filter(|name| !spec.contains_key(*name)).collect());
+    if (new.is_empty() && old.is_empty()) || is_down(node) {
+        return None;
+    }
+    let name = node.metadata.name.as_str();
+    let list = |disks: &str| if disks.is_empty() { "none".to_owned() } else { disks.to_owned() };
+    let panics = cluster.release().is_some_and(|release| !release.has_fix(DISK_KEYS_SAFE)) && !new.is_empty();
+    let remedy = Remedy::new(
+        "See why the longhorn-manager of the node does not take the disks over: it may not run, or the path of a new disk may not exist.",
+    )
+    .read(get(cluster, name))
+    .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
+    Some(
+        Suspicion::new(
+            "disk_keys_differ",
+            object(cluster, node),
+            format!("spec and status of node {name} list different disks, so every change of the node is refused"),
+        )
+        .at(name, "")
+        .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))
+        .maybe(manager_not_ready(cluster, name))
+        .maybe(panics.then(|| {
+            "this release panics on a disk in the spec without a status entry (issue 10749, fixed in 1.8.2 and 1.9.0)".to_owned()
+        }))
+        .impact("requests for eviction on this node can neither be made nor withdrawn")
+        .remedy(remedy)
+        .not_before(node.metadata.created()),
+    )
+}
+
+/// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested sets it anew
+/// in every round.
+fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
+    let name = node.metadata.name.as_str();
+    let kube = cluster.objects.kube_nodes.get(name)?;
+    if !node.status.auto_evicting || kube.spec.unschedulable || !cluster.can_read(Resource::KubeNodes) {
+        return None;
+    }
+    let remedy =
+        Remedy::new("Bring the longhorn-manager of the node back; it resets the field in its next round.")
+            .read(get(cluster, name))
+            .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
+    Some(
+        Suspicion::new(
+            "auto_evicting_stale",
+            object(cluster, node),
+            format!("node {name} says that it is evicting automatically, but it is not cordoned any more"),
+        )
+        .at(name, "")
+        .fact("status.autoEvicting is true, spec.unschedulable of the Kubernetes node is not")
+        .maybe(manager_not_ready(cluster, name))
+        .impact("the manager of the node is not at work; replicas may still be asked to leave")
+        .remedy(remedy),
+    )
+}
+
+/// The volumes of these replicas.
+pub fn volumes(cluster: &Cluster, replicas: &[&crate::longhorn::Replica]) -> Vec<crate::check::VolumeRef> {
+    let mut names: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter(|name| !name.is_empty()).map(|name| cluster.volume_ref(name)).collect()
+}

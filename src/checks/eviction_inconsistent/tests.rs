@@ -1,0 +1,489 @@
+use super::CHECK;
+use crate::check::Finding;
+use crate::longhorn::Resource;
+use crate::report::Verdict;
+use crate::testing::*;
+
+const NOW: &str = "2026-01-01T12:00:00Z";
+const OLD: &str = "2025-12-01T00:00:00Z";
+
+fn object(kind: &str, name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: {kind}\nmetadata: {{name: {name}, namespace: longhorn-system}}\n{rest}\n---\n"
+    )
+}
+
+fn setting(name: &str, value: &str) -> String {
+    object("Setting", name, &format!("value: '{value}'"))
+}
+
+fn version(release: &str) -> String {
+    setting("current-longhorn-version", release)
+}
+
+/// Node `n1` with the ready disk `d1` (uuid-1) and a replica on it. `{node}` and `{disk}` are more fields of the
+/// specs.
+fn node(spec: &str, disk: &str) -> String {
+    node_status(spec, disk, "conditions: [{type: Ready, status: 'True'}]", "True", "r1: 10")
+}
+
+fn node_status(spec: &str, disk: &str, status: &str, ready: &str, scheduled: &str) -> String {
+    object(
+        "Node",
+        "n1",
+        &format!(
+            "spec: {{disks: {{d1: {{{disk}}}}}, {spec}}}\n\
+             status:\n  {status}\n  diskStatus:\n    d1: {{diskUUID: uuid-1, scheduledReplica: {{{scheduled}}}, \
+             conditions: [{{type: Ready, status: '{ready}', reason: X, lastTransitionTime: '{OLD}'}}]}}"
+        ),
+    )
+}
+
+fn replica(name: &str, spec: &str) -> String {
+    object("Replica", name, &format!("spec: {{volumeName: vol, nodeID: n1, diskID: uuid-1, {spec}}}"))
+}
+
+fn kube(unschedulable: bool) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nspec: {{unschedulable: {unschedulable}}}\n---\n"
+    )
+}
+
+fn image(spec: &str, status: &str) -> String {
+    object(
+        "BackingImage",
+        "img",
+        &format!("spec: {{diskFileSpecMap: {{{spec}}}}}\nstatus: {{diskFileStatusMap: {{{status}}}}}"),
+    )
+}
+
+const VOLUME: &str = "status: {state: attached, kubernetesStatus: {pvcName: data, namespace: shop}}";
+
+fn recorded(yaml: &str) -> Vec<String> {
+    found(&CHECK, &cluster_at(NOW, yaml))
+}
+
+fn only(yaml: &str) -> Finding {
+    let mut findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    findings.remove(0)
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn an_eviction_under_way_contradicts_nothing() {
+    for request in ["evictionRequested: true, allowScheduling: false", ""] {
+        let disk = if request.is_empty() {
+            "evictionRequested: true, allowScheduling: false"
+        } else {
+            "allowScheduling: true"
+        };
+        let yaml = version("v1.12.1")
+            + &node(request, disk)
+            + &kube(false)
+            + &replica("r1", "evictionRequested: true, backingImage: img")
+            + &object("Replica", "r2", "spec: {volumeName: vol, nodeID: n2, diskID: uuid-2}")
+            + &object(
+                "Engine",
+                "vol-e-0",
+                "spec: {volumeName: vol, active: true}\nstatus: {currentState: running, replicaModeMap: {r1: RW, r2: WO}}",
+            )
+            + &image("uuid-1: {evictionRequested: true}", "uuid-1: {state: ready}");
+        assert_eq!(recorded(&yaml), NOTHING, "{request}");
+    }
+}
+
+#[test]
+fn suspended_only_while_something_is_left() {
+    let down = format!(
+        "conditions: [{{type: Ready, status: 'False', reason: KubernetesNodeNotReady, lastTransitionTime: '{OLD}'}}]"
+    );
+    let evicting = "evictionRequested: true";
+    let node = node_status(evicting, "", &down, "False", "");
+    let cause = ["warning suspended_node_down nodes.longhorn.io n1"];
+    assert_eq!(recorded(&(node.clone() + &replica("r1", ""))), cause);
+    assert_eq!(
+        recorded(&(version("v1.12.1") + &node + &image("uuid-1: {}", "uuid-1: {state: ready}"))),
+        cause
+    );
+    // evicted first, switched off afterwards
+    assert_eq!(recorded(&node), NOTHING);
+    // the manager pod alone being down is not a node that is down
+    let manager =
+        node_status(evicting, "", &down.replace("KubernetesNodeNotReady", "ManagerPodDown"), "True", "r1: 1");
+    assert_eq!(recorded(&(manager + &replica("r1", "evictionRequested: true"))), NOTHING);
+    // just gone down
+    let young = node_status(evicting, "", &down.replace(OLD, "2026-01-01T11:58:00Z"), "False", "");
+    assert_eq!(recorded(&(young + &replica("r1", ""))), NOTHING);
+}
+
+#[test]
+fn a_disk_that_is_not_ready_hides_its_replicas() {
+    let ready = "conditions: [{type: Ready, status: 'True'}]";
+    let hidden = node_status("", "evictionRequested: true", ready, "False", "");
+    let finding = only(&(hidden.clone() + &replica("r1", "") + &object("Volume", "vol", VOLUME)));
+    assert_eq!(finding.cause, "disk_not_ready_hides_replicas");
+    assert_eq!((finding.node.as_deref(), finding.disk.as_deref()), (Some("n1"), Some("d1")));
+    assert_eq!(finding.volumes[0].pvc.as_deref(), Some("shop/data"));
+    assert!(finding.evidence[0].text.contains("Ready is False (X), scheduledReplica is empty"));
+    // empty indeed, or not asked to be emptied
+    assert_eq!(recorded(&hidden), NOTHING);
+    assert_eq!(recorded(&(node_status("", "", ready, "False", "") + &replica("r1", ""))), NOTHING);
+}
+
+#[test]
+fn the_webhook_was_bypassed() {
+    let both = "evictionRequested: true, allowScheduling: true";
+    let one = ["warning scheduling_still_allowed nodes.longhorn.io n1"];
+    assert_eq!(recorded(&node(both, "")), one);
+    assert_eq!(recorded(&node("", both)), one);
+    assert_eq!(recorded(&node("evictionRequested: true", "allowScheduling: true")), NOTHING);
+    let cluster = live_at(NOW, &node("", both));
+    assert_eq!(found(&CHECK, &cluster), NOTHING);
+    assert_eq!(found(&CHECK, &later(cluster, 60)), one);
+    let change = only(&node("", both)).remedy.commands.into_iter().find(|command| command.changes).unwrap();
+    assert!(change.run.ends_with(
+        r#"nodes.longhorn.io n1 --type merge -p '{"spec":{"disks":{"d1":{"allowScheduling":false}}}}'"#
+    ));
+}
+
+#[test]
+fn disk_keys_differ_and_may_panic() {
+    let extra = object(
+        "Node",
+        "n1",
+        "spec: {disks: {d1: {}, d2: {}}}\nstatus: {diskStatus: {d1: {diskUUID: uuid-1}}}",
+    );
+    for (release, panics) in [("v1.8.1", true), ("v1.8.2", false), ("v1.9.0", false), ("v1.12.1", false)] {
+        let finding = only(&(version(release) + &extra));
+        assert_eq!(finding.cause, "disk_keys_differ");
+        assert_eq!(finding.evidence.iter().any(|fact| fact.text.contains("10749")), panics, "{release}");
+    }
+    let cluster = live_at(NOW, &extra);
+    assert_eq!(found(&CHECK, &cluster), NOTHING);
+    let cluster = later(cluster, 299);
+    assert_eq!(found(&CHECK, &cluster), NOTHING);
+    assert_eq!(found(&CHECK, &later(cluster, 1)), ["warning disk_keys_differ nodes.longhorn.io n1"]);
+}
+
+#[test]
+fn auto_evicting_needs_a_cordon() {
+    let auto = node_status("", "", "autoEvicting: true", "True", "");
+    assert_eq!(
+        recorded(&(auto.clone() + &kube(false))),
+        ["warning auto_evicting_stale nodes.longhorn.io n1"]
+    );
+    assert_eq!(recorded(&(auto.clone() + &kube(true))), NOTHING);
+    assert_eq!(recorded(&auto), NOTHING); // the Kubernetes nodes are not recorded
+}
+
+#[test]
+fn stale_replica_flags_by_release() {
+    let spec = replica("r1", "evictionRequested: true");
+    let status = replica("r1", "").replace("\n---", "\nstatus: {evictionRequested: true}\n---");
+    let stale = vec!["warning stale_replica_flag Replica r1".to_owned()];
+    for (release, in_spec, in_status) in [
+        ("v1.5.3", false, true),
+        ("v1.5.4", true, false),
+        ("v1.6.0", true, false),
+        ("v1.9.2", true, false),
+        ("v1.12.1", true, false),
+    ] {
+        let base = version(release) + &node("", "") + &kube(false);
+        assert_eq!(recorded(&(base.clone() + &spec)) == stale, in_spec, "{release}");
+        assert_eq!(recorded(&(base + &status)) == stale, in_status, "{release}");
+    }
+}
+
+#[test]
+fn a_drain_explains_the_replica_flag() {
+    let base = version("v1.12.1") + &replica("r1", "evictionRequested: true");
+    let auto = node_status("", "", "autoEvicting: true", "True", "r1: 1");
+    assert_eq!(recorded(&(base.clone() + &auto + &kube(true))), NOTHING);
+    let policy = setting("node-drain-policy", "block-for-eviction");
+    assert_eq!(recorded(&(base.clone() + &policy + &node("", "") + &kube(true))), NOTHING);
+    // cordoned, but the policy does not evict
+    assert_eq!(recorded(&(base + &node("", "") + &kube(true))), ["warning stale_replica_flag Replica r1"]);
+}
+
+#[test]
+fn a_detached_volume_without_candidate() {
+    let base = |release: &str, state: &str, tickets: &str| {
+        version(release)
+            + &node("evictionRequested: true", "")
+            + &replica("r1", "evictionRequested: true")
+            + &object("Volume", "vol", &format!("status: {{state: {state}}}"))
+            + &object("VolumeAttachment", "vol", &format!("spec: {{attachmentTickets: {{{tickets}}}}}"))
+    };
+    let ticket = "volume-eviction-controller-vol: {type: volume-eviction-controller}";
+    let none = ["warning no_candidate_disk Replica r1"];
+    assert_eq!(recorded(&base("v1.12.1", "detached", "")), none);
+    assert_eq!(recorded(&base("v1.12.1", "detached", ticket)), NOTHING);
+    assert_eq!(recorded(&base("v1.12.1", "attached", "")), NOTHING);
+    assert_eq!(recorded(&base("v1.5.5", "detached", "csi-x: {type: csi-attacher}")), none);
+}
+
+#[test]
+fn the_last_good_replica() {
+    let base = |modes: &str| {
+        version("v1.12.1")
+            + &node("evictionRequested: true", "")
+            + &replica("r1", "evictionRequested: true")
+            + &object(
+                "Engine",
+                "vol-e-0",
+                &format!(
+                    "spec: {{volumeName: vol, active: true}}\nstatus: {{currentState: running, replicaModeMap: {{{modes}}}}}"
+                ),
+            )
+    };
+    let last = ["warning last_rw_replica Replica r1"];
+    assert_eq!(recorded(&base("r1: RW")), last);
+    assert_eq!(recorded(&base("r1: RW, r2: ERR")), last);
+    assert_eq!(recorded(&base("r1: RW, r2: WO")), NOTHING);
+    assert_eq!(recorded(&base("r1: RW, r2: RW")), NOTHING);
+    assert_eq!(recorded(&base("r1: ERR, r2: RW")), NOTHING);
+    assert_eq!(recorded(&base("r1: odd")), NOTHING);
+    // the new replica finds no disk: eviction_stalled names that
+    let unplaced = object("Replica", "r3", "spec: {volumeName: vol}");
+    assert_eq!(recorded(&(base("r1: RW") + &unplaced)), NOTHING);
+    let finding = only(&(base("r1: RW") + &setting("concurrent-replica-rebuild-per-node-limit", "0")));
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("rebuilding is off")));
+}
+
+#[test]
+fn a_flag_that_outlives_its_request_sticks() {
+    let flagged = image("uuid-1: {evictionRequested: true}", "uuid-1: {state: ready}");
+    let base = version("v1.12.1") + &flagged;
+    let finding = only(&(base.clone() + &node("", "")));
+    assert_eq!((finding.cause.as_str(), finding.disk.as_deref()), ("sticky_backing_image_flag", Some("d1")));
+    assert_eq!(
+        finding.remedy.commands.iter().find(|command| command.changes).unwrap().run,
+        "kubectl -n longhorn-system patch backingimages.longhorn.io img --type merge \
+         -p '{\"spec\":{\"diskFileSpecMap\":{\"uuid-1\":{\"evictionRequested\":false}}}}'"
+    );
+    // while anything on the node requests eviction, Longhorn looks
+    assert_eq!(recorded(&(base.clone() + &node("evictionRequested: true", ""))), NOTHING);
+    assert_eq!(recorded(&(base + &node("", "evictionRequested: true"))), NOTHING);
+}
+
+#[test]
+fn copies_in_use_by_release() {
+    let base = |release: &str, user: &str| {
+        version(release)
+            + &node("evictionRequested: true", "")
+            + &image("uuid-1: {evictionRequested: true}", "uuid-1: {state: ready}")
+            + &replica("r1", &format!("backingImage: img, {user}"))
+    };
+    let used = ["warning copy_in_use BackingImage img"];
+    for (release, moving, staying) in [
+        // removed under the replica, whether it moves or not
+        ("v1.7.4", true, true),
+        ("v1.8.1", true, true),
+        ("v1.9.0", true, true),
+        // kept while the replica is there: normal as long as the replica moves
+        ("v1.8.2", false, true),
+        ("v1.9.1", false, true),
+        ("v1.10.0", false, true),
+    ] {
+        let moves = recorded(&base(release, "evictionRequested: true"));
+        assert_eq!(moves == used, moving, "{release} {moves:?}");
+        assert_eq!(recorded(&base(release, "")) == used, staying, "{release}");
+        let failed = recorded(&base(release, &format!("evictionRequested: true, failedAt: '{OLD}'")));
+        assert_eq!(failed, used, "{release}");
+    }
+}
+
+#[test]
+fn failed_replicas_remain_where_the_copy_was_removed() {
+    let base = |release: &str, failed: &str| {
+        version(release)
+            + &node("evictionRequested: true", "")
+            + &image("uuid-2: {}", "uuid-2: {state: ready}")
+            + &object("Node", "n2", "spec: {disks: {d2: {}}}\nstatus: {diskStatus: {d2: {diskUUID: uuid-2}}}")
+            + &replica("r1", &format!("backingImage: img, evictionRequested: true, failedAt: '{failed}'"))
+    };
+    let remains = ["warning copy_in_use Replica r1"];
+    for release in ["v1.7.4", "v1.8.1", "v1.9.0"] {
+        assert_eq!(recorded(&base(release, OLD)), remains, "{release}");
+        assert_eq!(recorded(&base(release, "2026-01-01T11:59:00Z")), NOTHING, "{release}");
+        assert_eq!(recorded(&base(release, "")), NOTHING, "{release}");
+    }
+    for release in ["v1.8.2", "v1.9.1", "v1.10.0"] {
+        assert_eq!(recorded(&base(release, OLD)), NOTHING, "{release}");
+    }
+}
+
+#[test]
+fn a_copy_that_does_not_start_and_its_twin() {
+    let twins = |second: &str| {
+        object(
+            "Node",
+            "n1",
+            &format!(
+                "spec: {{disks: {{d1: {{}}, d2: {{}}}}}}\nstatus: {{diskStatus: {{d1: {{diskUUID: abcd-1}}, d2: {{diskUUID: {second}}}}}}}"
+            ),
+        )
+    };
+    let wanted = image("abcd-1: {}", "");
+    for (release, second, named) in [
+        ("v1.8.2", "abcd-2", true),
+        ("v1.9.1", "abcd-2", true),
+        ("v1.9.1", "abce-2", false),
+        ("v1.9.2", "abcd-2", false),
+        ("v1.12.1", "abcd-2", false),
+    ] {
+        let finding = only(&(version(release) + &twins(second) + &wanted));
+        assert_eq!(finding.cause, "copy_not_starting", "{release}");
+        assert_eq!(
+            finding.evidence.iter().any(|fact| fact.text.contains("abcd-2")),
+            named,
+            "{release} {second}"
+        );
+    }
+    // while the first file is prepared the others wait
+    let preparing = object("BackingImageDataSource", "img", "spec: {fileTransferred: false}");
+    assert_eq!(recorded(&(version("v1.12.1") + &twins("abce-2") + &wanted + &preparing)), NOTHING);
+}
+
+#[test]
+fn disks_that_are_gone() {
+    let gone = image("uuid-x: {}", "uuid-x: {state: unknown}, uuid-1: {state: ready}");
+    let base = |release: &str| {
+        version(release)
+            + &node("", "")
+            + &gone.replace("spec: {diskFileSpecMap: {", "spec: {diskFileSpecMap: {uuid-1: {}, ")
+    };
+    let missing = ["warning missing_disk BackingImage img"];
+    for release in ["v1.8.2", "v1.9.1"] {
+        assert_eq!(recorded(&base(release)), missing, "{release}");
+    }
+    // these give the copy up by themselves: it counts only once it is known to be old
+    for release in ["v1.9.2", "v1.10.0", "v1.12.1"] {
+        assert_eq!(recorded(&base(release)), NOTHING, "{release}");
+        let cluster = later(live_at(NOW, &base(release)), 1799);
+        assert_eq!(found(&CHECK, &cluster), NOTHING, "{release}");
+        assert_eq!(found(&CHECK, &later(cluster, 1)), missing, "{release}");
+    }
+    assert_eq!(only(&base("v1.9.1")).disk.as_deref(), Some("uuid-x"));
+    // a recording without nodes says nothing about disks
+    assert_eq!(recorded(&(version("v1.8.2") + &image("uuid-x: {}", "uuid-x: {state: ready}"))), NOTHING);
+}
+
+#[test]
+fn no_copy_is_usable() {
+    let base = |copies: &str| {
+        version("v1.12.1")
+            + &object(
+                "Node",
+                "n1",
+                "spec: {disks: {d1: {}, d2: {}}}\nstatus: {diskStatus: {d1: {diskUUID: uuid-1}, d2: {diskUUID: uuid-2}}}",
+            )
+            + &image("uuid-1: {}, uuid-2: {}", copies)
+            + &object("Volume", "vol", "spec: {backingImage: img}")
+    };
+    let finding = only(&base("uuid-1: {state: failed}, uuid-2: {state: unknown}"));
+    assert_eq!(finding.cause, "no_usable_copy");
+    assert_eq!(finding.volumes.iter().map(|volume| volume.name.as_str()).collect::<Vec<_>>(), ["vol"]);
+    assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: ready}")), NOTHING);
+    assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: in-progress}")), NOTHING);
+    assert_eq!(recorded(&base("uuid-1: {state: failed}, uuid-2: {state: novel}")), NOTHING);
+    let young =
+        "uuid-1: {state: unknown, lastStateTransitionTime: '2026-01-01T11:58:00Z'}, uuid-2: {state: unknown}";
+    assert_eq!(recorded(&base(young)), NOTHING);
+}
+
+#[test]
+fn a_data_source_away_from_its_pod() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: backing-image-ds-img, namespace: longhorn-system}\nspec: {nodeName: n1}\n---\n";
+    let source = |node: &str, done: bool| {
+        object("BackingImageDataSource", "img", &format!("spec: {{nodeID: {node}, fileTransferred: {done}}}"))
+    };
+    for (release, stuck) in [
+        ("v1.8.2", true),
+        ("v1.9.2", true),
+        ("v1.9.3", false),
+        ("v1.10.0", true),
+        ("v1.10.1", false),
+        ("v1.11.0", false),
+    ] {
+        let lines = recorded(&(version(release) + pod + &source("n2", false)));
+        assert_eq!(lines == ["warning data_source_moved BackingImageDataSource img"], stuck, "{release}");
+    }
+    assert_eq!(recorded(&(version("v1.9.2") + pod + &source("n1", false))), NOTHING);
+    assert_eq!(recorded(&(version("v1.9.2") + pod + &source("n2", true))), NOTHING);
+}
+
+#[test]
+fn stale_backing_image_managers() {
+    let current = setting("default-backing-image-manager-image", "bim:new");
+    let manager = |image: &str, disk: &str| {
+        object(
+            "BackingImageManager",
+            "bim-1",
+            &format!("spec: {{image: '{image}', diskUUID: {disk}, nodeID: n1}}"),
+        )
+    };
+    let stale = ["warning manager_stale BackingImageManager bim-1"];
+    let base = version("v1.8.2") + &node("", "") + &current;
+    assert_eq!(recorded(&(base.clone() + &manager("bim:new", "uuid-1"))), NOTHING);
+    assert_eq!(recorded(&(base.clone() + &manager("bim:old", "uuid-1"))), stale);
+    assert_eq!(recorded(&(base.clone() + &manager("bim:new", "uuid-x"))), stale);
+    // an upgrade under way
+    let rolling = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, namespace: longhorn-system}\n\
+                   status: {desiredNumberScheduled: 3, updatedNumberScheduled: 1}\n---\n";
+    assert_eq!(recorded(&(base.clone() + rolling + &manager("bim:old", "uuid-1"))), NOTHING);
+    let cluster = later(live_at(NOW, &(base + &manager("bim:old", "uuid-1"))), 1799);
+    assert_eq!(found(&CHECK, &cluster), NOTHING);
+    assert_eq!(found(&CHECK, &later(cluster, 1)), stale);
+}
+
+#[test]
+fn every_contradiction_names_what_to_do() {
+    let yaml = version("v1.8.2")
+        + &node("evictionRequested: true, allowScheduling: true", "")
+        + &replica("r1", "backingImage: img")
+        + &image("uuid-1: {evictionRequested: true}, uuid-x: {}", "uuid-1: {state: failed}")
+        + &object("BackingImageManager", "bim-1", "spec: {diskUUID: uuid-x}");
+    let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
+    assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));
+    for finding in &report.findings {
+        assert!(CHECK.cause(&finding.cause).is_some(), "{}", finding.cause);
+        assert!(
+            !finding.impact.is_empty() && !finding.remedy.text.is_empty() && !finding.evidence.is_empty()
+        );
+        assert!(finding.remedy.commands.first().is_some_and(|command| !command.changes), "{}", finding.cause);
+        assert_eq!(finding.runbook, Some("LonghornEvictionInconsistent"));
+    }
+}
+
+#[test]
+fn the_runbook_has_a_part_for_every_cause() {
+    for cause in CHECK.causes {
+        assert!(CHECK.alerts[0].runbook.contains(&format!("\n### {}\n", cause.id)), "{}", cause.id);
+    }
+}
+
+#[test]
+fn empty_and_unreadable_objects() {
+    let odd: String = [
+        "Node",
+        "Replica",
+        "BackingImage",
+        "Engine",
+        "Volume",
+        "VolumeAttachment",
+        "BackingImageManager",
+        "BackingImageDataSource",
+    ]
+    .into_iter()
+    .map(|kind| object(kind, "odd", "") + &object(kind, "null", "spec: null\nstatus: null"))
+    .collect();
+    assert_eq!(recorded(&odd), NOTHING);
+    for kind in [Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages] {
+        let mut cluster = live_at(NOW, &node("", ""));
+        cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Stale;
+        assert_eq!(run(&CHECK, &cluster).report.verdict, Verdict::Unknown);
+    }
+}
