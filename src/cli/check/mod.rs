@@ -1,12 +1,14 @@
 //! `check`: look once, or until healthy, print, end with an exit code.
 
 mod junit;
+mod progress;
 pub mod table;
+mod wait;
 
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use self::table::Style;
 use super::source::positive_duration;
@@ -39,7 +41,11 @@ pub struct CheckArgs {
 
     /// Time to list a live cluster; what has not answered by then is unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration)]
-    timeout: jiff::SignedDuration,
+    timeout: SignedDuration,
+
+    /// Look again until nothing reaches --fail-on and nothing is unknown, at most so long
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"])]
+    wait_healthy: Option<SignedDuration>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -83,9 +89,9 @@ fn check_id(text: &str) -> Result<&'static str, String> {
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let fail_on = args.fail_on.into();
-    let report = match args.source.recorded(Timestamp::now()).map_err(Failure::usage)? {
+    let report = match args.source.recorded(Timestamp::now())? {
         Some(cluster) => args.report(&cluster),
-        None => args.report(&args.look()?),
+        None => args.live_report(fail_on)?,
     };
     match args.print(&report, fail_on) {
         // a reader that went away (`| head`) has seen what it wanted
@@ -100,11 +106,15 @@ impl CheckArgs {
         self.only.is_empty() || self.only.contains(&check.id)
     }
 
-    /// The live cluster.
-    fn look(&self) -> Result<Cluster, Failure> {
+    /// The report on the live cluster, at once or when it is healthy.
+    fn live_report(&self, fail_on: Severity) -> Result<Report, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let patience = self.timeout.unsigned_abs();
-        Ok(runtime.map_err(Failure::unknown)?.block_on(self.source.look(patience))?)
+        runtime.map_err(Failure::unknown)?.block_on(async {
+            match self.wait_healthy {
+                Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), fail_on).await,
+                None => Ok(self.report(&self.source.look(self.timeout.unsigned_abs()).await?)),
+            }
+        })
     }
 
     fn report(&self, cluster: &Cluster) -> Report {
