@@ -22,7 +22,7 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity)
     let connection = args.source.connect().await?;
     connection.probe().await.map_err(SourceError::from)?;
     let options = args.source.live_options();
-    let clock = options.clock.clone();
+    let clock = options.clock;
     let live = Live::start(connection.client(), options);
     // kinds that do not answer in time are told in the report
     let _ = tokio::time::timeout(limit.min(args.timeout.unsigned_abs()), live.complete()).await;
