@@ -1,0 +1,121 @@
+//! The end of the logs of crashed managers.
+
+use fake_apiserver::{Fault, Verb};
+use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::source::{CrashLogs, LiveOptions, Source};
+
+use crate::support::*;
+
+const MANAGER: &str = "longhorn-manager";
+const LOG: &str = "pods/log";
+
+fn log_of(cluster: &longhorn_health_exporter::cluster::Cluster, pod: &str) -> Option<String> {
+    cluster.history.crash_log(pod, MANAGER).map(|log| log.text.clone())
+}
+
+#[tokio::test]
+async fn a_log_is_read_once_per_termination_and_forgotten_with_its_pod() {
+    let server = server().await;
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.set_log(NAMESPACE, "m", MANAGER, true, "level=fatal msg=first\n");
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    assert_eq!(log_of(&live.snapshot(now()), "m").as_deref(), Some("level=fatal msg=first\n"));
+    let request = server.recorded().into_iter().find(|request| request.resource == LOG).unwrap();
+    for part in ["previous=true", "container=longhorn-manager", "tailLines=200", "limitBytes="] {
+        assert!(request.query.contains(part), "{}", request.query);
+    }
+
+    // the same termination, now restarted: not read again
+    server.put("pods", crashed_manager("m", "1", 4, 10));
+    server.put(VOLUMES, volume("marker"));
+    until(&live, "the pod", |cluster| {
+        let pod = cluster.objects.pods.get("m").unwrap();
+        pod.container_status(MANAGER).unwrap().restart_count.0 == 4
+    })
+    .await;
+    server.set_log(NAMESPACE, "m", MANAGER, true, "level=fatal msg=second\n");
+    server.put("pods", crashed_manager("m", "1", 4, 20));
+    let second = |cluster: &_| log_of(cluster, "m").as_deref() == Some("level=fatal msg=second\n");
+    until(&live, "the second log", second).await;
+    assert_eq!(server.requests(LOG, Verb::Get), 2);
+
+    server.delete("pods", NAMESPACE, "m");
+    until(&live, "the log to be forgotten", |cluster| log_of(cluster, "m").is_none()).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_long_log_is_kept() {
+    let server = server().await;
+    let line = format!("{}\n", "x".repeat(999));
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.set_log(NAMESPACE, "m", MANAGER, true, line.repeat(190) + "the last words\n");
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    let log = log_of(&live.snapshot(now()), "m").unwrap();
+    assert!(log.ends_with("the last words\n"));
+    assert!(log.len() <= 32 * 1024 && log.len() > 30 * 1024, "{}", log.len());
+}
+
+#[tokio::test]
+async fn forbidden_logs_are_told_left_alone_and_tried_again() {
+    let server = server().await;
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.set_log(NAMESPACE, "m", MANAGER, true, "why\n");
+    server.fault(LOG, Fault::Forbid);
+    let live = synced(&server).await;
+    within("the refusal", live.complete()).await;
+    let cluster = live.snapshot(now());
+    assert_eq!(cluster.history.crash_logs_denied(), Some("forbidden"));
+    assert_eq!(log_of(&cluster, "m"), None);
+
+    server.clear_fault(LOG);
+    let cluster = until(&live, "the log", |cluster| log_of(cluster, "m").is_some()).await;
+    assert_eq!(cluster.history.crash_logs_denied(), None);
+}
+
+#[tokio::test]
+async fn while_refused_new_crashes_are_not_asked_for() {
+    let server = server().await;
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.fault(LOG, Fault::Forbid);
+    let patient = LiveOptions { crash_logs_again: std::time::Duration::from_secs(600), ..options() };
+    let live = start(&server, patient).await;
+    within("the refusal", live.complete()).await;
+    for second in 20..25 {
+        server.put("pods", crashed_manager("m", "1", 4, second));
+    }
+    server.wait_for_delivery("pods").await;
+    until(&live, "the last change", |cluster| {
+        let pod = cluster.objects.pods.get("m").unwrap();
+        let ended = pod.container_status(MANAGER).unwrap().last_state.terminated.as_ref().unwrap();
+        ended.finished_at.get().unwrap().to_string() == "2026-01-01T00:00:24Z"
+    })
+    .await;
+    assert_eq!(server.requests(LOG, Verb::Get), 1);
+}
+
+#[tokio::test]
+async fn switched_off_means_never() {
+    let server = server().await;
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    let live = start(&server, LiveOptions { crash_logs: CrashLogs::Off, ..options() }).await;
+    within("the first sync", live.complete()).await;
+    let cluster = live.snapshot(now());
+    assert_eq!(cluster.history.crash_logs_denied(), Some("switched off"));
+    assert_eq!(cluster.objects.count(Resource::Pods), 1);
+    assert_eq!(server.requests(LOG, Verb::Get), 0);
+}
+
+#[tokio::test]
+async fn a_log_that_is_gone_is_not_asked_for_again_and_stops_nothing() {
+    let server = server().await;
+    server.put("pods", crashed_manager("a", "1", 3, 10));
+    server.put("pods", crashed_manager("b", "2", 3, 10));
+    server.set_log(NAMESPACE, "b", MANAGER, true, "why\n");
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    let cluster = until(&live, "the other log", |cluster| log_of(cluster, "b").is_some()).await;
+    assert_eq!(log_of(&cluster, "a"), None);
+    assert_eq!(cluster.history.crash_logs_denied(), None);
+}

@@ -1,0 +1,8 @@
+//! The live source against an API server that speaks real HTTP and fails on demand.
+
+mod access;
+mod connect;
+mod crash_logs;
+mod pods;
+mod support;
+mod watches;

@@ -1,0 +1,288 @@
+//! Lists, watches, and their interruptions.
+
+use std::time::{Duration, Instant};
+
+use fake_apiserver::{Expired, Fault, Verb};
+use longhorn_health_exporter::cluster::Readability;
+use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::source::{ApiErrorReason, LiveOptions, Source};
+
+use crate::support::*;
+
+#[tokio::test]
+async fn a_large_kind_comes_in_pages_and_counts_as_one_list() {
+    let server = server().await;
+    for number in 0..1203 {
+        server.put(VOLUMES, volume(&format!("v{number:04}")));
+    }
+    let live = synced(&server).await;
+    assert_eq!(live.snapshot(now()).objects.volumes.len(), 1203);
+    assert_eq!(server.requests(VOLUMES, Verb::List), 3);
+    assert!(parameters(&server, VOLUMES, Verb::List, "limit").iter().all(|limit| limit == "500"));
+    assert_eq!(live.totals()[&Resource::Volumes].lists, 1);
+}
+
+#[tokio::test]
+async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_open_watches("*", Resource::all().count()).await;
+    for (resource, verbs) in verbs(&server) {
+        assert_eq!(verbs, [Verb::List, Verb::Watch], "{resource}");
+    }
+    let webhooks = "validatingwebhookconfigurations.admissionregistration.k8s.io";
+    for verb in [Verb::List, Verb::Watch] {
+        let selectors = parameters(&server, webhooks, verb, "fieldSelector");
+        assert_eq!(selectors, ["metadata.name%3Dlonghorn-webhook-validator"]);
+    }
+    live.stop().await;
+    server.wait_for_open_watches("*", 0).await;
+}
+
+#[tokio::test]
+async fn changes_follow_and_a_generation_tells() {
+    let server = server().await;
+    server.put(VOLUMES, volume("a"));
+    let live = synced(&server).await;
+    let before = live.generation();
+    server.put(VOLUMES, volume("b"));
+    server.delete(VOLUMES, NAMESPACE, "a");
+    until(&live, "the changes", |cluster| volume_names(cluster) == ["b"]).await;
+    assert!(live.generation() > before);
+    assert_eq!(live.totals()[&Resource::Volumes].events, 2);
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1);
+}
+
+#[tokio::test]
+async fn bookmarks_are_proof_of_life_and_the_next_watch_starts_from_them() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    let before = status(&live.snapshot(now()), Resource::Volumes).last_success;
+    server.put("pods", pod("p", "1")); // moves the version of the server, not that of volumes
+    tokio::time::sleep(Duration::from_millis(5)).await; // so that the clock moves
+    server.send_bookmarks(VOLUMES);
+    until(&live, "the bookmark", |cluster| status(cluster, Resource::Volumes).last_success > before).await;
+    server.end_watches(VOLUMES);
+    server.wait_for_requests(VOLUMES, Verb::Watch, 2).await;
+    let versions = parameters(&server, VOLUMES, Verb::Watch, "resourceVersion");
+    assert!(versions[1].parse::<u64>().unwrap() > versions[0].parse::<u64>().unwrap(), "{versions:?}");
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1);
+}
+
+#[tokio::test]
+async fn a_410_as_event_and_at_the_start_of_a_watch_lists_anew() {
+    for (expired, lists) in [(Expired::Event, 2), (Expired::Http, 2)] {
+        let server = server().await;
+        server.set_expired(expired);
+        server.put(VOLUMES, volume("a"));
+        server.put(VOLUMES, volume("b"));
+        let live = synced(&server).await;
+        server.wait_for_watch(VOLUMES).await;
+        // the watch ends, and while nobody looks an object goes and the version expires
+        server.fault(VOLUMES, Fault::Status(503, None).on(Verb::Watch));
+        server.end_watches(VOLUMES);
+        server.wait_for_open_watches(VOLUMES, 0).await;
+        server.delete(VOLUMES, NAMESPACE, "a");
+        server.compact(VOLUMES);
+        server.clear_fault(VOLUMES);
+        let cluster = until(&live, "the new list", |cluster| volume_names(cluster) == ["b"]).await;
+        assert!(is(&cluster, Resource::Volumes, Readability::Readable), "{expired:?}");
+        assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Expired), 1, "{expired:?}");
+        assert_eq!(server.requests(VOLUMES, Verb::List), lists, "{expired:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_open_watch_that_is_told_410_lists_anew() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.expire_watches(VOLUMES);
+    server.wait_for_requests(VOLUMES, Verb::List, 2).await;
+    server.put(VOLUMES, volume("new"));
+    until(&live, "the object", |cluster| volume_names(cluster) == ["new"]).await;
+}
+
+#[tokio::test]
+async fn a_dropped_watch_goes_on_where_it_was() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.drop_watches(VOLUMES);
+    server.put(VOLUMES, volume("after"));
+    until(&live, "the change", |cluster| volume_names(cluster) == ["after"]).await;
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1);
+    assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Connection), 1);
+}
+
+#[tokio::test]
+async fn a_silent_watch_is_given_up_and_begun_anew() {
+    let server = server().await;
+    let live = start(&server, LiveOptions { watch_seconds: 1, ..options() }).await;
+    within("the first sync", live.synced()).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.fault(VOLUMES, Fault::Silence);
+    server.put(VOLUMES, volume("unseen"));
+    within("the timeout", async {
+        while errors(&live, Resource::Volumes, ApiErrorReason::Timeout) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    server.clear_fault(VOLUMES);
+    until(&live, "the change", |cluster| volume_names(cluster) == ["unseen"]).await;
+}
+
+#[tokio::test]
+async fn a_list_that_hangs_is_given_up() {
+    let server = server().await;
+    server.fault(VOLUMES, Fault::Hang.on(Verb::List).times(1));
+    server.put(VOLUMES, volume("a"));
+    let live = start(&server, LiveOptions { answer_timeout: Duration::from_millis(300), ..options() }).await;
+    within("the first sync", live.synced()).await;
+    assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Timeout), 1);
+    assert_eq!(volume_names(&live.snapshot(now())), ["a"]);
+}
+
+#[tokio::test]
+async fn a_slow_body_may_take_longer_than_the_longest_silence() {
+    let server = server().await;
+    for number in 0..40 {
+        server.put(VOLUMES, volume(&format!("v{number}")));
+    }
+    server.fault(VOLUMES, Fault::SlowBody(200, Duration::from_millis(20)));
+    let live = start(&server, LiveOptions { answer_timeout: Duration::from_millis(300), ..options() }).await;
+    let begun = Instant::now();
+    within("the first sync", live.synced()).await;
+    assert!(begun.elapsed() > Duration::from_millis(300));
+    assert_eq!(live.snapshot(now()).objects.volumes.len(), 40);
+    assert!(live.totals()[&Resource::Volumes].errors.is_empty());
+}
+
+#[tokio::test]
+async fn broken_and_truncated_lists_are_asked_for_again() {
+    for (fault, reason) in [
+        (Fault::BrokenBody, ApiErrorReason::Connection),
+        (Fault::TruncatedBody, ApiErrorReason::Decode),
+        (Fault::Status(500, None), ApiErrorReason::ServerError),
+        (Fault::Status(429, Some(1)), ApiErrorReason::Throttled),
+        (Fault::Raw(502, "<html>bad gateway</html>"), ApiErrorReason::ServerError),
+        (Fault::Raw(200, "<html>log in</html>"), ApiErrorReason::Decode),
+    ] {
+        let server = server().await;
+        server.put(VOLUMES, volume("a"));
+        server.fault(VOLUMES, fault.clone().on(Verb::List).times(2));
+        let live = start(&server, options()).await;
+        until(&live, "the failure", |cluster| status(cluster, Resource::Volumes).error.is_some()).await;
+        assert!(live.waiting_for().contains(&Resource::Volumes), "{fault:?}");
+        within("the first sync", live.synced()).await;
+        assert_eq!(errors(&live, Resource::Volumes, reason), 2, "{fault:?}");
+        let cluster = live.snapshot(now());
+        assert_eq!(volume_names(&cluster), ["a"]);
+        assert_eq!(status(&cluster, Resource::Volumes).error, None, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn watches_that_end_at_once_are_not_begun_without_pause() {
+    let server = server().await;
+    server.fault(VOLUMES, Fault::Raw(200, "").on(Verb::Watch));
+    let begun = Instant::now();
+    let live = synced(&server).await;
+    server.wait_for_requests(VOLUMES, Verb::Watch, 8).await;
+    // 40 + 80 + 160 + 200 + 200 + 200 ms, less a quarter of jitter
+    assert!(begun.elapsed() > Duration::from_millis(600), "{:?}", begun.elapsed());
+    server.clear_fault(VOLUMES);
+    server.put(VOLUMES, volume("a"));
+    until(&live, "the change", |cluster| volume_names(cluster) == ["a"]).await;
+}
+
+#[tokio::test]
+async fn a_watch_line_that_is_no_event_leads_to_a_new_list() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.send_raw(VOLUMES, "this is no event\n");
+    server.wait_for_requests(VOLUMES, Verb::List, 2).await;
+    assert_eq!(errors(&live, Resource::Volumes, ApiErrorReason::Decode), 1);
+    server.put(VOLUMES, volume("a"));
+    until(&live, "the change", |cluster| volume_names(cluster) == ["a"]).await;
+}
+
+#[tokio::test]
+async fn an_odd_object_costs_only_itself() {
+    let server = server().await;
+    server.put(VOLUMES, volume("good"));
+    server.put_malformed(VOLUMES, NAMESPACE, "odd");
+    let live = synced(&server).await;
+    let cluster = live.snapshot(now());
+    assert_eq!(volume_names(&cluster), ["good"]);
+    assert_eq!(status(&cluster, Resource::Volumes).undecodable, 1);
+
+    server.put_malformed(VOLUMES, NAMESPACE, "good");
+    let both = |cluster: &_| status(cluster, Resource::Volumes).undecodable == 2;
+    let cluster = until(&live, "the odd change", both).await;
+    assert!(volume_names(&cluster).is_empty(), "the last good form is not shown as if it were new");
+
+    server.put(VOLUMES, volume("good"));
+    server.delete(VOLUMES, NAMESPACE, "odd");
+    let healed = |cluster: &_| status(cluster, Resource::Volumes).undecodable == 0;
+    assert_eq!(volume_names(&until(&live, "the mended objects", healed).await), ["good"]);
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1, "the watch was never disturbed");
+}
+
+#[tokio::test]
+async fn a_watch_that_keeps_failing_is_rebuilt_with_a_list() {
+    let server = server().await;
+    server.put(VOLUMES, volume("a"));
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.fault(VOLUMES, Fault::Status(400, None).on(Verb::Watch));
+    server.end_watches(VOLUMES);
+    server.wait_for_requests(VOLUMES, Verb::List, 2).await;
+    server.clear_fault(VOLUMES);
+    server.put(VOLUMES, volume("b"));
+    until(&live, "the change", |cluster| volume_names(cluster) == ["a", "b"]).await;
+}
+
+#[tokio::test]
+async fn a_stopped_api_server_is_seen_and_outlived() {
+    let server = server().await;
+    server.put(VOLUMES, volume("a"));
+    let live = synced(&server).await;
+    server.wait_for_open_watches("*", Resource::all().count()).await;
+    server.stop().await;
+    let cluster =
+        until(&live, "the failure", |cluster| status(cluster, Resource::Volumes).error.is_some()).await;
+    assert_eq!(volume_names(&cluster), ["a"], "the last state is kept");
+    assert!(is(&cluster, Resource::Volumes, Readability::Readable), "until it is too old");
+    let later = live.snapshot(now().checked_add(jiff::SignedDuration::from_mins(16)).unwrap());
+    assert!(is(&later, Resource::Volumes, Readability::Stale) && !later.can_read(Resource::Volumes));
+    assert!(live.waiting_for().is_empty(), "ready stays ready");
+
+    server.restart().await;
+    server.put(VOLUMES, volume("b"));
+    let healed = |cluster: &_| status(cluster, Resource::Volumes).error.is_none();
+    let cluster =
+        until(&live, "the change", |cluster| healed(cluster) && volume_names(cluster).len() == 2).await;
+    assert!(status(&cluster, Resource::Volumes).last_success.is_some());
+}
+
+#[tokio::test]
+async fn a_list_that_never_completes_ages_though_the_server_answers() {
+    let server = server().await;
+    for number in 0..600 {
+        server.put(VOLUMES, volume(&format!("v{number}")));
+    }
+    let live = synced(&server).await;
+    server.wait_for_watch(VOLUMES).await;
+    server.fault(VOLUMES, Fault::TruncatedBody.on(Verb::List));
+    server.expire_watches(VOLUMES);
+    server.wait_for_requests(VOLUMES, Verb::List, 6).await;
+    let due = status(&live.snapshot(now()), Resource::Volumes).last_success.unwrap();
+    server.wait_for_requests(VOLUMES, Verb::List, 8).await;
+    let cluster = live.snapshot(now());
+    assert_eq!(status(&cluster, Resource::Volumes).last_success, Some(due), "as old as the list is due");
+    assert_eq!(cluster.objects.volumes.len(), 600, "half a list never replaces a whole one");
+}
