@@ -1,5 +1,7 @@
 //! The cluster at one moment: everything that a check may see.
 
+pub mod known_issues;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 

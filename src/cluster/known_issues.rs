@@ -1,0 +1,433 @@
+//! Known bugs of Longhorn releases that stop the manager or hurt its node, and whether this
+//! cluster meets what triggers them.
+//!
+//! Ranges were read from the tags of longhorn-manager, not from the change logs alone. Issue 10749
+//! (a disk without UUID) is in the change logs of 1.8.2 and 1.9.0 but not here: the slice that
+//! panicked reached its first tags (v1.7.4, v1.8.2, v1.9.0) together with its guard
+//! (longhorn-manager v1.8.2 datastore/longhorn.go).
+
+use crate::cluster::Cluster;
+use crate::longhorn::{ConditionStatus, DataEngine, Release, Resource, Suffix, status};
+
+/// A bug of some releases.
+#[derive(Debug)]
+pub struct KnownIssue {
+    /// Number in github.com/longhorn/longhorn.
+    pub number: u32,
+    /// Cause id in findings: `issue_` and the number.
+    pub cause: &'static str,
+    /// What goes wrong, as the second half of a sentence.
+    pub effect: &'static str,
+    /// True when the manager process panics (exit code 2).
+    pub panics: bool,
+    /// Releases that have it, from the first up to but not including the second of a pair.
+    pub ranges: &'static [(Release, Release)],
+    /// Releases to go to, one per minor line that has one.
+    pub fixed: &'static [Release],
+    /// Texts of which one stands in the stack trace of this panic.
+    pub frames: &'static [&'static str],
+    /// What keeps it away until the upgrade.
+    pub until_then: &'static str,
+    /// Whether this cluster meets what triggers it.
+    trigger: fn(&Cluster) -> Trigger,
+}
+
+/// Whether a cluster meets what triggers a bug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// It does; the text says where.
+    Met(String),
+    /// It can come at any time or does not show in the API; the text says what it is.
+    Possible(&'static str),
+    /// What the bug needs is not there.
+    Absent,
+}
+
+/// A copy of a backing image that its status lists and its spec does not, on a node that asks for
+/// eviction: what `syncBackingImageEvictionRequested` stumbles over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleCopy {
+    /// The backing image.
+    pub image: String,
+    /// UUID of the disk.
+    pub disk_uuid: String,
+    /// Name of the disk on its node.
+    pub disk: String,
+    /// The node.
+    pub node: String,
+}
+
+const fn r(major: u32, minor: u32, patch: u32) -> Release {
+    Release::new(major, minor, patch)
+}
+
+const fn hotfix(minor: u32, patch: u32, number: u32) -> Release {
+    Release { major: 1, minor, patch, suffix: Suffix::Hotfix(number) }
+}
+
+/// Every known issue, oldest first.
+pub const ALL: &[KnownIssue] = &[
+    KnownIssue {
+        number: 6264,
+        cause: "issue_6264",
+        effect: "the manager can crash on volumes whose claim names its StorageClass in an annotation",
+        panics: true,
+        ranges: &[(r(1, 5, 0), r(1, 5, 1))],
+        fixed: &[r(1, 5, 1)],
+        frames: &["BackupController"],
+        until_then: "Pause recurring backups.",
+        trigger: |_| Trigger::Possible("the annotations of claims are not read"),
+    },
+    KnownIssue {
+        number: 6987,
+        cause: "issue_6987",
+        effect: "the manager can crash after the upgrade from 1.4 on a setting without annotations",
+        panics: true,
+        ranges: &[(r(1, 5, 0), r(1, 5, 2))],
+        fixed: &[r(1, 5, 2)],
+        frames: &["assignment to entry in nil map"],
+        until_then: "Do not apply settings by kubectl.",
+        trigger: |_| Trigger::Possible("the annotations of settings are not read"),
+    },
+    KnownIssue {
+        number: 6998,
+        cause: "issue_6998",
+        effect: "the manager panics when it syncs a backup that is missing in the backup target",
+        panics: true,
+        ranges: &[(r(1, 4, 0), r(1, 5, 2))],
+        fixed: &[r(1, 5, 2)],
+        frames: &["BackupVolumeController"],
+        until_then: "Do not delete files in the backup target by hand.",
+        trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
+    },
+    KnownIssue {
+        number: 9073,
+        cause: "issue_9073",
+        effect: "the manager crash-loops on a block disk whose device does not exist",
+        panics: true,
+        ranges: &[(r(1, 5, 0), r(1, 6, 3))],
+        fixed: &[r(1, 6, 3)],
+        frames: &["DiskMonitor", "getBlockDisk"],
+        until_then: "Remove the disk from the node, or bring the device back.",
+        trigger: missing_block_device,
+    },
+    KnownIssue {
+        number: 9464,
+        cause: "issue_9464",
+        effect: "the manager deletes an instance manager in use whose object has lost its labels",
+        panics: false,
+        ranges: &[(r(1, 6, 0), r(1, 6, 3)), (r(1, 7, 0), r(1, 7, 2))],
+        fixed: &[r(1, 6, 3), r(1, 7, 2)],
+        frames: &[],
+        until_then: "Do not edit the labels of instance managers; restores of Longhorn objects must keep them.",
+        trigger: unlabelled_instance_manager,
+    },
+    KnownIssue {
+        number: 10019,
+        cause: "issue_10019",
+        effect: "the package check of the manager keeps the RPM database of the host busy",
+        panics: false,
+        ranges: &[(r(1, 7, 0), r(1, 7, 3))],
+        fixed: &[r(1, 7, 3)],
+        frames: &[],
+        until_then: "Watch the CPU of rpm processes on the hosts.",
+        trigger: rpm_host,
+    },
+    KnownIssue {
+        number: 10464,
+        cause: "issue_10464",
+        effect: "the manager panics when a node asks for eviction while a backing image copy is being cleaned up",
+        panics: true,
+        ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
+        fixed: &[r(1, 7, 4), r(1, 8, 2)],
+        frames: &["syncBackingImageEvictionRequested"],
+        until_then: "Look at backing_image_eviction_crash before you evict a node or a disk.",
+        trigger: backing_image_eviction,
+    },
+    KnownIssue {
+        number: 11034,
+        cause: "issue_11034",
+        effect: "the manager still panics on a stale backing image copy of the very disk that is evicted",
+        panics: true,
+        ranges: &[(r(1, 8, 1), r(1, 8, 2)), (r(1, 9, 0), r(1, 9, 1))],
+        fixed: &[r(1, 8, 2), r(1, 9, 1)],
+        frames: &["syncBackingImageEvictionRequested"],
+        until_then: "Look at backing_image_eviction_crash before you evict a node or a disk.",
+        trigger: backing_image_eviction,
+    },
+    KnownIssue {
+        number: 11169,
+        cause: "issue_11169",
+        effect: "the manager panics when the status of a support bundle cannot be updated",
+        panics: true,
+        ranges: &[(r(1, 4, 0), r(1, 9, 1))],
+        fixed: &[r(1, 9, 1)],
+        frames: &["SupportBundleController"],
+        until_then: "Delete supportbundles.longhorn.io objects that are left over.",
+        trigger: |_| Trigger::Possible("support bundles are not read"),
+    },
+    KnownIssue {
+        number: 11420,
+        cause: "issue_11420",
+        effect: "the manager can crash while it rebuilds a replica of a v2 volume",
+        panics: true,
+        ranges: &[(r(1, 7, 0), r(1, 9, 2))],
+        fixed: &[r(1, 9, 2)],
+        frames: &["waitForV2EngineRebuild"],
+        until_then: "Avoid rebuilds of v2 volumes.",
+        trigger: |cluster| match v2_volume(cluster) {
+            true => Trigger::Possible("v2 volumes exist, and any rebuild of one can trigger it"),
+            false => Trigger::Absent,
+        },
+    },
+    KnownIssue {
+        number: 11939,
+        cause: "issue_11939",
+        effect: "the manager panics when it waits before it makes a share manager pod again",
+        panics: true,
+        ranges: &[(r(1, 10, 0), hotfix(10, 0, 1))],
+        fixed: &[hotfix(10, 0, 1), r(1, 10, 1)],
+        frames: &["ShareManagerController"],
+        until_then: "Avoid restarts of share managers.",
+        trigger: rwx_volume,
+    },
+    KnownIssue {
+        number: 12233,
+        cause: "issue_12233",
+        effect: "the manager can panic while replicas are balanced or made",
+        panics: true,
+        ranges: &[(r(1, 10, 1), hotfix(10, 1, 2))],
+        fixed: &[hotfix(10, 1, 2), r(1, 10, 2)],
+        frames: &["getDiskNameFromUUID"],
+        until_then: "Set replica-auto-balance to disabled.",
+        trigger: |_| Trigger::Possible("the moment in which it strikes does not show in the API"),
+    },
+    KnownIssue {
+        number: 12578,
+        cause: "issue_12578",
+        effect: "updates of Kubernetes nodes are refused while no manager is Ready, so new nodes get no network",
+        panics: false,
+        ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
+        fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
+        frames: &[],
+        until_then: "Keep at least one manager Ready.",
+        trigger: |_| Trigger::Possible("it strikes when no manager is Ready"),
+    },
+    KnownIssue {
+        number: 13245,
+        cause: "issue_13245",
+        effect: "the manager can panic while a backup is deleted",
+        panics: true,
+        ranges: &[(r(1, 8, 0), r(1, 11, 3))],
+        fixed: &[r(1, 11, 3)],
+        frames: &["setInprogressDeletionMap"],
+        until_then: "Delete backups one at a time.",
+        trigger: |_| Trigger::Possible("backups are not read"),
+    },
+];
+
+impl KnownIssue {
+    /// True when this release has the bug.
+    pub fn affects(&self, release: Release) -> bool {
+        self.ranges.iter().any(|(first, fixed)| *first <= release && release < *fixed)
+    }
+
+    /// The release to go to from this one: the first fixed one of the same minor line, else the
+    /// first fixed one after it.
+    pub fn way_out(&self, release: Release) -> Option<Release> {
+        let later = || self.fixed.iter().copied().filter(|fixed| *fixed > release);
+        let same_line = |fixed: &Release| (fixed.major, fixed.minor) == (release.major, release.minor);
+        later().filter(same_line).min().or_else(|| later().min())
+    }
+
+    /// Whether this cluster meets what triggers the bug.
+    pub fn trigger(&self, cluster: &Cluster) -> Trigger {
+        (self.trigger)(cluster)
+    }
+}
+
+/// The release of the code that the managers run. Hotfix images report the version of the release
+/// they mend (longhorn-manager v1.10.0-hotfix-1 version: `v1.10.0`), so only the tag of the image
+/// tells them apart.
+pub fn manager_release(cluster: &Cluster) -> Option<Release> {
+    let from_image = cluster.manager_container().and_then(|container| Release::from_image(&container.image));
+    from_image.or_else(|| cluster.release())
+}
+
+/// Copies over which a manager of this release panics now (longhorn-manager controller/
+/// node_controller.go syncBackingImageEvictionRequested: without any guard in 1.7.0 to 1.7.3 and
+/// 1.8.0, with a guard for cancelled evictions only in 1.8.1 and 1.9.0).
+pub fn deadly_copies(cluster: &Cluster, release: Release) -> Vec<StaleCopy> {
+    let any_disk = ALL.iter().any(|issue| issue.number == 10464 && issue.affects(release));
+    let that_disk = ALL.iter().any(|issue| issue.number == 11034 && issue.affects(release));
+    if !any_disk && !that_disk {
+        return Vec::new();
+    }
+    let mut copies = Vec::new();
+    for image in cluster.objects.backing_images.iter() {
+        let wanted = &image.spec.disk_file_spec_map;
+        for uuid in image.status.disk_file_status_map.keys().filter(|uuid| !wanted.contains_key(*uuid)) {
+            let Some(place) = cluster.disk(uuid) else { continue };
+            let node = &place.node.spec;
+            let evicted = match any_disk {
+                true => node.disks.values().any(|disk| disk.eviction_requested),
+                false => place.spec.is_some_and(|disk| disk.eviction_requested),
+            };
+            if node.eviction_requested || evicted {
+                copies.push(StaleCopy {
+                    image: image.metadata.name.clone(),
+                    disk_uuid: uuid.clone(),
+                    disk: place.name.to_owned(),
+                    node: place.node.metadata.name.clone(),
+                });
+            }
+        }
+    }
+    copies
+}
+
+fn backing_image_eviction(cluster: &Cluster) -> Trigger {
+    let Some(release) = manager_release(cluster) else { return Trigger::Absent };
+    match deadly_copies(cluster, release).first() {
+        Some(copy) => Trigger::Met(format!(
+            "backing image {} has a copy on disk {} in status but not in spec, and node {} asks for eviction",
+            copy.image, copy.disk, copy.node
+        )),
+        None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
+            Trigger::Absent
+        }
+        None => Trigger::Possible("it strikes when a node or disk with backing images is evicted"),
+    }
+}
+
+fn missing_block_device(cluster: &Cluster) -> Trigger {
+    for node in cluster.objects.longhorn_nodes.iter() {
+        for (name, disk) in &node.spec.disks {
+            let conditions = node.status.disk_status.get(name).map(|disk| disk.conditions.as_slice());
+            let not_ready = conditions.is_some_and(|all| status(all, "Ready") == ConditionStatus::False);
+            if disk.disk_type == "block" && not_ready {
+                let node = &node.metadata.name;
+                return Trigger::Met(format!("block disk {name} of node {node} is not Ready"));
+            }
+        }
+    }
+    Trigger::Absent
+}
+
+/// Labels by which the node controller looks for instance managers
+/// (longhorn-manager v1.12.1 types/types.go GetInstanceManagerLabels).
+const INSTANCE_MANAGER_LABELS: [&str; 4] = [
+    "longhorn.io/component",
+    "longhorn.io/instance-manager-image",
+    "longhorn.io/instance-manager-type",
+    "longhorn.io/node",
+];
+
+fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
+    for manager in cluster.objects.instance_managers.iter() {
+        let missing = INSTANCE_MANAGER_LABELS.iter().find(|label| manager.metadata.label(label).is_none());
+        if let Some(label) = missing {
+            return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
+        }
+    }
+    Trigger::Absent
+}
+
+fn rpm_host(cluster: &Cluster) -> Trigger {
+    const RPM: [&str; 8] =
+        ["suse", "red hat", "rocky", "centos", "fedora", "oracle linux", "alma", "amazon linux"];
+    let rpm = |image: &str| RPM.iter().any(|name| image.to_lowercase().contains(name));
+    let readable = cluster.can_read(Resource::KubeNodes) && !cluster.objects.kube_nodes.is_empty();
+    let mut nodes = cluster.objects.kube_nodes.iter();
+    match nodes.find(|node| rpm(&node.status.node_info.os_image)) {
+        Some(node) => {
+            Trigger::Met(format!("node {} runs {}", node.metadata.name, node.status.node_info.os_image))
+        }
+        None if readable => Trigger::Absent,
+        None => Trigger::Possible("hosts with an RPM database are hit; nodes could not be read"),
+    }
+}
+
+fn rwx_volume(cluster: &Cluster) -> Trigger {
+    let mut volumes = cluster.objects.volumes.iter();
+    match volumes
+        .find(|volume| volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable)
+    {
+        Some(volume) => Trigger::Met(format!("volume {} is RWX", volume.metadata.name)),
+        None => Trigger::Absent,
+    }
+}
+
+fn v2_volume(cluster: &Cluster) -> bool {
+    cluster.objects.volumes.iter().any(|volume| volume.spec.data_engine == DataEngine::V2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn affected(number: u32, text: &str) -> bool {
+        let issue = ALL.iter().find(|issue| issue.number == number).unwrap();
+        issue.affects(Release::parse(text).unwrap())
+    }
+
+    #[test]
+    fn both_sides_of_every_release_edge() {
+        for (number, has, has_not) in [
+            (6264, &["v1.5.0"][..], &["v1.4.4", "v1.5.1", "v1.6.0"][..]),
+            (6987, &["v1.5.0", "v1.5.1"], &["v1.4.4", "v1.5.2"]),
+            (6998, &["v1.4.0", "v1.4.4", "v1.5.1"], &["v1.3.3", "v1.5.2", "v1.6.0"]),
+            (9073, &["v1.5.0", "v1.5.5", "v1.6.2"], &["v1.4.4", "v1.6.3", "v1.7.0"]),
+            (9464, &["v1.6.2", "v1.7.0", "v1.7.1"], &["v1.6.3", "v1.7.2", "v1.8.0"]),
+            (10019, &["v1.7.0", "v1.7.2"], &["v1.6.4", "v1.7.3", "v1.8.0"]),
+            (10464, &["v1.7.0", "v1.7.3", "v1.8.0"], &["v1.6.4", "v1.7.4", "v1.8.1", "v1.9.0"]),
+            (
+                11034,
+                &["v1.8.1", "v1.9.0", "v1.9.0-hotfix-1"],
+                &["v1.7.3", "v1.8.0", "v1.8.2", "v1.9.1", "v1.10.0"],
+            ),
+            (11169, &["v1.4.0", "v1.8.2", "v1.9.0"], &["v1.3.3", "v1.9.1", "v1.10.0"]),
+            (11420, &["v1.7.0", "v1.9.1"], &["v1.6.4", "v1.9.2", "v1.10.0"]),
+            (11939, &["v1.10.0"], &["v1.9.2", "v1.10.0-hotfix-1", "v1.10.1", "v1.11.0"]),
+            (
+                12233,
+                &["v1.10.1", "v1.10.1-hotfix-1"],
+                &["v1.10.0", "v1.10.0-hotfix-1", "v1.10.1-hotfix-2", "v1.10.2"],
+            ),
+            (12578, &["v1.11.0"], &["v1.10.2", "v1.11.0-hotfix-1", "v1.11.1"]),
+            (13245, &["v1.8.0", "v1.10.2", "v1.11.2"], &["v1.7.4", "v1.11.3", "v1.12.0", "v1.13.0-dev"]),
+        ] {
+            for text in has {
+                assert!(affected(number, text), "{number} {text}");
+            }
+            for text in has_not {
+                assert!(!affected(number, text), "{number} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_way_out_stays_in_the_line_where_it_can() {
+        let out = |number, text: &str| {
+            let issue = ALL.iter().find(|issue| issue.number == number).unwrap();
+            issue.way_out(Release::parse(text).unwrap()).map(|release| release.to_string())
+        };
+        assert_eq!(out(10464, "v1.7.2").as_deref(), Some("v1.7.4"));
+        // 1.8.1 has the fix of 10464 but not that of 11034
+        assert_eq!(out(10464, "v1.8.0").as_deref(), Some("v1.8.2"));
+        assert_eq!(out(11034, "v1.9.0").as_deref(), Some("v1.9.1"));
+        assert_eq!(out(11939, "v1.10.0").as_deref(), Some("v1.10.0-hotfix-1"));
+        assert_eq!(out(9073, "v1.5.5").as_deref(), Some("v1.6.3"));
+    }
+
+    #[test]
+    fn every_affected_release_has_a_way_out_that_is_not_affected() {
+        for issue in ALL {
+            assert_eq!(issue.cause, format!("issue_{}", issue.number));
+            for (first, _) in issue.ranges {
+                let out = issue.way_out(*first).unwrap();
+                assert!(!issue.affects(out), "{} {first} -> {out}", issue.number);
+            }
+        }
+    }
+}
