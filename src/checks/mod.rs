@@ -8,10 +8,12 @@ pub mod eviction;
 pub mod eviction_inconsistent;
 pub mod instance_manager_stale;
 pub mod instance_managers;
+pub mod manager_crash_loop;
 pub mod manager_probes;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[
+    &manager_crash_loop::CHECK,
     &manager_probes::CHECK,
     &instance_manager_stale::CHECK,
     &danger_zone_pending::CHECK,

@@ -1,0 +1,183 @@
+//! Facts of the API that speak for one cause of a manager's crash. Each is `None` when the fact
+//! does not hold, and a sentence when it does.
+
+use jiff::SignedDuration;
+
+use crate::cluster::{Cluster, Readability, known_issues};
+use crate::longhorn::{ConditionStatus, Pod, Release, Resource, condition};
+
+/// Name of the Service that a starting manager waits for.
+const ADMISSION_SERVICE: &str = "longhorn-admission-webhook";
+/// Label by which an EndpointSlice names its Service (Kubernetes discovery.k8s.io/v1).
+const SERVICE_OF_SLICE: &str = "kubernetes.io/service-name";
+/// An event older than this says nothing about the loop at hand.
+const RECENT: SignedDuration = SignedDuration::from_mins(30);
+
+/// Flags that longhorn-manager requires (app/daemon.go of the tag), with the release from which on.
+const FLAGS: [(&str, Release); 7] = [
+    ("--engine-image", Release::new(1, 3, 0)),
+    ("--instance-manager-image", Release::new(1, 3, 0)),
+    ("--share-manager-image", Release::new(1, 3, 0)),
+    ("--backing-image-manager-image", Release::new(1, 3, 0)),
+    ("--manager-image", Release::new(1, 3, 0)),
+    ("--service-account", Release::new(1, 3, 0)),
+    ("--support-bundle-manager-image", Release::new(1, 4, 0)),
+];
+
+/// Environment variables that longhorn-manager requires, with the release from which on.
+const VARIABLES: [(&str, Release); 3] = [
+    ("NODE_NAME", Release::new(1, 3, 0)),
+    ("POD_IP", Release::new(1, 3, 0)),
+    ("POD_NAME", Release::new(1, 7, 0)),
+];
+
+/// The release whose code this pod runs: the tag of its own image, else that of the DaemonSet.
+pub fn release_of(cluster: &Cluster, pod: &Pod) -> Option<Release> {
+    let container = pod.spec.container(super::CONTAINER);
+    let from_pod = container.and_then(|container| Release::from_image(&container.image));
+    from_pod.or_else(|| known_issues::manager_release(cluster))
+}
+
+/// Seconds for which a start waits for the webhook; `None` up to 1.4, which has webhook pods of
+/// their own.
+pub fn webhook_timeout(release: Option<Release>) -> Option<i64> {
+    match release {
+        Some(release) if !release.at_least(1, 5, 0) => None,
+        Some(release) if release.at_least(1, 9, 2) => Some(120),
+        // an unknown release waits at least this long
+        _ => Some(60),
+    }
+}
+
+/// A flag or variable that the release requires and the pod does not have.
+pub fn missing_in_manifest(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<String> {
+    let release = release?;
+    let container = pod.spec.container(super::CONTAINER).or_else(|| cluster.manager_container())?;
+    let words = || container.command.iter().chain(&container.args);
+    let has_flag = |flag: &str| {
+        words().any(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+    };
+    // pods of another command line than the shipped one cannot be judged by flags
+    if words().any(|word| word == "daemon")
+        && let Some((flag, _)) = FLAGS.iter().find(|(flag, since)| release >= *since && !has_flag(flag))
+    {
+        return Some(format!("container longhorn-manager has no flag {flag}, which {release} requires"));
+    }
+    let has_variable = |name: &str| container.env.iter().any(|variable| variable.name == name);
+    let (name, _) = VARIABLES
+        .iter()
+        .filter(|_| !container.env.is_empty())
+        .find(|(name, since)| release >= *since && !has_variable(name))?;
+    Some(format!("container longhorn-manager has no variable {name}, which {release} requires"))
+}
+
+/// A step between the installed release and that of the image which Longhorn refuses
+/// (longhorn-manager v1.12.1 upgrade/util/util.go CheckUpgradePath).
+pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
+    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let image = Release::from_image(&pod.spec.container(super::CONTAINER)?.image)?;
+    let numbers = |release: Release| (release.major, release.minor, release.patch);
+    let what = if image.major == installed.major && image.minor > installed.minor + 1 {
+        "skips a minor release"
+    } else if numbers(image) < numbers(installed) {
+        "is a downgrade"
+    } else {
+        return None;
+    };
+    Some(format!("the step from the installed {installed} to {image} {what}"))
+}
+
+/// An engine image in use that is called incompatible while an upgrade is under way; afterwards it
+/// stops volumes but not the manager.
+pub fn incompatible_engine(cluster: &Cluster, release: Option<Release>) -> Option<String> {
+    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let numbers = |release: Release| (release.major, release.minor, release.patch);
+    if numbers(release?) == numbers(installed) {
+        return None;
+    }
+    let mut images = cluster.objects.engine_images.iter();
+    let image = images.find(|image| image.status.incompatible && image.status.ref_count.0 > 0)?;
+    Some(format!("engine image {} is in use and incompatible", image.spec.image))
+}
+
+/// A kind of this release that the API server does not serve.
+pub fn missing_kind(cluster: &Cluster, release: Option<Release>) -> Option<String> {
+    let release = release?;
+    let missing = |resource: &Resource| {
+        let since = resource.info().since.map_or(Some(Release::new(1, 3, 0)), Release::parse);
+        resource.is_longhorn()
+            && cluster.readability(*resource) == Readability::NotServed
+            && since.is_some_and(|since| release >= since)
+    };
+    let resource = Resource::all().find(missing)?;
+    Some(format!("the API server does not serve {resource}, which {release} needs"))
+}
+
+/// A manager pod with another image than this one.
+pub fn other_manager_image(cluster: &Cluster, pod: &Pod) -> Option<String> {
+    let image = &pod.spec.container(super::CONTAINER)?.image;
+    let other = cluster.manager_pods().find(|other| {
+        other.spec.container(super::CONTAINER).is_some_and(|container| &container.image != image)
+    })?;
+    let image = &other.spec.container(super::CONTAINER)?.image;
+    let node = &other.spec.node_name;
+    Some(format!("manager pod {} on {node} still runs {image}", other.metadata.name))
+}
+
+/// Longhorn's own verdict on the packages of the host, from 1.7 on. It is at most 30 minutes old
+/// while the manager runs, and older here.
+pub fn iscsi_condition(cluster: &Cluster, node: &str) -> Option<String> {
+    let node = cluster.objects.longhorn_nodes.get(node)?;
+    let packages = condition(&node.status.conditions, "RequiredPackages")?;
+    let missing = packages.status == ConditionStatus::False && packages.message.contains("iscsi");
+    missing.then(|| format!("condition RequiredPackages of the node is False: {}", packages.message))
+}
+
+/// A node that runs a manager pod but never got as far as its Longhorn node, which a manager makes
+/// at the end of its start (longhorn-manager v1.12.1 app/daemon.go startManager).
+pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
+    if node.is_empty()
+        || !cluster.can_read(Resource::LonghornNodes)
+        || cluster.objects.longhorn_nodes.get(node).is_some()
+    {
+        return None;
+    }
+    // a recording without Longhorn nodes, but with an instance manager there, is merely incomplete
+    if cluster.objects.instance_managers.iter().any(|manager| manager.spec.node_id == node) {
+        return None;
+    }
+    Some(format!("there is no nodes.longhorn.io {node}: the manager never finished a start on this node"))
+}
+
+/// The admission Service has no ready endpoint. Says nothing where endpoints cannot be read or
+/// were not recorded.
+pub fn no_webhook_endpoint(cluster: &Cluster) -> Option<String> {
+    if cluster.readability(Resource::EndpointSlices) != Readability::Readable {
+        return None;
+    }
+    let of_service = |slice: &&crate::longhorn::EndpointSlice| {
+        slice.metadata.label(SERVICE_OF_SLICE) == Some(ADMISSION_SERVICE)
+    };
+    let slices = cluster.objects.endpoint_slices.iter().filter(of_service);
+    let ready = slices.flat_map(|slice| &slice.endpoints).any(|one| one.conditions.ready != Some(false));
+    (!ready).then(|| format!("Service {ADMISSION_SERVICE} has no ready endpoint"))
+}
+
+/// A recent event about a failed readiness probe of this pod.
+pub fn readiness_failure(cluster: &Cluster, pod: &Pod) -> Option<String> {
+    let event = cluster.objects.events.iter().find(|event| {
+        event.reason == "Unhealthy"
+            && event.involved_object.kind == "Pod"
+            && event.involved_object.name == pod.metadata.name
+            && event.message.starts_with("Readiness probe failed")
+            && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
+    })?;
+    Some(format!("{} times: {}", event.occurrences(), event.message))
+}
+
+/// True when the live DaemonSet has a probe by which the kubelet kills. No release ships one.
+pub fn killing_probes(cluster: &Cluster) -> bool {
+    cluster
+        .manager_container()
+        .is_some_and(|container| container.liveness_probe.is_some() || container.startup_probe.is_some())
+}

@@ -1,0 +1,254 @@
+//! Container `longhorn-manager` in a crash loop, with its cause.
+//!
+//! A manager that crash-loops keeps the ownership of its volumes, engines and node, because Longhorn
+//! calls a node down only when Kubernetes does (longhorn-manager v1.12.1 datastore/longhorn.go
+//! IsNodeDownOrDeleted). Until it recovers nothing attaches, detaches, rebuilds or evicts there.
+//! No manifest sets a terminationMessagePolicy, so the kubelet's last state holds no message: the
+//! cause is in the previous log, or has to be read off exit code and run time.
+
+mod cause;
+mod diagnosis;
+mod facts;
+mod looping;
+mod remedy;
+pub mod rules;
+mod signatures;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
+use looping::Loop;
+
+pub use rules::KUBE_STATE_METRICS_ALERTS;
+
+/// The container that is judged. From 1.7 on the pod has a second one, so never by index.
+const CONTAINER: &str = "longhorn-manager";
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "manager_crash_loop",
+    title: "Manager crash loops",
+    summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
+              The cause comes from its last log or, where that cannot be read, from exit code, run time and \
+              facts of the API.",
+    needs: &[Resource::Pods],
+    uses: &[
+        Resource::LonghornNodes,
+        Resource::Volumes,
+        Resource::BackingImages,
+        Resource::EngineImages,
+        Resource::InstanceManagers,
+        Resource::Settings,
+        Resource::DaemonSets,
+        Resource::EndpointSlices,
+        Resource::Events,
+        Resource::KubeNodes,
+    ],
+    causes: cause::CAUSES,
+    gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+};
+
+static MANAGERS: Gauge = Gauge {
+    name: "longhorn_health_managers",
+    help: "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
+    kind: GaugeKind::Gauge,
+    labels: &["state"],
+    absent: "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
+    example: "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}",
+    stability: Stability::Experimental,
+};
+
+static CRASH_LOOPING: Gauge = Gauge {
+    name: "longhorn_health_manager_crash_looping",
+    help: "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
+    kind: GaugeKind::Gauge,
+    labels: &["node", "cause", "evidence"],
+    absent: "the manager of the node is in no crash loop",
+    example: "count by (cause) (longhorn_health_manager_crash_looping)",
+    stability: Stability::Experimental,
+};
+
+static LAST_TERMINATION: Gauge = Gauge {
+    name: "longhorn_health_manager_last_termination_timestamp_seconds",
+    help: "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
+    kind: GaugeKind::Gauge,
+    labels: &["node"],
+    absent: "the manager of the node is in no crash loop",
+    example: "time() - longhorn_health_manager_last_termination_timestamp_seconds",
+    stability: Stability::Experimental,
+};
+
+static LAST_RUN: Gauge = Gauge {
+    name: "longhorn_health_manager_last_run_seconds",
+    help: "How long the last run of a crash-looping longhorn-manager was; 60 or 120 s point at the webhook.",
+    kind: GaugeKind::Gauge,
+    labels: &["node"],
+    absent: "the manager of the node is in no crash loop",
+    example: "longhorn_health_manager_last_run_seconds > 110",
+    stability: Stability::Experimental,
+};
+
+static LAST_EXIT_CODE: Gauge = Gauge {
+    name: "longhorn_health_manager_last_exit_code",
+    help: "Exit code of the last run of a crash-looping longhorn-manager: 1 a fatal error, 2 a panic, 137 killed.",
+    kind: GaugeKind::Gauge,
+    labels: &["node"],
+    absent: "the manager of the node is in no crash loop",
+    example: "longhorn_health_manager_last_exit_code == 2",
+    stability: Stability::Experimental,
+};
+
+static RESTARTS: Gauge = Gauge {
+    name: "longhorn_health_manager_restarts_total",
+    help: "Restarts of container longhorn-manager in the present manager pod of a node; starts over with a new pod.",
+    kind: GaugeKind::Counter,
+    labels: &["node"],
+    absent: "the manager of the node was not restarted since its pod was made",
+    example: "increase(longhorn_health_manager_restarts_total[1h]) > 3",
+    stability: Stability::Experimental,
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let pods = youngest_by_node(cluster);
+    let looping: Vec<(&Pod, Loop)> = pods
+        .values()
+        .filter_map(|pod| Some((*pod, looping::looping(pod.container_status(CONTAINER)?, cluster.now)?)))
+        .collect();
+    count_managers(cluster, &pods, looping.len(), out);
+    for (node, pod) in &pods {
+        let restarts = pod.container_status(CONTAINER).map_or(0, |status| status.restart_count.0);
+        if restarts > 0 {
+            out.sample(&RESTARTS, &[node], restarts as f64);
+        }
+    }
+    let owned = owned_volumes(cluster, &looping);
+    for (pod, crash) in looping {
+        let node = pod.spec.node_name.as_str();
+        let diagnosis = diagnosis::diagnose(cluster, pod, &crash);
+        let evidence = if diagnosis.source == EvidenceSource::Log { "log" } else { "fingerprint" };
+        out.sample(&CRASH_LOOPING, &[node, diagnosis.cause, evidence], 1.0);
+        if let Some(ended) = crash.ended() {
+            out.sample(&LAST_TERMINATION, &[node], ended.as_second() as f64);
+        }
+        if let Some(run) = crash.run() {
+            out.sample(&LAST_RUN, &[node], run.as_secs_f64());
+        }
+        if let Some(end) = crash.end {
+            out.sample(&LAST_EXIT_CODE, &[node], end.exit_code as f64);
+        }
+        let seen = out.first_seen("looping", &pod.metadata.name);
+        let since = [seen, crash.end.and_then(|end| end.started_at.get())].into_iter().flatten().min();
+        let volumes = owned.get(node).map(Vec::as_slice).unwrap_or_default();
+        out.find(finding(cluster, pod, &crash, diagnosis, volumes).since(since));
+    }
+}
+
+fn finding(
+    cluster: &Cluster,
+    pod: &Pod,
+    crash: &Loop<'_>,
+    diagnosis: diagnosis::Diagnosis,
+    volumes: &[&str],
+) -> Finding {
+    let node = pod.spec.node_name.as_str();
+    let name = pod.metadata.name.as_str();
+    let what =
+        cause::CAUSES.iter().find(|known| known.id == diagnosis.cause).map_or("", |known| known.summary);
+    let message =
+        format!("longhorn-manager on node {node} is in a crash loop ({} restarts): {what}", crash.restarts);
+    let hit: Vec<_> = volumes
+        .iter()
+        .filter(|volume| is_hit(cluster, volume))
+        .map(|name| cluster.volume_ref(name))
+        .collect();
+    let mut found = Finding::new(diagnosis.cause, ObjectRef::new("Pod", &cluster.namespace, name), message)
+        .node(node)
+        .impact(impact(node, volumes.len(), &hit))
+        .volumes(hit)
+        .remedy(remedy::remedy(cluster, pod, diagnosis.cause, facts::release_of(cluster, pod)));
+    found.evidence = diagnosis.evidence;
+    if crash.end.is_some()
+        && pod.container_status(CONTAINER).is_some_and(|status| status.state.running.is_some())
+    {
+        found = found.because(
+            EvidenceSource::Api,
+            "the container runs just now, but not yet long enough to have outlived its last run",
+        );
+    }
+    found
+}
+
+fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
+    let mut text = format!(
+        "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts the {owned} volumes that \
+         the manager of {node} owns, and it keeps owning them"
+    );
+    let names = hit.iter().take(5).map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name));
+    let names: Vec<_> = names.collect();
+    if !names.is_empty() {
+        let more = hit.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("; waiting for it: {}{more}", names.join(", ")));
+    }
+    text
+}
+
+/// A volume for which the missing manager matters now: not healthy, or on its way.
+fn is_hit(cluster: &Cluster, volume: &str) -> bool {
+    cluster.objects.volumes.get(volume).is_some_and(|volume| {
+        matches!(volume.status.robustness, VolumeRobustness::Degraded | VolumeRobustness::Faulted)
+            || matches!(
+                volume.status.state,
+                VolumeState::Attaching
+                    | VolumeState::Detaching
+                    | VolumeState::Creating
+                    | VolumeState::Deleting
+            )
+    })
+}
+
+/// The manager pod of each node: the youngest that is not being deleted.
+fn youngest_by_node(cluster: &Cluster) -> BTreeMap<&str, &Pod> {
+    let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();
+    let assigned = |pod: &&Pod| !pod.spec.node_name.is_empty() && !pod.metadata.is_deleting();
+    for pod in cluster.manager_pods().filter(assigned) {
+        let present = pods.entry(pod.spec.node_name.as_str()).or_insert(pod);
+        if pod.metadata.created() > present.metadata.created() {
+            *present = pod;
+        }
+    }
+    pods
+}
+
+fn count_managers(cluster: &Cluster, pods: &BTreeMap<&str, &Pod>, looping: usize, out: &mut Outcome) {
+    let status = |pod: &&&Pod, wanted: fn(&crate::longhorn::ContainerStatus) -> bool| {
+        pod.container_status(CONTAINER).is_some_and(wanted)
+    };
+    let running = pods.values().filter(|pod| status(pod, |status| status.state.running.is_some())).count();
+    let ready = pods.values().filter(|pod| status(pod, |status| status.ready)).count();
+    if let Some(daemon_set) = cluster.manager_daemon_set() {
+        out.sample(&MANAGERS, &["desired"], daemon_set.status.desired_number_scheduled.0 as f64);
+    }
+    for (state, count) in [("running", running), ("ready", ready), ("crash_looping", looping)] {
+        out.sample(&MANAGERS, &[state], count as f64);
+    }
+}
+
+/// Names of the volumes owned by the nodes concerned.
+fn owned_volumes<'a>(cluster: &'a Cluster, looping: &[(&Pod, Loop)]) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let mut owned: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    if looping.is_empty() {
+        return owned;
+    }
+    for volume in cluster.objects.volumes.iter() {
+        owned.entry(&volume.status.owner_id).or_default().push(&volume.metadata.name);
+    }
+    owned
+}

@@ -1,0 +1,188 @@
+//! Alerts and panels about managers that crash.
+
+use super::cause;
+use crate::check::*;
+
+const CRASH_LOOP_RUNBOOK: &str = include_str!("LonghornManagerCrashLoopBackOff.md");
+const RESTARTS_RUNBOOK: &str = include_str!("LonghornManagerHighRestarts.md");
+
+const EVERY_CAUSE: &[&str] = &[
+    cause::OPEN_ISCSI_MISSING,
+    cause::WEBHOOK_SERVICE_UNREACHABLE,
+    cause::WEBHOOK_NOT_READY,
+    cause::BACKING_IMAGE_EVICTION_PANIC,
+    cause::UPGRADE_PATH,
+    cause::ENGINE_INCOMPATIBLE,
+    cause::OLD_MANAGERS_LINGERING,
+    cause::CRD_MISMATCH,
+    cause::CACHE_SYNC_FAILED,
+    cause::PORT_IN_USE,
+    cause::MANIFEST_STALE,
+    cause::KNOWN_PANIC,
+    cause::OOM_KILLED,
+    cause::API_UNREACHABLE,
+    cause::UNKNOWN,
+];
+
+const RESTARTS: Threshold = Threshold {
+    name: "restarts",
+    default: 3.0,
+    unit: "restarts",
+    why: "A roll-out or a reboot makes one or two. A loop makes at least six an hour even when each \
+          start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",
+};
+
+/// Alerts on the exporter's own series.
+pub const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornManagerCrashLoopBackOff",
+        causes: EVERY_CAUSE,
+        expr: "max without ($without, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
+        hold: "5m",
+        keep_firing_for: "",
+        severity: Severity::Critical,
+        thresholds: &[],
+        summary: "A Longhorn manager is in a crash loop.",
+        description: "longhorn-manager on node {{ $labels.node }} is in a crash loop, cause {{ $labels.cause }}. \
+                      Nothing attaches, detaches or rebuilds the volumes that it owns. \
+                      First: kubectl logs --previous of its container longhorn-manager, then the remedy of the \
+                      finding manager_crash_loop.",
+        why: "The series already stays up between two crashes. Five minutes let a manager that stumbles \
+              during a roll-out or a reboot come up by itself.",
+        runbook: CRASH_LOOP_RUNBOOK,
+    },
+    Alert {
+        name: "LonghornManagerHighRestarts",
+        causes: &[],
+        expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h])) > $restarts",
+        hold: "5m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[RESTARTS],
+        summary: "A Longhorn manager restarts often.",
+        description: "longhorn-manager on node {{ $labels.node }} was restarted about \
+                      {{ $value | printf \"%.0f\" }} times in the last hour. \
+                      First: kubectl logs --previous of its container longhorn-manager.",
+        why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
+              which the kubelet's back-off makes impossible.",
+        runbook: RESTARTS_RUNBOOK,
+    },
+];
+
+/// The same two alerts on kube-state-metrics alone, for clusters in which the exporter does not run
+/// (yet). `$namespace` is Longhorn's namespace.
+pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornManagerCrashLoopBackOff",
+        causes: &[],
+        expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1",
+        hold: "5m",
+        keep_firing_for: "",
+        severity: Severity::Critical,
+        thresholds: &[],
+        summary: "A Longhorn manager is in a crash loop.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is in a crash loop. \
+                      Nothing attaches, detaches or rebuilds the volumes that it owns. \
+                      First: kubectl logs --previous of this container.",
+        why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
+              minutes, twice the longest back-off, keeps the alert from starting over each time.",
+        runbook: CRASH_LOOP_RUNBOOK,
+    },
+    Alert {
+        name: "LonghornManagerHighRestarts",
+        causes: &[],
+        expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts",
+        hold: "5m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[RESTARTS],
+        summary: "A Longhorn manager restarts often.",
+        description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} was restarted about \
+                      {{ $value | printf \"%.0f\" }} times in the last hour. \
+                      First: kubectl logs --previous of this container.",
+        why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
+              which the kubelet's back-off makes impossible.",
+        runbook: RESTARTS_RUNBOOK,
+    },
+];
+
+const LOOP_STEPS: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }];
+
+/// Panels about managers.
+pub const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Managers in a crash loop",
+        description: "Longhorn managers that crash-loop, also while they run between two crashes. Red: open the \
+                      managers dashboard for node and cause.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
+            legend: "crash-looping",
+        }],
+        steps: LOOP_STEPS,
+        width: Width::Sixth,
+        no_data: "the exporter cannot read pods",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Managers",
+        description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. Ready \
+                      below desired for more than some minutes means that nodes are not managed.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_managers{$job})",
+            legend: "{{state}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "the exporter cannot read pods",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Crash loops by cause",
+        description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
+                      exit code and run time. The runbook of the alert says what to do.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_manager_crash_looping{$job, $filter})",
+            legend: "{{node}} {{cause}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no manager is in a crash loop",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Manager restarts in an hour",
+        description: "Restarts of the manager container in the last hour by node. One or two are a roll-out or a \
+                      reboot.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job, $filter}[1h])) > 0",
+            legend: "{{node}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no manager was restarted",
+    },
+    Panel {
+        dashboard: Dashboard::Managers,
+        title: "Length of the last run of crash-looping managers",
+        description: "A few seconds: the environment check or a stale manifest. 60 s (up to 1.9.1) or 120 s (1.9.2 \
+                      and later) and a little: the webhook. 600 s: managers of the old release.",
+        kind: PanelKind::BarGauge,
+        unit: Unit::Seconds,
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job, $filter})",
+            legend: "{{node}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no manager is in a crash loop",
+    },
+];

@@ -1,0 +1,193 @@
+//! What the last log of a crashed manager says.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::cause;
+
+/// A line by which a cause is known.
+pub struct Signature {
+    /// The cause.
+    pub cause: &'static str,
+    /// What the line contains, as a regular expression.
+    pub pattern: &'static str,
+    /// True when the line counts also at level error; otherwise only a fatal line does, because
+    /// the manager goes on after the same words at a lower level.
+    pub error_too: bool,
+}
+
+const fn fatal(cause: &'static str, pattern: &'static str) -> Signature {
+    Signature { cause, pattern, error_too: false }
+}
+
+/// In the order in which they are tried on a line; the more particular ones come first.
+///
+/// Wordings were read from the format strings of longhorn-manager at v1.3.3, v1.4.4, v1.5.5,
+/// v1.6.4, v1.8.2, v1.9.2 and v1.12.1: app/daemon.go, webhook/webhook.go, upgrade/upgrade.go,
+/// upgrade/util/util.go, util/client/client.go, recovery_backend/recovery_backend.go.
+pub const SIGNATURES: &[Signature] = &[
+    Signature {
+        cause: cause::OPEN_ISCSI_MISSING,
+        pattern: r"(?i)(failed environment check|failed to check environment|environment check failed)",
+        error_too: true,
+    },
+    fatal(
+        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
+    ),
+    fatal(
+        cause::WEBHOOK_NOT_READY,
+        r"(admission|conversion) webhook is not ready( on localhost)? after [0-9]+m?[0-9]*s",
+    ),
+    fatal(cause::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
+    fatal(cause::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
+    fatal(cause::UPGRADE_PATH, r"failed to skip the upgrade check for "),
+    fatal(
+        cause::OLD_MANAGERS_LINGERING,
+        r"timed out while waiting for old Longhorn manager pods to be fully removed",
+    ),
+    fatal(cause::CRD_MISMATCH, r"strict decoding error: unknown field"),
+    fatal(cause::UPGRADE_PATH, r"unrecognized CRD API version|don't support upgrade from"),
+    fatal(cause::CACHE_SYNC_FAILED, r"datastore cache sync up failed"),
+    fatal(
+        cause::PORT_IN_USE,
+        r"Error (longhorn backend|recovery backend|admission webhook|conversion webhook|admission|conversion) (webhook )?server failed",
+    ),
+    fatal(
+        cause::MANIFEST_STALE,
+        r"failed to detect the (node name|node IP|manager pod name|manager pod namespace)",
+    ),
+    fatal(cause::MANIFEST_STALE, r"Error starting manager: require [a-z-]+"),
+    fatal(cause::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
+    fatal(cause::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
+    fatal(
+        cause::API_UNREACHABLE,
+        r"etcdserver: |Client\.Timeout exceeded|TLS handshake timeout|dial tcp [^ ]+: (i/o timeout|connect: (connection refused|no route to host))",
+    ),
+];
+
+static COMPILED: LazyLock<Vec<(&Signature, Regex)>> = LazyLock::new(|| {
+    let compile = |signature: &'static Signature| Some((signature, Regex::new(signature.pattern).ok()?));
+    SIGNATURES.iter().filter_map(compile).collect()
+});
+
+/// The last word of a crashed manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LastWord<'a> {
+    /// A fatal line that names its cause.
+    Known(&'static str, &'a str),
+    /// A fatal line that no signature knows.
+    Fatal(&'a str),
+    /// A Go panic: its first line, and the text from there to the end of the log.
+    Panic(&'a str, &'a str),
+}
+
+/// Looks for what ended the process, from the end of the log: the process ends with a fatal line
+/// or with a panic, so the later of the two is the cause.
+pub fn last_word(log: &str) -> Option<LastWord<'_>> {
+    for (at, line) in lines(log).rev() {
+        if is_panic(line) {
+            return Some(LastWord::Panic(line.trim(), log.get(at..).unwrap_or_default()));
+        }
+        let level = level(line);
+        let known = COMPILED
+            .iter()
+            .find(|(signature, pattern)| level.may_be(signature.error_too) && pattern.is_match(line));
+        if let Some((signature, _)) = known {
+            return Some(LastWord::Known(signature.cause, line.trim()));
+        }
+        if level == Level::Fatal {
+            return Some(LastWord::Fatal(line.trim()));
+        }
+    }
+    None
+}
+
+/// The function of longhorn-manager at the top of a stack trace.
+pub fn panicking_function(stack: &str) -> Option<&str> {
+    const MODULE: &str = "github.com/longhorn/longhorn-manager/";
+    stack.lines().find_map(|line| {
+        let rest = untimed(line).strip_prefix(MODULE)?;
+        // vendored packages and file paths are no functions of the manager
+        let end = rest.rfind('(')?;
+        (!rest.starts_with("vendor/")).then(|| rest.get(..end))?
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Fatal,
+    Error,
+    Lower,
+    /// No level is written, as where a log was cut or shortened.
+    None,
+}
+
+impl Level {
+    fn may_be(self, error_too: bool) -> bool {
+        match self {
+            Level::Fatal | Level::None => true,
+            Level::Error => error_too,
+            Level::Lower => false,
+        }
+    }
+}
+
+/// The level of a line of logrus, as text or as JSON.
+fn level(line: &str) -> Level {
+    const TEXT: &str = "level=";
+    const JSON: &str = "\"level\":\"";
+    let after = |mark: &str| line.find(mark).and_then(|at| line.get(at + mark.len()..));
+    let word = after(JSON).or_else(|| after(TEXT));
+    match word {
+        None => klog_level(untimed(line)),
+        Some(word) if word.starts_with("fatal") || word.starts_with("panic") => Level::Fatal,
+        Some(word) if word.starts_with("error") => Level::Error,
+        Some(_) => Level::Lower,
+    }
+}
+
+/// The level of a line of klog, which Kubernetes' client library writes: `E0601 02:14:33.415803`.
+fn klog_level(line: &str) -> Level {
+    let mut bytes = line.bytes();
+    let letter = bytes.next();
+    let dated = bytes.by_ref().take(4).filter(u8::is_ascii_digit).count() == 4 && bytes.next() == Some(b' ');
+    match letter {
+        Some(b'F') if dated => Level::Fatal,
+        Some(b'E') if dated => Level::Error,
+        Some(b'I' | b'W') if dated => Level::Lower,
+        _ => Level::None,
+    }
+}
+
+/// True for the line with which the Go run time begins a panic.
+fn is_panic(line: &str) -> bool {
+    let line = untimed(line);
+    line.starts_with("panic: ") || line.starts_with("fatal error: ")
+}
+
+/// A line without the time that `kubectl logs --timestamps` puts in front.
+fn untimed(line: &str) -> &str {
+    match line.split_once(' ') {
+        Some((time, rest)) if time.ends_with('Z') && time.starts_with("20") => rest.trim_end(),
+        _ => line.trim_end(),
+    }
+}
+
+/// Lines with the offset at which each begins.
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+    let mut begins: Vec<(usize, &str)> = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        begins.push((at, line));
+        at += line.len();
+    }
+    begins.into_iter()
+}
+
+/// How many signatures compiled; a test holds it to the length of the table.
+#[cfg(test)]
+pub fn compiled() -> usize {
+    COMPILED.len()
+}
