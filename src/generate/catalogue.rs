@@ -1,7 +1,8 @@
 //! The list from which everything is made, with what the exporter says about itself.
 
-use crate::check::{Alert, Dashboard, Gauge, Panel};
+use crate::check::{Alert, Cause, Dashboard, Gauge, Panel};
 use crate::checks;
+use crate::exporter;
 
 /// A part of the catalogue: a check, or the exporter itself.
 #[derive(Debug, Clone, Copy)]
@@ -12,25 +13,44 @@ pub struct Area {
     pub title: &'static str,
     /// What it computes.
     pub summary: &'static str,
+    /// Its causes.
+    pub causes: &'static [Cause],
     /// Its series.
     pub gauges: &'static [&'static Gauge],
     /// Its alerts.
     pub alerts: &'static [Alert],
+    /// What it writes beside the generated cases of its alerts, as `alerts.test.yaml`.
+    pub cases: &'static str,
     /// Its panels.
     pub panels: &'static [Panel],
 }
 
 /// Every part, in the order of everything generated.
 pub fn areas() -> impl Iterator<Item = Area> {
-    checks::ALL.iter().map(|check| Area {
+    let checks = checks::ALL.iter().map(|check| Area {
         id: check.id,
         title: check.title,
         summary: check.summary,
+        causes: check.causes,
         gauges: check.gauges,
         alerts: check.alerts,
         panels: check.panels,
-    })
+        cases: checks::cases(check.id),
+    });
+    checks.chain([EXPORTER])
 }
+
+/// What the exporter says about itself and about all checks together.
+const EXPORTER: Area = Area {
+    id: "exporter",
+    title: "The exporter",
+    summary: "Whether the exporter is there, what it can read, and what all checks find together.",
+    causes: &[],
+    gauges: exporter::GAUGES,
+    alerts: exporter::ALERTS,
+    panels: exporter::PANELS,
+    cases: exporter::CASES,
+};
 
 /// Every alert on the exporter's series.
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {

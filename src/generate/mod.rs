@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod grafana;
 pub mod output;
 pub mod promql;
+pub mod promtool;
 pub mod rules;
 pub mod settings;
 mod yaml;
@@ -46,6 +47,14 @@ pub enum GenerateError {
         /// The placeholder.
         name: String,
     },
+    /// The cases of an alert cannot be made.
+    #[error("{owner}: {reason}")]
+    Case {
+        /// Alert or file.
+        owner: String,
+        /// What stands in the way.
+        reason: String,
+    },
 }
 
 /// Opens the line of every generated file that says so. A file in a target's directory that has it
@@ -75,7 +84,11 @@ impl Target {
     /// The files of this target.
     pub fn artifacts(self, settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         match self {
-            Target::Rules => rules::artifacts(settings),
+            Target::Rules => {
+                let mut artifacts = rules::artifacts(settings)?;
+                artifacts.extend(promtool::artifacts(settings)?);
+                Ok(artifacts)
+            }
             Target::Dashboards => grafana::artifacts(settings),
         }
     }

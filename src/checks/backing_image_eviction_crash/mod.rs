@@ -63,7 +63,7 @@ pub const CHECK: Check = Check {
             thresholds: &[],
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} still lists a copy on \
-                          {{ with $labels.disk }}disk {{ . }} of {{ end }}node {{ $labels.node }} in its status that has left \
+                          {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status that has left \
                           its spec, and eviction is requested there. The longhorn-manager of that node panics. \
                           Set evictionRequested back to false on the node and its disks, wait until \
                           longhorn_health_backing_image_eviction_unsafe_copies is 0, then request eviction again.",
@@ -82,7 +82,7 @@ pub const CHECK: Check = Check {
             thresholds: &[],
             summary: "Requesting eviction now would make longhorn-manager panic.",
             description: "Backing image {{ $labels.object }} has listed a copy on \
-                          {{ with $labels.disk }}disk {{ . }} of {{ end }}node {{ $labels.node }} in its status only for minutes. \
+                          {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status only for minutes. \
                           Do not request eviction of that node or its disks before it is gone; \
                           see why the backing image manager there does not remove it.",
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \

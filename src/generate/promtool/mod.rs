@@ -1,0 +1,96 @@
+//! promtool tests: every alert gets every kind of case, from its declaration and from what its
+//! check writes in `alerts.test.yaml`.
+
+pub mod cases;
+pub mod plan;
+pub mod template;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use self::cases::{Case, Maker};
+use self::plan::{Plan, Written};
+use super::alertmanager::EXPORTER_DOWN;
+use super::catalogue::{self, Area};
+use super::{Artifact, GenerateError, Settings, Target, rules, yaml};
+use crate::check::Alert;
+
+#[derive(Serialize)]
+struct TestFile<'a> {
+    rule_files: [&'a str; 1],
+    evaluation_interval: &'a str,
+    tests: &'a [Case],
+}
+
+/// The test files, one for every part of the catalogue that has alerts.
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+    let mut artifacts = Vec::new();
+    for area in catalogue::areas() {
+        let cases = cases(&area, settings)?;
+        if cases.is_empty() {
+            continue;
+        }
+        let rule_files = ["../longhorn-health.rules.yaml"];
+        // as short as the shortest tick, so that every sample is seen
+        let file = TestFile { rule_files, evaluation_interval: shortest(&cases), tests: &cases };
+        let path = format!("rules/tests/{}.test.yaml", area.id);
+        artifacts.push(Artifact { path, content: yaml::document(&Target::Rules.header(), &file) });
+    }
+    Ok(artifacts)
+}
+
+/// The cases of the enabled alerts of one part.
+pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
+    let written = written(area)?;
+    let down = down(settings)?;
+    let mut cases = Vec::new();
+    for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
+        let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        let plan = plan(area, alert, &written, settings)?;
+        let down = down.as_ref().filter(|down| down.rule.alert != alert.name);
+        let maker = Maker::new(&plan, down, &settings.cluster_label).map_err(failed)?;
+        cases.extend(maker.cases().map_err(failed)?);
+    }
+    Ok(cases)
+}
+
+fn plan(
+    area: &Area,
+    alert: &Alert,
+    written: &BTreeMap<String, Written>,
+    settings: &Settings,
+) -> Result<Plan, GenerateError> {
+    let rule = rules::rule(area, alert, settings)?;
+    let default = Written::default();
+    let written = written.get(alert.name).unwrap_or(&default);
+    let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+    Plan::new(area, alert, rule, written).map_err(failed)
+}
+
+fn written(area: &Area) -> Result<BTreeMap<String, Written>, GenerateError> {
+    let failed = |reason| GenerateError::Case { owner: format!("{}/alerts.test.yaml", area.id), reason };
+    let written: BTreeMap<String, Written> = match area.cases {
+        "" => BTreeMap::new(),
+        cases => serde_yaml::from_str(cases).map_err(|error| failed(error.to_string()))?,
+    };
+    match written.keys().find(|name| !area.alerts.iter().any(|alert| alert.name == **name)) {
+        Some(name) => Err(failed(format!("{name} is no alert of this check"))),
+        None => Ok(written),
+    }
+}
+
+/// What fires when the exporter is gone.
+fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
+    for area in catalogue::areas() {
+        for alert in area.alerts.iter().filter(|alert| alert.name == EXPORTER_DOWN) {
+            return plan(&area, alert, &written(&area)?, settings).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn shortest(cases: &[Case]) -> &str {
+    let intervals = cases.iter().map(|case| case.interval.as_str());
+    intervals.min_by_key(|interval| plan::seconds(interval).unwrap_or(60)).unwrap_or("60s")
+}
