@@ -13,3 +13,6 @@ pub use evaluator::{Evaluator, Moment};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, families};
 pub use panels::PANELS;
+
+/// What its alerts need beside the generated cases.
+pub const CASES: &str = include_str!("alerts.test.yaml");
