@@ -126,7 +126,10 @@ impl CheckArgs {
         let colours = stdout.is_terminal() && super::colours_wanted();
         let mut out = io::BufWriter::new(stdout.lock());
         match self.output {
-            Format::Table => table::write(&mut out, report, Style { colours, width: 100 })?,
+            Format::Table => {
+                let style = Style { colours, width: 100, details_from: fail_on.min(Severity::Warning) };
+                table::write(&mut out, report, style)?;
+            }
             Format::Json => {
                 serde_json::to_writer_pretty(&mut out, report)?;
                 writeln!(out)?;

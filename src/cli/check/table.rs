@@ -14,6 +14,8 @@ pub struct Style {
     pub colours: bool,
     /// Columns to fill; text is wrapped at words.
     pub width: usize,
+    /// Findings milder than this are told in a line or two.
+    pub details_from: Severity,
 }
 
 /// Names more volumes than this only by number.
@@ -23,12 +25,27 @@ const INDENT: &str = "          ";
 
 /// Writes the report.
 pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    for finding in &report.findings {
+    let (detailed, short): (Vec<_>, Vec<_>) =
+        report.findings.iter().partition(|finding| finding.severity >= style.details_from);
+    for finding in detailed {
         write_finding(out, finding, report.cluster.now, style)?;
         writeln!(out)?;
     }
+    for finding in &short {
+        write_short(out, finding, style)?;
+    }
+    if !short.is_empty() {
+        let worst = short.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
+        writeln!(out, "{INDENT}(--fail-on={worst} or -o json tells more)\n")?;
+    }
     write_unknown(out, report, style)?;
     write_verdict(out, report, style)
+}
+
+fn write_short(out: &mut dyn Write, finding: &Finding, style: Style) -> io::Result<()> {
+    let severity = style.severity(finding.severity);
+    writeln!(out, "{severity}  {}: {}", finding.check, finding.cause)?;
+    style.wrap(out, INDENT, &sentence(&finding.message))
 }
 
 fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: Style) -> io::Result<()> {
@@ -52,11 +69,12 @@ fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: 
     }
     style.labelled(out, "remedy", &finding.remedy.text)?;
     for command in &finding.remedy.commands {
-        // commands are copied, so they are never wrapped
-        let mark = if command.changes { style.paint("33", "changes the cluster: ") } else { String::new() };
-        for (number, line) in command.run.lines().enumerate() {
-            let lead = if number == 0 { mark.as_str() } else { "" };
-            writeln!(out, "{INDENT}  $ {lead}{line}")?;
+        // commands are copied, so they are never wrapped, and what they do stands in a comment
+        if command.changes {
+            writeln!(out, "{INDENT}  {}", style.paint("33", "# changes the cluster:"))?;
+        }
+        for line in command.run.lines() {
+            writeln!(out, "{INDENT}  {line}")?;
         }
     }
     Ok(())
@@ -213,7 +231,7 @@ mod tests {
 
     #[test]
     fn long_text_is_wrapped_and_commands_are_not() {
-        let style = Style { colours: false, width: 40 };
+        let style = Style { colours: false, width: 40, details_from: Severity::Info };
         let mut out = Vec::new();
         style.wrap(&mut out, INDENT, &"word ".repeat(20)).unwrap();
         let text = String::from_utf8(out).unwrap();
