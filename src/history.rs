@@ -60,6 +60,7 @@ pub struct History {
     /// When this exporter began to watch; `None` for a recording.
     pub started: Option<Timestamp>,
     facts: Arc<BTreeMap<FactKey, Timestamp>>,
+    begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
     crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     crash_logs_denied: Option<Arc<str>>,
@@ -81,6 +82,13 @@ impl History {
         self.facts.get(key).copied()
     }
 
+    /// How many facts of this check and name have begun since the exporter started. Only grows, and
+    /// outlives the facts and the bounded lists that they were read from, which is what a counter
+    /// needs: a fact about something that happened once (a pod by its uid) is counted once.
+    pub fn begun(&self, check: &'static str, fact: &'static str) -> u64 {
+        self.begun.get(&(check, fact)).copied().unwrap_or(0)
+    }
+
     /// Takes over the facts of an evaluation: new ones begin now, those not among them are
     /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
     /// look has not seen the fact end.
@@ -95,8 +103,12 @@ impl History {
             .map(|(key, since)| (key.clone(), *since))
             .collect();
         for key in holding.into_iter().take(MAX_FACTS) {
-            let since = old.get(&key).copied().unwrap_or(now);
-            facts.insert(key, since);
+            let since = old.get(&key).copied();
+            let (check, fact) = (key.check, key.fact);
+            let twice = facts.insert(key, since.unwrap_or(now)).is_some();
+            if since.is_none() && !twice {
+                *Arc::make_mut(&mut self.begun).entry((check, fact)).or_default() += 1;
+            }
         }
         if facts != **old {
             self.facts = Arc::new(facts);
@@ -110,7 +122,10 @@ impl History {
             return;
         }
         if gone.len() >= MAX_GONE_PODS {
-            gone.pop_front();
+            // pods of recurring jobs come and go by the hundred; what the checks look back at are
+            // Longhorn's own bare pods
+            let job = gone.iter().position(|pod| pod.last.metadata.label("longhorn.io/component").is_none());
+            gone.remove(job.unwrap_or(0));
         }
         gone.push_back(GonePod { last, at, replaced_by: replaced_by.to_owned() });
     }
@@ -187,6 +202,20 @@ mod tests {
         history.keep_facts(vec![], &none, at(3));
         history.keep_facts(vec![key("a")], &none, at(4));
         assert_eq!(history.first_seen(&key("a")), Some(at(4)));
+    }
+
+    #[test]
+    fn facts_that_began_are_counted_once_and_for_good() {
+        let none = BTreeSet::new();
+        let mut history = History::starting(at(0));
+        for (second, facts) in [vec![key("a"), key("b"), key("a")], vec![key("a")], vec![], vec![key("c")]]
+            .into_iter()
+            .enumerate()
+        {
+            history.keep_facts(facts, &none, at(second as i64));
+        }
+        assert_eq!(history.begun("c", "idle"), 3);
+        assert_eq!(history.begun("c", "other"), 0);
     }
 
     #[test]

@@ -77,4 +77,13 @@ impl<'a> Outcome<'a> {
         self.facts.push(key);
         since
     }
+
+    /// How many facts of this name have begun since the exporter started, those of this evaluation
+    /// included. Never goes down while the exporter runs, so it may be exposed as a counter.
+    pub fn begun(&self, fact: &'static str) -> u64 {
+        let history = &self.cluster.history;
+        let new: std::collections::BTreeSet<&FactKey> =
+            self.facts.iter().filter(|key| key.fact == fact && history.first_seen(key).is_none()).collect();
+        history.begun(self.check.id, fact).saturating_add(new.len() as u64)
+    }
 }

@@ -6,6 +6,7 @@ pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
 pub mod eviction;
 pub mod eviction_inconsistent;
+pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod instance_managers;
 pub mod manager_crash_loop;
@@ -15,6 +16,7 @@ pub mod manager_probes;
 pub const ALL: &[&Check] = &[
     &manager_crash_loop::CHECK,
     &manager_probes::CHECK,
+    &instance_manager_replaced::CHECK,
     &instance_manager_stale::CHECK,
     &danger_zone_pending::CHECK,
     &backing_image_eviction_crash::CHECK,

@@ -1,0 +1,226 @@
+//! Why the pod of an instance manager ended.
+//!
+//! The pod has restartPolicy Never, so its end is final and its restartCount stays 0; Longhorn
+//! deletes the failed pod and makes a new one of the same name (longhorn-manager v1.12.1
+//! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
+
+use crate::check::{Evidence, EvidenceSource};
+use crate::checks::instance_managers::{api, container_of, container_status_of};
+use crate::longhorn::*;
+
+use super::traces::Hits;
+
+/// A cause together with whether Longhorn or an administrator meant it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    LivenessProbe,
+    OomKilled,
+    Evicted,
+    /// Evicted through the API with no volume hit: a node drain as it should be.
+    Drained,
+    NodeLost,
+    Panic,
+    SettingsSync,
+    StaleCleanup,
+    Deleted,
+    Unknown,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 10] = [
+        Verdict::LivenessProbe,
+        Verdict::OomKilled,
+        Verdict::Evicted,
+        Verdict::Drained,
+        Verdict::NodeLost,
+        Verdict::Panic,
+        Verdict::SettingsSync,
+        Verdict::StaleCleanup,
+        Verdict::Deleted,
+        Verdict::Unknown,
+    ];
+
+    /// Name of the fact under which it is counted; unlike the cause, unique.
+    pub fn fact(self) -> &'static str {
+        if self == Verdict::Drained { "drained" } else { self.cause() }
+    }
+
+    /// The cause as declared.
+    pub fn cause(self) -> &'static str {
+        match self {
+            Verdict::LivenessProbe => "liveness_probe",
+            Verdict::OomKilled => "oom_killed",
+            Verdict::Evicted | Verdict::Drained => "evicted",
+            Verdict::NodeLost => "node_lost",
+            Verdict::Panic => "panic",
+            Verdict::SettingsSync => "settings_sync",
+            Verdict::StaleCleanup => "stale_cleanup",
+            Verdict::Deleted => "deleted",
+            Verdict::Unknown => "unknown",
+        }
+    }
+
+    /// True when nothing is wrong with it.
+    pub fn is_expected(self) -> bool {
+        matches!(self, Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup)
+    }
+}
+
+/// The last that was seen of a pod, with its surroundings.
+pub struct Scene<'a> {
+    pub last: &'a Pod,
+    /// The pod that followed.
+    pub successor: Option<&'a Pod>,
+    /// The instance manager is gone, or no longer a default one.
+    pub retired: bool,
+    /// The node does not answer, or came back about then.
+    pub node_trouble: Option<Evidence>,
+    pub events: Vec<&'a Event>,
+    pub hits: &'a Hits<'a>,
+}
+
+/// Judges by the last state of the pod and the kubelet's events.
+pub fn judge(scene: &Scene) -> (Verdict, Vec<Evidence>) {
+    let pod = scene.last;
+    let ended = container_status_of(pod).and_then(|status| status.state.terminated.as_ref());
+    if let Some(verdict) = by_events(scene, ended) {
+        return verdict;
+    }
+    if let Some(verdict) = by_pod_status(scene) {
+        return verdict;
+    }
+    if let Some(ended) = ended {
+        let text = format!(
+            "container ended with exit code {} ({}) at {:?}",
+            ended.exit_code, ended.reason, ended.finished_at
+        );
+        match (ended.exit_code, ended.reason.as_str()) {
+            (_, "OOMKilled") => return (Verdict::OomKilled, vec![api(text)]),
+            (_, "ContainerStatusUnknown" | "Unknown") => return (Verdict::NodeLost, vec![api(text)]),
+            (2, _) => {
+                return (Verdict::Panic, vec![fingerprint(text + ", as a Go program does that panics")]);
+            }
+            _ => {}
+        }
+    }
+    by_deletion(scene, ended)
+}
+
+fn by_events(scene: &Scene, ended: Option<&Terminated>) -> Option<(Verdict, Vec<Evidence>)> {
+    let liveness = |event: &Event| event.message.to_ascii_lowercase().contains("liveness probe");
+    let killed = scene.events.iter().find(|event| event.reason == "Killing" && liveness(event));
+    let unhealthy = scene.events.iter().find(|event| event.reason == "Unhealthy" && liveness(event));
+    let killed_hard = ended.is_some_and(|ended| ended.exit_code == 137 && ended.reason != "OOMKilled");
+    match (killed, unhealthy) {
+        (None, _) if stopping(scene).is_some() => None,
+        (Some(event), _) => Some((Verdict::LivenessProbe, vec![quote(event)])),
+        (None, Some(event)) if killed_hard => Some((
+            Verdict::LivenessProbe,
+            vec![quote(event), fingerprint("the container was killed (exit code 137)")],
+        )),
+        _ => None,
+    }
+}
+
+fn by_pod_status(scene: &Scene) -> Option<(Verdict, Vec<Evidence>)> {
+    let status = &scene.last.status;
+    let reason = status.reason.as_str();
+    let text = format!("pod status: reason {reason}, {}", status.message);
+    if reason == "Evicted" {
+        return Some((Verdict::Evicted, vec![api(text)]));
+    }
+    let shut_down = status.message.contains("node shutdown");
+    if shut_down || ["NodeLost", "NodeShutdown", "Shutdown"].contains(&reason) {
+        return Some((Verdict::NodeLost, vec![api(text)]));
+    }
+    let target = condition(&status.conditions, "DisruptionTarget")?;
+    if target.status != ConditionStatus::True {
+        return None;
+    }
+    let verdict = match target.reason.as_str() {
+        "DeletionByTaintManager" | "DeletionByPodGC" => Verdict::NodeLost,
+        "EvictionByEvictionAPI" if scene.hits.facts.is_empty() => Verdict::Drained,
+        _ => Verdict::Evicted,
+    };
+    Some((verdict, vec![api(format!("pod condition DisruptionTarget: {}", target.reason))]))
+}
+
+/// Nothing says how it died, so somebody asked for its end, or the node took it along.
+fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evidence>) {
+    let stopping = stopping(scene);
+    let clean = ended.is_none_or(|ended| [0, 143].contains(&ended.exit_code));
+    let asked = stopping.is_some() || (scene.last.metadata.is_deleting() && clean);
+    let changes = scene.successor.map(|new| differences(scene.last, new)).unwrap_or_default();
+    if let Some(trouble) = &scene.node_trouble
+        && stopping.is_none()
+    {
+        return (Verdict::NodeLost, vec![trouble.clone()]);
+    }
+    let mut evidence: Vec<Evidence> = stopping.map(quote).into_iter().collect();
+    if asked {
+        evidence.push(api("the pod was deleted while it ran"));
+    }
+    let unharmed = scene.hits.facts.is_empty();
+    if asked && !unharmed {
+        evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
+        return (Verdict::Deleted, evidence);
+    }
+    if asked && scene.retired {
+        evidence.push(api("its instance manager was removed or is no longer a default one"));
+        return (Verdict::StaleCleanup, evidence);
+    }
+    if unharmed && (asked || !changes.is_empty()) && clean {
+        evidence.extend(changes.into_iter().map(api));
+        evidence.push(api("no volume was hit: Longhorn deletes idle ones to apply settings"));
+        return (Verdict::SettingsSync, evidence);
+    }
+    evidence.push(fingerprint(match ended {
+        Some(ended) if ended.exit_code == 137 => {
+            "exit code 137 without an event of the kubelet: a liveness probe, a memory limit of the node or a person".into()
+        }
+        Some(ended) => format!("exit code {} tells no cause", ended.exit_code),
+        None => "how its container ended was not seen".into(),
+    }));
+    (Verdict::Unknown, evidence)
+}
+
+/// The kubelet's event about a pod that was asked to end.
+fn stopping<'a>(scene: &Scene<'a>) -> Option<&'a Event> {
+    let asked =
+        |event: &&&Event| event.reason == "Killing" && event.message.starts_with("Stopping container");
+    scene.events.iter().find(asked).copied()
+}
+
+/// What Longhorn compares with its settings and what differs between two pods of one instance
+/// manager (longhorn-manager v1.12.1 controller/instance_manager_controller.go
+/// areDangerZoneSettingsSyncedToIMPod).
+fn differences(old: &Pod, new: &Pod) -> Vec<String> {
+    let mut changes = Vec::new();
+    let mut differ = |what: &str, old: String, new: String| {
+        if old != new {
+            changes.push(format!("{what} changed from '{old}' to '{new}'"));
+        }
+    };
+    differ("priorityClassName", old.spec.priority_class_name.clone(), new.spec.priority_class_name.clone());
+    let cpu = |pod: &Pod| {
+        let cpu = container_of(pod).and_then(|container| container.resources.requests.get("cpu"));
+        cpu.map(|quantity| quantity.0.clone()).unwrap_or_default()
+    };
+    differ("CPU request", cpu(old), cpu(new));
+    let patience = |pod: &Pod| {
+        let probe = container_of(pod).and_then(|container| container.liveness_probe.as_ref());
+        probe.map(|probe| format!("{} s", probe.tolerance())).unwrap_or_default()
+    };
+    differ("liveness window", patience(old), patience(new));
+    changes
+}
+
+fn quote(event: &Event) -> Evidence {
+    let text = format!("event {} {} time(s): {}", event.reason, event.occurrences(), event.message.trim());
+    Evidence { source: EvidenceSource::Event, text }
+}
+
+fn fingerprint(text: impl Into<String>) -> Evidence {
+    Evidence { source: EvidenceSource::Fingerprint, text: text.into() }
+}

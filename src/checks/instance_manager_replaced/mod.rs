@@ -1,0 +1,353 @@
+//! Instance manager pods that ended and were made anew, with the cause and the volumes hit.
+//!
+//! The generic restart alert is blind to them: the pod has restartPolicy Never, so it never
+//! restarts in place; Longhorn makes a new pod of the same name with a new uid (longhorn-manager
+//! v1.12.1 controller/instance_manager_controller.go handlePod). The exporter therefore remembers
+//! the last state of every pod that vanished.
+
+mod judge;
+mod story;
+#[cfg(test)]
+mod tests;
+mod traces;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::checks::instance_managers::{
+    InstanceManagers, api, container_status_of, is_pod_of_instance_manager,
+};
+use crate::cluster::Cluster;
+use crate::history::{FactKey, GonePod};
+use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
+
+use judge::{Scene, Verdict};
+use traces::{Hits, Span, Traces};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "instance_manager_replaced",
+    title: "Instance managers replaced",
+    summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
+              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that hit no volume) and \
+              where an exporter that just started finds a replacement without any trace of harm.",
+    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Replicas],
+    uses: &[
+        Resource::Events,
+        Resource::Volumes,
+        Resource::Engines,
+        Resource::Settings,
+        Resource::DaemonSets,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+    ],
+    causes: CAUSES,
+    gauges: &[&REPLACEMENTS, &LAST],
+    alerts: &[REPLACED],
+    panels: &[
+        Panel {
+            dashboard: Dashboard::Overview,
+            title: "Instance managers lost in 24 h",
+            description: "Instance manager pods that ended unexpectedly. Each took all its engines and replicas along.",
+            kind: PanelKind::Stat,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "sum without (cause, expected) (max without ($without) \
+                       (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
+                legend: "",
+            }],
+            steps: &[Step { from: 0.0, color: "green" }, Step { from: 0.5, color: "orange" }],
+            width: Width::Quarter,
+            no_data: "the exporter does not report",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Instance manager pods that ended, by cause",
+            description: "Pods that ended in an hour. settings_sync and stale_cleanup are Longhorn's own doing.",
+            kind: PanelKind::TimeSeries,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max by ($cluster cause, expected) \
+                       (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
+                legend: "{{cause}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "the exporter does not report",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Last replacements",
+            description: "Instance managers that were replaced in the last 24 hours.",
+            kind: PanelKind::Table,
+            unit: Unit::FromNow,
+            queries: &[Query {
+                expr: "max without ($without) \
+                       (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, $filter}) * 1000",
+                legend: "{{instance_manager}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "no instance manager was replaced in 24 hours",
+        },
+    ],
+    run,
+};
+
+const fn cause(id: &'static str, severity: Severity, summary: &'static str) -> Cause {
+    Cause { id, severity, summary }
+}
+
+const CAUSES: &[Cause] = &[
+    cause("liveness_probe", Severity::Warning, "the kubelet killed it because its liveness probe failed"),
+    cause("oom_killed", Severity::Warning, "the kernel killed it for want of memory"),
+    cause(
+        "evicted",
+        Severity::Warning,
+        "it was evicted; severity info when a drain evicted it and no volume was hit",
+    ),
+    cause("node_lost", Severity::Warning, "its node went down, rebooted or was removed"),
+    cause("panic", Severity::Warning, "its process ended with exit code 2, as a Go program does that panics"),
+    cause("settings_sync", Severity::Info, "Longhorn replaced it while it was idle, to apply settings"),
+    cause("stale_cleanup", Severity::Info, "Longhorn removed it because it was old or not needed any more"),
+    cause("deleted", Severity::Warning, "somebody deleted its pod while volumes ran in it"),
+    cause(
+        "unknown",
+        Severity::Warning,
+        "it ended and nothing tells why; severity info without any trace of harm",
+    ),
+];
+
+static REPLACEMENTS: Gauge = Gauge {
+    name: "longhorn_health_instance_manager_replacements_total",
+    help: "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
+    kind: GaugeKind::Counter,
+    labels: &["cause", "expected"],
+    absent: "never; zero for a cause that was not seen",
+    example: "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0",
+    stability: Stability::Experimental,
+};
+
+static LAST: Gauge = Gauge {
+    name: "longhorn_health_instance_manager_last_replacement_timestamp_seconds",
+    help: "When the instance manager's pod was last made anew, or ended if there is no new one.",
+    kind: GaugeKind::Gauge,
+    labels: &["instance_manager", "node", "cause", "expected"],
+    absent: "the instance manager was not replaced in the last 24 hours",
+    example: "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600",
+    stability: Stability::Experimental,
+};
+
+const REPLACED: Alert = Alert {
+    name: "LonghornInstanceManagerReplaced",
+    causes: &[
+        "liveness_probe",
+        "oom_killed",
+        "evicted",
+        "node_lost",
+        "panic",
+        "settings_sync",
+        "stale_cleanup",
+        "deleted",
+        "unknown",
+    ],
+    // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
+    // exporter (which a lost node may cause), and two exporters agree on it
+    expr: "time() - max without ($without) \
+           (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, expected=\"false\"}) < $window",
+    hold: "0m",
+    keep_firing_for: "",
+    severity: Severity::Warning,
+    thresholds: &[Threshold {
+        name: "window",
+        default: 3600.0,
+        unit: "seconds",
+        why: "an hour is enough to notify and to read, and events of the kubelet last as long",
+    }],
+    summary: "A Longhorn instance manager died and was replaced.",
+    description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
+                  replaced {{ $value | humanizeDuration }} ago, cause {{ $labels.cause }}. Its engines and replicas \
+                  ended with it: look for faulted and degraded volumes first, then for the cause.",
+    why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
+    runbook: include_str!("LonghornInstanceManagerReplaced.md"),
+};
+
+/// How far back findings go.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// After this time the judgement over an end is final and counted: by then Longhorn has written
+/// which replicas failed, and later the kubelet's events expire.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+/// A pod that is this much younger than its instance manager is not its first.
+const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
+/// A node whose Ready condition changed this close to the end took the pod along.
+const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
+
+/// One end of a pod, judged.
+struct End<'a> {
+    manager: &'a str,
+    node: &'a str,
+    verdict: Verdict,
+    severity: Severity,
+    /// When it ended, or the nearest that is known.
+    at: Timestamp,
+    successor: Option<&'a Pod>,
+    evidence: Vec<Evidence>,
+    hits: Hits<'a>,
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let fleet = InstanceManagers::of(cluster);
+    let traces = Traces::of(cluster);
+    let mut ends: BTreeMap<&str, Vec<End>> = BTreeMap::new();
+    for gone in cluster.history.gone_pods().filter(|gone| is_pod_of_instance_manager(&gone.last)) {
+        let of_manager = ends.entry(&gone.last.metadata.name).or_default();
+        if cluster.age(gone.at) < DAY {
+            of_manager.push(seen_end(cluster, &fleet, &traces, gone, out));
+        }
+    }
+    for im in cluster.objects.instance_managers.iter() {
+        if !ends.contains_key(im.metadata.name.as_str())
+            && let Some(end) = unseen_end(cluster, &fleet, &traces, im)
+        {
+            ends.insert(&im.metadata.name, vec![end]);
+        }
+    }
+    for (_, mut ends) in ends {
+        // the newest unexpected one speaks for all of them
+        ends.sort_by_key(|end| (end.severity, end.at));
+        if let Some(end) = ends.pop() {
+            report(cluster, end, &ends, out);
+        }
+    }
+    for verdict in Verdict::ALL {
+        let labels = [verdict.cause(), expected_label(verdict)];
+        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
+    }
+}
+
+fn expected_label(verdict: Verdict) -> &'static str {
+    if verdict.is_expected() { "true" } else { "false" }
+}
+
+fn severity_of(verdict: Verdict) -> Severity {
+    if verdict.is_expected() { Severity::Info } else { Severity::Warning }
+}
+
+/// An end that the exporter saw. Its verdict is kept once it is settled.
+fn seen_end<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    traces: &Traces<'a>,
+    gone: &'a GonePod,
+    out: &mut Outcome,
+) -> End<'a> {
+    let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
+    let successor = cluster.objects.pods.get(name).filter(|pod| pod.metadata.uid != *uid);
+    let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
+    let end = ended.and_then(|ended| ended.finished_at.get()).unwrap_or(gone.at).min(gone.at);
+    let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
+    let mut hits = traces.hits(name, node, Span { end, again });
+    traces.add_dead_engines(name, &mut hits);
+    let im = cluster.objects.instance_managers.get(name);
+    let scene = Scene {
+        last: &gone.last,
+        successor,
+        retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
+        node_trouble: node_trouble(cluster, fleet, node, end),
+        events: traces.events(name, Some(uid), ""),
+        hits: &hits,
+    };
+    let (now_judged, mut evidence) = judge::judge(&scene);
+    let settled = settled_verdict(cluster, uid);
+    let verdict = settled.unwrap_or(now_judged);
+    if verdict != now_judged {
+        evidence = vec![Evidence {
+            source: EvidenceSource::History,
+            text: format!("judged as {} when it happened; the events have expired since", verdict.cause()),
+        }];
+    }
+    if settled.is_some() || cluster.age(gone.at) >= SETTLED {
+        out.first_seen(verdict.fact(), uid);
+    }
+    let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
+    evidence.push(Evidence { source: EvidenceSource::History, text });
+    End {
+        manager: name,
+        node,
+        verdict,
+        severity: severity_of(verdict),
+        at: gone.at,
+        successor,
+        evidence,
+        hits,
+    }
+}
+
+/// How this end was judged when it was fresh.
+fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<Verdict> {
+    Verdict::ALL.into_iter().find(|verdict| {
+        let key = FactKey { check: CHECK.id, fact: verdict.fact(), object: uid.into() };
+        cluster.history.first_seen(&key).is_some()
+    })
+}
+
+/// A replacement that happened before the exporter watched, as far as timestamps tell: the pod is
+/// much younger than its instance manager.
+fn unseen_end<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    traces: &Traces<'a>,
+    im: &'a InstanceManager,
+) -> Option<End<'a>> {
+    let (name, node) = (&im.metadata.name, &im.spec.node_id);
+    let pod = fleet.pod_of(im)?;
+    let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
+    let watched = cluster.history.started.is_some_and(|started| made >= started);
+    if watched || made.duration_since(began) < WELL_AFTER || cluster.age(made) >= DAY {
+        return None;
+    }
+    let hits = traces.hits(name, node, Span { end: made, again: made });
+    // a default v2 instance manager gets its first pod when the old one has gone
+    if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
+        return None;
+    }
+    let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
+    let scene = Scene {
+        last: &stranger,
+        successor: None,
+        retired: false,
+        node_trouble: node_trouble(cluster, fleet, node, made),
+        events: traces.events(name, None, &pod.metadata.uid),
+        hits: &hits,
+    };
+    let (verdict, mut evidence) = judge::judge(&scene);
+    evidence.push(api(format!("the pod was made at {made}, long after its instance manager ({began})")));
+    evidence.push(api("the end of the pod before it was not seen, so the cause rests on what is left of it"));
+    let harmless = verdict == Verdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let severity = if harmless { Severity::Info } else { severity_of(verdict) };
+    Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })
+}
+
+/// The node does not answer, or its Ready condition changed about when the pod ended.
+fn node_trouble(cluster: &Cluster, fleet: &InstanceManagers, node: &str, end: Timestamp) -> Option<Evidence> {
+    if let Some(down) = fleet.node_down(node) {
+        return Some(down);
+    }
+    let ready = condition(&cluster.objects.kube_nodes.get(node)?.status.conditions, "Ready")?;
+    let changed = ready.last_transition_time.get()?;
+    let near = changed.duration_since(end).abs() <= NODE_CHANGE;
+    near.then(|| api(format!("node {node} became Ready at {changed}, about when the pod ended")))
+}
+
+fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
+    let made = end.successor.and_then(|pod| pod.metadata.created()).unwrap_or(end.at);
+    // an end of which nothing is known but that it did no harm is neither
+    if end.severity == severity_of(end.verdict) {
+        let labels = [end.manager, end.node, end.verdict.cause(), expected_label(end.verdict)];
+        out.sample(&LAST, &labels, made.as_second() as f64);
+    }
+    let (severity, finding) = (end.severity, story::finding(cluster, end, others));
+    out.find_as(severity, finding);
+}

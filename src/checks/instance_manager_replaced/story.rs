@@ -1,0 +1,108 @@
+//! What is told about an end: message, impact and what to do.
+
+use crate::check::{EvidenceSource, Finding, ObjectRef, Remedy, VolumeRef};
+use crate::checks::instance_managers::{api, users_of};
+use crate::cluster::Cluster;
+
+use super::End;
+use super::judge::Verdict;
+
+/// How many facts about hit volumes are listed.
+const SHOWN: usize = 10;
+
+/// The finding about one instance manager; `others` are further ends within the day.
+pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
+    let volumes: Vec<VolumeRef> = end.hits.volumes.iter().map(|volume| cluster.volume_ref(volume)).collect();
+    let fate = if end.successor.is_some() { "was replaced" } else { "ended" };
+    let message = format!("instance manager {} {fate}: {}", end.manager, what(end.verdict));
+    let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
+    let mut finding = Finding::new(end.verdict.cause(), object, message)
+        .node(end.node)
+        .since(Some(end.at))
+        .impact(impact(&end, &volumes))
+        .remedy(remedy(cluster, &end))
+        .volumes(volumes);
+    finding.evidence = end.evidence;
+    finding.evidence.extend(end.hits.facts.iter().take(SHOWN).map(api));
+    if let Some(more) = end.hits.facts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        finding.evidence.push(api(format!("{more} more replicas or volumes failed then")));
+    }
+    for other in others.iter().rev().take(SHOWN) {
+        let text = format!("it also ended at {}: {}", other.at, other.verdict.cause());
+        finding = finding.because(EvidenceSource::History, text);
+    }
+    finding
+}
+
+fn what(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::LivenessProbe => "the kubelet killed it because its liveness probe failed",
+        Verdict::OomKilled => "the kernel killed it for want of memory",
+        Verdict::Evicted => "it was evicted while volumes ran in it or the node was short of something",
+        Verdict::Drained => "a drain evicted it and no volume was hit",
+        Verdict::NodeLost => "its node went down or rebooted",
+        Verdict::Panic => "its process panicked",
+        Verdict::SettingsSync => "Longhorn applied settings while it was idle",
+        Verdict::StaleCleanup => "Longhorn removed it because it is not needed any more",
+        Verdict::Deleted => "its pod was deleted while volumes ran in it",
+        Verdict::Unknown => "nothing tells why",
+    }
+}
+
+fn impact(end: &End, volumes: &[VolumeRef]) -> String {
+    match (volumes.is_empty(), end.verdict.is_expected()) {
+        (true, true) => "none; it was idle".to_owned(),
+        (true, false) => {
+            "every engine and replica in it ended; no volume shows a trace of it any more, or nothing ran in it".into()
+        }
+        (false, _) => format!(
+            "every engine and replica in it ended; hit: {} (I/O errors until reattached, or degraded until rebuilt)",
+            users_of(volumes)
+        ),
+    }
+}
+
+fn remedy(cluster: &Cluster, end: &End) -> Remedy {
+    let (ns, name, node) = (&cluster.namespace, end.manager, end.node);
+    let first = |text: &str| {
+        Remedy::new(text)
+            .read(format!("kubectl -n {ns} get volumes.longhorn.io"))
+            .read(format!("kubectl -n {ns} get events --field-selector involvedObject.name={name}"))
+    };
+    let usage = |remedy: Remedy| {
+        remedy
+            .read(format!("kubectl describe node {node}"))
+            .read(format!("kubectl -n {ns} top pod --containers {name}"))
+    };
+    match end.verdict {
+        Verdict::LivenessProbe => usage(first(
+            "See that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
+             own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
+             release whose probe waits 66 s (1.9.2, 1.10 and later) instead of 15 s (before 1.6.4, 1.7.3).",
+        )),
+        Verdict::OomKilled => usage(first(
+            "See that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \
+             the pod, remove it: Longhorn sets none.",
+        )),
+        Verdict::Panic => first(
+            "See that the volumes come back. Keep the log of the instance manager for a report; a panic in a rebuild \
+             storm (issue 13087) is fixed in 1.11.3 and 1.12.0.",
+        )
+        .read(format!("kubectl -n {ns} logs {name} --tail=200")),
+        Verdict::Evicted | Verdict::NodeLost => usage(first(
+            "See that the volumes come back. Then look at the node: memory or disk pressure, taints, a reboot, a drain \
+             that did not wait for Longhorn's PodDisruptionBudget.",
+        )),
+        Verdict::Deleted => first(
+            "See that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
+        )
+        .read(format!("kubectl -n {ns} get poddisruptionbudgets {name}")),
+        Verdict::Unknown => usage(first(
+            "See that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
+             liveness probe failures, `shim disconnected` and out of memory.",
+        )),
+        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup => {
+            Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
+        }
+    }
+}

@@ -1,0 +1,272 @@
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::CHECK;
+use crate::checks::instance_managers::fixtures::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{Objects, Pod};
+use crate::testing::*;
+
+const NOW: &str = "2026-01-02T12:00:00Z";
+const GONE: &str = "2026-01-02T11:50:00Z";
+const AGAIN: &str = "2026-01-02T11:50:05Z";
+
+/// What is left behind: the instance manager with its new pod.
+fn after() -> String {
+    release("v1.9.2")
+        + &node()
+        + &im("im-1", NEW, "type: aio, dataEngine: v1", "running", "")
+        + &im_pod("im-1", "uid-2", AGAIN, "Running", "", "")
+}
+
+fn terminated(code: i64, reason: &str) -> String {
+    format!(
+        "containerStatuses: [{{name: instance-manager, state: {{terminated: {{exitCode: {code}, reason: '{reason}', \
+         finishedAt: '{GONE}'}}}}}}]"
+    )
+}
+
+/// The last state of the pod with this phase and status.
+fn last(phase: &str, status: &str) -> String {
+    im_pod("im-1", "uid-1", "2026-01-01T00:00:00Z", phase, "", status)
+}
+
+fn deleting(pod: String) -> String {
+    pod.replace("creationTimestamp:", &format!("deletionTimestamp: '{GONE}', creationTimestamp:"))
+}
+
+fn event(reason: &str, message: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Event\nmetadata: {{name: 'e-{reason}-{}', namespace: longhorn-system}}\n\
+         involvedObject: {{kind: Pod, name: im-1, uid: uid-1}}\nreason: {reason}\nmessage: '{message}'\n\
+         lastTimestamp: '{GONE}'\n---\n",
+        message.len()
+    )
+}
+
+/// A replica on the node that failed a few seconds after the end, of a volume in use.
+fn hit() -> String {
+    volume("v", "engine:new")
+        + &instance("Replica", "v-r-1", "v", "", "stopped", "stopped", "failedAt: '2026-01-02T11:50:03Z'")
+}
+
+fn pod(yaml: &str) -> Pod {
+    let Cluster { objects: Objects { mut pods, .. }, .. } = cluster(yaml);
+    Arc::unwrap_or_clone(pods.remove("im-1").unwrap())
+}
+
+/// A live cluster that has seen this pod go.
+fn saw(gone: &str, yaml: &str) -> Cluster {
+    let mut cluster = live_at(NOW, yaml);
+    cluster.history.started = Some(time("2026-01-02T00:00:00Z"));
+    cluster.history.pod_gone(Arc::new(pod(gone)), "uid-2", time(GONE));
+    cluster
+}
+
+fn verdict(gone: &str, yaml: &str) -> String {
+    let found = found(&CHECK, &saw(gone, &(after() + yaml)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].strip_suffix(" InstanceManager im-1").unwrap().to_owned()
+}
+
+#[test]
+fn incident_000_is_named_with_cause_and_volumes() {
+    let probe = event("Unhealthy", "Liveness probe failed: command timed out")
+        + &event("Killing", "Container instance-manager failed liveness probe");
+    let cluster = saw(&last("Failed", &terminated(137, "Error")), &(after() + &probe + &hit()));
+    let evaluation = run(&CHECK, &cluster);
+    let finding = &evaluation.report.findings[0];
+    assert_eq!((finding.cause.as_str(), finding.node.as_deref()), ("liveness_probe", Some("node-1")));
+    assert_eq!(finding.volumes[0].pvc.as_deref(), Some("shop/data-v"));
+    assert!(finding.impact.contains("StatefulSet shop/db"), "{}", finding.impact);
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("failed liveness probe")));
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("v-r-1")));
+    assert_eq!(finding.runbook, Some("LonghornInstanceManagerReplaced"));
+    let labels = ["im-1", "node-1", "liveness_probe", "false"];
+    let family = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
+    assert_eq!(sample(&evaluation, family, &labels), Some(time(AGAIN).as_second() as f64));
+}
+
+#[test]
+fn causes_by_the_last_state_of_the_pod() {
+    let failed = |code, reason: &str| last("Failed", &terminated(code, reason));
+    let disrupted = |reason: &str| {
+        deleting(last(
+            "Running",
+            &format!("conditions: [{{type: DisruptionTarget, status: 'True', reason: {reason}}}]"),
+        ))
+    };
+    let unhealthy = event("Unhealthy", "Liveness probe failed: dial tcp: i/o timeout");
+    let stopping = event("Killing", "Stopping container instance-manager");
+    let cases = [
+        (failed(137, "Error"), unhealthy.clone(), "warning liveness_probe"),
+        // a person may delete a pod whose probe had failed before
+        (failed(137, "Error"), unhealthy.clone() + &stopping + &hit(), "warning deleted"),
+        (failed(137, "OOMKilled"), String::new(), "warning oom_killed"),
+        (failed(137, "OOMKilled"), unhealthy, "warning oom_killed"),
+        (failed(137, "Error"), String::new(), "warning unknown"),
+        (failed(2, "Error"), hit(), "warning panic"),
+        (failed(255, "Unknown"), String::new(), "warning node_lost"),
+        (failed(137, "ContainerStatusUnknown"), String::new(), "warning node_lost"),
+        (
+            last("Failed", "reason: Evicted, message: 'The node was low on resource: memory'"),
+            String::new(),
+            "warning evicted",
+        ),
+        (
+            last(
+                "Failed",
+                "reason: Terminated, message: 'Pod was terminated in response to imminent node shutdown.'",
+            ),
+            String::new(),
+            "warning node_lost",
+        ),
+        (disrupted("DeletionByTaintManager"), String::new(), "warning node_lost"),
+        (disrupted("EvictionByEvictionAPI"), String::new(), "info evicted"),
+        (disrupted("EvictionByEvictionAPI"), hit(), "warning evicted"),
+        (deleting(last("Running", "")), String::new(), "info settings_sync"),
+        (deleting(last("Running", "")), hit(), "warning deleted"),
+        (deleting(failed(143, "Error")), String::new(), "info settings_sync"),
+        (last("Running", ""), String::new(), "warning unknown"),
+        (last("", ""), String::new(), "warning unknown"),
+    ];
+    for (gone, more, expected) in cases {
+        assert_eq!(verdict(&gone, &more), expected, "{gone}\n{more}");
+    }
+}
+
+#[test]
+fn a_node_that_came_back_just_then_took_the_pod_along() {
+    let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:52:00Z");
+    let yaml = after().replace(&node(), &back);
+    assert_eq!(found(&CHECK, &saw(&last("Running", ""), &yaml)), ["warning node_lost InstanceManager im-1"]);
+}
+
+#[test]
+fn a_changed_specification_is_evidence_for_settings() {
+    let yaml = after().replace(
+        "containers: [{name: instance-manager,",
+        "priorityClassName: longhorn-critical, containers: [{name: instance-manager,",
+    );
+    let report = run(&CHECK, &saw(&last("Running", ""), &yaml)).report;
+    assert_eq!(report.findings[0].cause, "settings_sync");
+    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("priorityClassName changed")));
+}
+
+#[test]
+fn the_removal_of_an_old_one_is_expected() {
+    let gone = deleting(last("Running", ""));
+    let only_nodes = release("v1.9.2") + &node();
+    assert_eq!(found(&CHECK, &saw(&gone, &only_nodes)), ["info stale_cleanup InstanceManager im-1"]);
+    assert_eq!(found(&CHECK, &saw(&gone, &(only_nodes + &hit()))), ["warning deleted InstanceManager im-1"]);
+}
+
+#[test]
+fn failures_of_other_nodes_and_times_are_not_hits() {
+    let gone = deleting(last("Running", ""));
+    let elsewhere = hit().replace("nodeID: node-1", "nodeID: node-2");
+    assert_eq!(verdict(&gone, &elsewhere), "info settings_sync");
+    for (time, expected) in [
+        ("2026-01-02T11:47:59Z", "info settings_sync"),
+        ("2026-01-02T11:48:00Z", "warning deleted"),
+        ("2026-01-02T11:55:05Z", "warning deleted"),
+        ("2026-01-02T11:55:06Z", "info settings_sync"),
+    ] {
+        assert_eq!(verdict(&gone, &hit().replace("2026-01-02T11:50:03Z", time)), expected, "{time}");
+    }
+}
+
+#[test]
+fn detached_volumes_are_hits_when_their_engine_was_here() {
+    let detached = "apiVersion: v1\nkind: Event\nmetadata: {name: d, namespace: longhorn-system}\n\
+                    involvedObject: {kind: Volume, name: v}\nreason: DetachedUnexpectedly\n\
+                    lastTimestamp: '2026-01-02T11:50:20Z'\n---\n";
+    let gone = deleting(last("Running", ""));
+    assert_eq!(verdict(&gone, &(volume("v", "engine:new") + detached)), "warning deleted");
+    let elsewhere = volume("v", "engine:new").replace("node-1", "node-2");
+    assert_eq!(verdict(&gone, &(elsewhere + detached)), "info settings_sync");
+}
+
+#[test]
+fn findings_end_after_a_day() {
+    let mut cluster = saw(&last("Failed", &terminated(2, "Error")), &after());
+    cluster.now = time(GONE) + SignedDuration::from_hours(24) - SignedDuration::from_secs(1);
+    assert_eq!(found(&CHECK, &cluster).len(), 1);
+    cluster.now += SignedDuration::from_secs(1);
+    assert!(found(&CHECK, &cluster).is_empty());
+}
+
+#[test]
+fn the_counter_is_complete_settles_once_and_never_goes_down() {
+    const TOTAL: &str = "longhorn_health_instance_manager_replacements_total";
+    let count = |cluster: &Cluster, cause: &str, expected: &str| {
+        sample(&run(&CHECK, cluster), TOTAL, &[cause, expected]).unwrap()
+    };
+    let quiet = live_at(NOW, &after());
+    assert_eq!(run(&CHECK, &quiet).samples[TOTAL].len(), 10, "zero for every cause");
+    assert_eq!(count(&quiet, "liveness_probe", "false"), 0.0);
+
+    let probe = event("Killing", "Container instance-manager failed liveness probe");
+    let mut cluster = saw(&last("Failed", &terminated(137, "Error")), &(after() + &probe));
+    cluster.now = time(GONE) + SignedDuration::from_secs(59);
+    assert_eq!(count(&cluster, "liveness_probe", "false"), 0.0, "not settled");
+    let mut cluster = later(cluster, 1);
+    assert_eq!(count(&cluster, "liveness_probe", "false"), 1.0);
+    // the events expire, the judgement stays
+    cluster = later(cluster, 3600);
+    cluster.objects.events = Default::default();
+    assert_eq!(found(&CHECK, &cluster), ["warning liveness_probe InstanceManager im-1"]);
+    assert_eq!(count(&cluster, "liveness_probe", "false"), 1.0);
+    assert_eq!(count(&cluster, "unknown", "false"), 0.0);
+    // the same name dies again
+    let again = pod(&last("Failed", &terminated(2, "Error")).replace("uid-1", "uid-2"));
+    cluster.history.pod_gone(Arc::new(again), "uid-3", cluster.now);
+    let report = run(&CHECK, &cluster).report;
+    assert_eq!((report.findings.len(), report.findings[0].cause.as_str()), (1, "panic"));
+    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("it also ended")));
+    cluster = later(cluster, 2 * 24 * 3600);
+    cluster = later(cluster, 60);
+    assert_eq!(count(&cluster, "liveness_probe", "false"), 1.0, "forgotten but counted");
+    assert!(found(&CHECK, &cluster).is_empty());
+}
+
+#[test]
+fn timestamps_tell_of_a_replacement_that_nobody_watched() {
+    // recorded: the pod is a day and a half younger than its instance manager
+    let yaml = after();
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["warning unknown InstanceManager im-1"]);
+    let probe = event("Killing", "Container instance-manager failed liveness probe, will be restarted");
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &(yaml.clone() + &probe))),
+        ["warning liveness_probe InstanceManager im-1"]
+    );
+    assert!(found(&CHECK, &cluster_at("2026-01-03T11:50:05Z", &yaml)).is_empty(), "a day later");
+    let first = yaml.replace(AGAIN, "2026-01-01T00:09:59Z");
+    assert!(found(&CHECK, &cluster_at("2026-01-01T12:00:00Z", &first)).is_empty(), "its first pod");
+
+    // an exporter that starts afterwards: harmless without traces, and not counted
+    let mut started = live_at(NOW, &yaml);
+    started.history.started = Some(time("2026-01-02T11:59:00Z"));
+    assert_eq!(found(&CHECK, &started), ["info unknown InstanceManager im-1"]);
+    let mut hurt = live_at(NOW, &(yaml.clone() + &hit()));
+    hurt.history.started = started.history.started;
+    assert_eq!(found(&CHECK, &hurt), ["warning unknown InstanceManager im-1"]);
+    // an exporter that watched when the pod was made has seen no other pod before it
+    let mut watched = live_at(NOW, &yaml);
+    watched.history.started = Some(time("2026-01-02T11:00:00Z"));
+    assert!(found(&CHECK, &watched).is_empty());
+}
+
+#[test]
+fn the_first_pod_of_a_default_v2_instance_manager_comes_late() {
+    let yaml = after().replace("dataEngine: v1", "dataEngine: v2");
+    assert!(found(&CHECK, &cluster_at(NOW, &yaml)).is_empty());
+}
+
+#[test]
+fn pods_of_other_components_are_not_looked_at() {
+    let other = last("Failed", &terminated(2, "Error"))
+        .replace("component: instance-manager", "component: share-manager");
+    assert!(found(&CHECK, &saw(&other, &after())).is_empty());
+}

@@ -1,0 +1,119 @@
+//! What the end of an instance manager leaves behind: failed replicas, detached volumes and the
+//! kubelet's events.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::Cluster;
+use crate::longhorn::{Engine, Event, InstanceState, Replica};
+
+/// Failures up to this long before the end was seen belong to it.
+const BEFORE: SignedDuration = SignedDuration::from_mins(2);
+/// Failures up to this long after the new pod came belong to it.
+const AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// The traces of all instance managers, looked up once.
+pub struct Traces<'a> {
+    cluster: &'a Cluster,
+    failed: HashMap<&'a str, Vec<(Timestamp, &'a Replica)>>,
+    detached: Vec<(Timestamp, &'a str)>,
+    pod_events: HashMap<&'a str, Vec<&'a Event>>,
+    dead_engines: HashMap<&'a str, Vec<&'a Engine>>,
+}
+
+/// Volumes that one end hit, with the facts that say so.
+#[derive(Default)]
+pub struct Hits<'a> {
+    pub volumes: BTreeSet<&'a str>,
+    pub facts: Vec<String>,
+}
+
+/// When it happened: from the end of the old pod to the beginning of the new one.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub end: Timestamp,
+    pub again: Timestamp,
+}
+
+impl Span {
+    fn contains(self, time: Timestamp) -> bool {
+        time.duration_since(self.end) >= -BEFORE && time.duration_since(self.again) <= AFTER
+    }
+}
+
+impl<'a> Traces<'a> {
+    /// Sorts the traces by node and pod.
+    pub fn of(cluster: &'a Cluster) -> Self {
+        let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
+        let mut detached = Vec::new();
+        for replica in cluster.objects.replicas.iter() {
+            if let Some(at) = replica.spec.failed_at.get() {
+                failed.entry(replica.spec.node_id.as_str()).or_default().push((at, replica));
+            }
+        }
+        for event in cluster.objects.events.iter() {
+            let object = &event.involved_object;
+            match (object.kind.as_str(), event.reason.as_str()) {
+                ("Pod", _) => pod_events.entry(object.name.as_str()).or_default().push(event),
+                ("Volume", "DetachedUnexpectedly") => {
+                    detached.extend(event.last_seen().map(|at| (at, object.name.as_str())));
+                }
+                _ => {}
+            }
+        }
+        let mut dead_engines: HashMap<_, Vec<_>> = HashMap::new();
+        for engine in cluster.objects.engines.iter() {
+            if engine.status.current_state == InstanceState::Error {
+                dead_engines.entry(engine.status.instance_manager_name.as_str()).or_default().push(engine);
+            }
+        }
+        Traces { cluster, failed, detached, pod_events, dead_engines }
+    }
+
+    /// What an end of this instance manager hit.
+    pub fn hits(&self, manager: &str, node: &str, span: Span) -> Hits<'a> {
+        let mut hits = Hits::default();
+        for (at, replica) in self.failed.get(node).into_iter().flatten() {
+            if span.contains(*at) {
+                hits.volumes.insert(&replica.spec.volume_name);
+                hits.facts.push(format!("replica {} failed at {at}", replica.metadata.name));
+            }
+        }
+        for (at, volume) in &self.detached {
+            if span.contains(*at) && self.runs_on(volume, manager, node) {
+                hits.volumes.insert(volume);
+                hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));
+            }
+        }
+        hits.volumes.remove("");
+        hits
+    }
+
+    /// Engines that died in this instance manager and have not been started again.
+    pub fn add_dead_engines(&self, manager: &str, hits: &mut Hits<'a>) {
+        for engine in self.dead_engines.get(manager).into_iter().flatten() {
+            hits.volumes.insert(&engine.spec.volume_name);
+            hits.facts.push(format!("engine {} is in state error there", engine.metadata.name));
+        }
+    }
+
+    fn runs_on(&self, volume: &str, manager: &str, node: &str) -> bool {
+        let here = self.cluster.objects.volumes.get(volume);
+        here.is_some_and(|volume| volume.status.current_node_id == node)
+            || self
+                .cluster
+                .engines_of(volume)
+                .any(|engine| engine.status.instance_manager_name == manager || engine.spec.node_id == node)
+    }
+
+    /// Events about a pod of this name: those of the pod with `uid`, or of any but `not_uid`.
+    pub fn events(&self, name: &str, uid: Option<&str>, not_uid: &str) -> Vec<&'a Event> {
+        let of = self.pod_events.get(name).into_iter().flatten().copied();
+        of.filter(|event| match uid {
+            Some(uid) => event.involved_object.uid == uid,
+            None => event.involved_object.uid != not_uid,
+        })
+        .collect()
+    }
+}
