@@ -28,6 +28,8 @@ enum TargetArg {
     Rules,
     /// Grafana dashboards
     Dashboards,
+    /// Access rules, and copies of rules and dashboards for the chart and kustomize
+    Deploy,
     /// Everything
     All,
 }
@@ -59,6 +61,7 @@ fn targets(wanted: TargetArg) -> Vec<Target> {
     match wanted {
         TargetArg::Rules => vec![Target::Rules],
         TargetArg::Dashboards => vec![Target::Dashboards],
+        TargetArg::Deploy => vec![Target::Deploy],
         TargetArg::All => Target::ALL.to_vec(),
     }
 }

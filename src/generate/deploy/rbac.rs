@@ -1,0 +1,269 @@
+//! Access rules, from the kinds that are watched and from what the checks do with them.
+//!
+//! Everything in Longhorn's namespace is one Role. What reaches further is one ClusterRole a
+//! feature, so that each can be refused on its own; the checks that then know less are named in it.
+
+use std::fmt::Write;
+
+use crate::check::Check;
+use crate::longhorn::Resource;
+use crate::longhorn::resource::{Scope, TABLE};
+
+/// A role and the reason for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Right {
+    /// File name, suffix of the role's name and, in camelCase, switch in the chart.
+    pub id: &'static str,
+    /// Where it holds.
+    pub reach: Reach,
+    /// What it is for, in one sentence.
+    pub purpose: &'static str,
+    /// What happens where it is not granted, in one or more sentences.
+    pub without: String,
+    /// What it grants.
+    pub rules: Vec<Rule>,
+}
+
+/// Where a right holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// In Longhorn's namespace.
+    Longhorn,
+    /// In the whole cluster.
+    Cluster,
+}
+
+/// One entry of a role's `rules`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// API group, empty for core.
+    pub group: &'static str,
+    /// Plurals, with the subresource after a slash.
+    pub resources: Vec<&'static str>,
+    /// The only objects it holds for; empty for all.
+    pub names: Vec<&'static str>,
+    /// What may be done.
+    pub verbs: &'static [&'static str],
+}
+
+/// What a watched kind needs. Nothing is ever read one by one.
+const WATCH: &[&str] = &["list", "watch"];
+
+/// Every right, in the order of the table of kinds; those that are no watch come last.
+pub fn rights(checks: &[&Check]) -> Vec<Right> {
+    let mut rights = vec![longhorn()];
+    for info in TABLE {
+        let Some((id, purpose, rule)) = cluster_rule(info.resource) else { continue };
+        match rights.iter_mut().find(|right| right.id == id) {
+            Some(right) => right.rules.push(rule),
+            None => rights.push(Right {
+                id,
+                reach: Reach::Cluster,
+                purpose,
+                without: without(checks, id),
+                rules: vec![rule],
+            }),
+        }
+    }
+    rights.push(crash_logs());
+    rights.push(token_review());
+    rights
+}
+
+/// One rule an API group, with the kinds in the order of the table.
+fn longhorn() -> Right {
+    let mut rules: Vec<Rule> = Vec::new();
+    for info in TABLE.iter().filter(|info| info.scope == Scope::Namespaced) {
+        match rules.iter_mut().find(|rule| rule.group == info.group) {
+            Some(rule) => rule.resources.push(info.plural),
+            None => rules.push(Rule {
+                group: info.group,
+                resources: vec![info.plural],
+                names: vec![],
+                verbs: WATCH,
+            }),
+        }
+    }
+    Right {
+        id: "longhorn",
+        reach: Reach::Longhorn,
+        purpose: "Longhorn's objects, and its pods with what Kubernetes keeps for them.",
+        without: "Every check is unknown.".to_owned(),
+        rules,
+    }
+}
+
+/// The ClusterRole that a kind belongs to, and its rule there.
+fn cluster_rule(resource: Resource) -> Option<(&'static str, &'static str, Rule)> {
+    let info = resource.info();
+    let names = match info.scope {
+        Scope::Namespaced => return None,
+        Scope::Cluster => vec![],
+        Scope::ClusterNamed(name) => vec![name],
+    };
+    let (id, purpose) = match resource {
+        Resource::ValidatingWebhookConfigurations | Resource::MutatingWebhookConfigurations => {
+            ("webhook-configurations", "Longhorn's two webhook configurations, by name.")
+        }
+        Resource::KubeNodes => {
+            ("nodes", "Kubernetes nodes: ready, cordoned, gone, and their kubelet release.")
+        }
+        Resource::PriorityClasses => {
+            ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
+        }
+        other => (other.info().plural, "A kind that the checks read."),
+    };
+    Some((id, purpose, Rule { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
+}
+
+fn crash_logs() -> Right {
+    let rule = Rule { group: "", resources: vec!["pods/log"], names: vec![], verbs: &["get"] };
+    Right {
+        id: "crash-logs",
+        reach: Reach::Longhorn,
+        purpose: "The last lines of a longhorn-manager container that crashed, for --crash-logs=auto.",
+        without: "manager_crash_loop tells causes by fingerprint (exit code, events, other objects) instead of by log; \
+                  some stay unknown."
+            .to_owned(),
+        rules: vec![rule],
+    }
+}
+
+fn token_review() -> Right {
+    let review =
+        |group, resource| Rule { group, resources: vec![resource], names: vec![], verbs: &["create"] };
+    Right {
+        id: "token-review",
+        reach: Reach::Cluster,
+        purpose: "Asks the API server who scrapes and whether they may, for --web.auth=kubernetes.",
+        without: "With --web.auth=kubernetes every scrape is refused; without that option nothing changes."
+            .to_owned(),
+        rules: vec![
+            review("authentication.k8s.io", "tokenreviews"),
+            review("authorization.k8s.io", "subjectaccessreviews"),
+        ],
+    }
+}
+
+/// Names the checks that stop or know less.
+fn without(checks: &[&Check], id: &str) -> String {
+    let belongs = |resource: &Resource| cluster_rule(*resource).is_some_and(|(of, ..)| of == id);
+    let ids = |kinds: fn(&Check) -> &'static [Resource]| -> Vec<&str> {
+        checks.iter().filter(|check| kinds(check).iter().any(belongs)).map(|check| check.id).collect()
+    };
+    let (needing, using) = (ids(|check| check.needs), ids(|check| check.uses));
+    let mut sentences = Vec::new();
+    if !needing.is_empty() {
+        sentences.push(format!("These checks are unknown: {}.", needing.join(", ")));
+    }
+    let using: Vec<&str> = using.into_iter().filter(|id| !needing.contains(id)).collect();
+    if !using.is_empty() {
+        sentences.push(format!("These checks know less: {}.", using.join(", ")));
+    }
+    if sentences.is_empty() {
+        sentences.push("No check changes.".to_owned());
+    }
+    sentences.join(" ")
+}
+
+impl Right {
+    /// Name of the role.
+    pub fn role_name(&self) -> String {
+        match self.id {
+            "longhorn" => NAME.to_owned(),
+            id => format!("{NAME}-{id}"),
+        }
+    }
+
+    /// `Role` or `ClusterRole`.
+    pub fn kind(&self) -> &'static str {
+        match self.reach {
+            Reach::Longhorn => "Role",
+            Reach::Cluster => "ClusterRole",
+        }
+    }
+
+    /// The manifest of the role.
+    pub fn role(&self, header: &str) -> String {
+        let mut text = String::new();
+        comment(&mut text, header);
+        text.push_str("#\n");
+        comment(&mut text, self.purpose);
+        comment(&mut text, &format!("Without it: {}", self.without));
+        self.head(
+            &mut text,
+            self.kind(),
+            &format!("\n  annotations:\n    {NAME}/without: {:?}", self.without),
+        );
+        text.push_str("rules:\n");
+        for rule in &self.rules {
+            rule.write(&mut text);
+        }
+        text
+    }
+
+    /// The manifest that gives the role to the exporter.
+    pub fn binding(&self) -> String {
+        let mut text = String::new();
+        self.head(&mut text, &format!("{}Binding", self.kind()), "");
+        let (kind, name) = (self.kind(), self.role_name());
+        let _ = write!(
+            text,
+            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {name}\n\
+             subjects:\n  - kind: ServiceAccount\n    name: {NAME}\n    namespace: {NAMESPACE}\n"
+        );
+        text
+    }
+
+    fn head(&self, text: &mut String, kind: &str, more: &str) {
+        let (name, id) = (self.role_name(), self.id);
+        let namespace = match self.reach {
+            Reach::Longhorn => format!("\n  namespace: {NAMESPACE}"),
+            Reach::Cluster => String::new(),
+        };
+        let _ = write!(
+            text,
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}{namespace}\n  \
+             labels:\n    app.kubernetes.io/name: {NAME}\n    {NAME}/right: {id}{more}\n"
+        );
+    }
+}
+
+impl Rule {
+    fn write(&self, text: &mut String) {
+        let _ = writeln!(text, "  - apiGroups: [{:?}]", self.group);
+        for (key, values) in [("resources", &self.resources), ("resourceNames", &self.names)] {
+            if !values.is_empty() {
+                let _ = writeln!(text, "    {key}:");
+                values.iter().for_each(|value| {
+                    let _ = writeln!(text, "      - {value}");
+                });
+            }
+        }
+        let _ = writeln!(text, "    verbs: [{}]", self.verbs.join(", "));
+    }
+}
+
+/// Name of the objects, as in the chart's default.
+pub const NAME: &str = "longhorn-health-exporter";
+/// Longhorn's namespace where nobody chose another.
+pub const NAMESPACE: &str = "longhorn-system";
+
+/// Writes a comment, wrapped.
+fn comment(text: &mut String, sentence: &str) {
+    let mut column = usize::MAX;
+    for word in sentence.split_whitespace() {
+        if column.saturating_add(word.len()) > 98 {
+            text.push_str(if column == usize::MAX { "#" } else { "\n#" });
+            column = 1;
+        }
+        text.push(' ');
+        text.push_str(word);
+        column += word.len() + 1;
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+#[path = "rbac_tests.rs"]
+mod tests;

@@ -1,0 +1,87 @@
+//! The rights are exactly what the source asks for.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::checks;
+
+/// What may be done, by reach, group, resource and name.
+type Grants = BTreeMap<(bool, &'static str, &'static str, &'static str), &'static [&'static str]>;
+
+fn granted() -> Grants {
+    let mut grants = Grants::new();
+    for right in rights(checks::ALL) {
+        for rule in &right.rules {
+            let names = if rule.names.is_empty() { vec![""] } else { rule.names.clone() };
+            for (resource, name) in rule.resources.iter().flat_map(|r| names.iter().map(move |n| (*r, *n))) {
+                let key = (right.reach == Reach::Cluster, rule.group, resource, name);
+                assert_eq!(grants.insert(key, rule.verbs), None, "{key:?} is granted twice");
+            }
+        }
+    }
+    grants
+}
+
+#[test]
+fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
+    let mut grants = granted();
+    for info in TABLE {
+        let key = match info.scope {
+            Scope::Namespaced => (false, info.group, info.plural, ""),
+            Scope::Cluster => (true, info.group, info.plural, ""),
+            Scope::ClusterNamed(name) => (true, info.group, info.plural, name),
+        };
+        assert_eq!(grants.remove(&key), Some(WATCH), "{}", info.resource);
+    }
+    let rest: Grants = BTreeMap::from([
+        ((false, "", "pods/log", ""), &["get"] as &[_]),
+        ((true, "authentication.k8s.io", "tokenreviews", ""), &["create"]),
+        ((true, "authorization.k8s.io", "subjectaccessreviews", ""), &["create"]),
+    ]);
+    assert_eq!(grants, rest);
+}
+
+#[test]
+fn no_right_reaches_secrets_or_everything() {
+    for (_, group, resource, _) in granted().into_keys() {
+        assert!(!resource.starts_with("secrets") && resource != "*" && group != "*", "{group}/{resource}");
+    }
+}
+
+#[test]
+fn a_role_says_which_checks_stop_without_it() {
+    let check = |needs, uses| Check { needs, uses, ..copy(checks::ALL[0]) };
+    let needing = check(&[Resource::KubeNodes], &[]);
+    let using = Check { id: "other", ..check(&[], &[Resource::KubeNodes, Resource::PriorityClasses]) };
+    let rights = rights(&[&needing, &using]);
+    let without = |id: &str| rights.iter().find(|right| right.id == id).unwrap().without.as_str();
+    assert_eq!(
+        without("nodes"),
+        format!("These checks are unknown: {}. These checks know less: other.", needing.id)
+    );
+    assert_eq!(without("priorityclasses"), "These checks know less: other.");
+    assert_eq!(without("webhook-configurations"), "No check changes.");
+}
+
+fn copy(check: &Check) -> Check {
+    Check { ..*check }
+}
+
+#[test]
+fn manifests_are_yaml_with_the_reason_in_comment_and_annotation() {
+    for right in rights(checks::ALL) {
+        let text = right.role("Generated.");
+        let value: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(value["kind"], right.kind());
+        assert_eq!(value["metadata"]["annotations"]["longhorn-health-exporter/without"], right.without);
+        assert_eq!(value["rules"].as_array().unwrap().len(), right.rules.len());
+        let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).collect();
+        let comment: Vec<&str> = comment.iter().flat_map(|line| line.split_whitespace()).collect();
+        assert!(comment.join(" ").contains(&right.without), "{text}");
+        assert!(text.lines().all(|line| !line.starts_with('#') || line.len() <= 100), "{text}");
+        let binding: serde_json::Value = serde_yaml::from_str(&right.binding()).unwrap();
+        assert_eq!(binding["roleRef"]["name"], value["metadata"]["name"]);
+        assert_eq!(binding["roleRef"]["kind"], value["kind"]);
+        assert_eq!(binding["metadata"]["namespace"], value["metadata"]["namespace"]);
+    }
+}
