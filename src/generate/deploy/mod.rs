@@ -96,7 +96,7 @@ fn sidecar(dashboards: &[String]) -> Artifact {
     );
     text.push_str(if dashboards.is_empty() { "configMapGenerator: []\n" } else { "configMapGenerator:\n" });
     for file in dashboards {
-        let name = file.trim_end_matches(".json");
+        let name = file.trim_start_matches("longhorn-health-").trim_end_matches(".json");
         text.push_str(&format!(
             "  - name: {}-dashboard-{name}\n    namespace: {}\n    files: [{file}]\n",
             rbac::NAME,
