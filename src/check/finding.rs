@@ -121,6 +121,19 @@ pub enum EvidenceSource {
     History,
 }
 
+impl EvidenceSource {
+    /// As in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EvidenceSource::Api => "api",
+            EvidenceSource::Log => "log",
+            EvidenceSource::Fingerprint => "fingerprint",
+            EvidenceSource::Event => "event",
+            EvidenceSource::History => "history",
+        }
+    }
+}
+
 /// What to do about a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Remedy {

@@ -17,7 +17,7 @@ use super::logging::{self, LogFormat, LogLevel};
 use super::{Failure, SourceArgs, exit};
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Limits, Router, Transport};
-use crate::source::{Fixed, Source};
+use crate::source::{Fixed, Live, Source};
 
 /// Facts age even when nobody scrapes.
 const TICK: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
-    let source = open_source(&args.source)?;
+    let (source, live) = open_source(&args.source).await?;
     let mut listeners = Vec::new();
     for address in &args.web.listen_address {
         listeners.push(address.bind().await.map_err(Failure::usage)?);
@@ -140,28 +140,50 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
         tokio::spawn(http::run(listeners, Transport::Plain, router, Limits::default(), until_shutdown));
     let ended = tokio::select! {
         reason = stop.asked() => Ok(reason),
-        _ = &mut server => Err("the HTTP server"),
-        _ = tokio::spawn(tick(evaluator)) => Err("the evaluation"),
+        _ = &mut server => Err("the HTTP server ended".to_owned()),
+        _ = tokio::spawn(tick(evaluator)) => Err("the evaluation ended".to_owned()),
+        ended = live_ended(live.as_deref()) => Err(ended),
     };
     match ended {
         Ok(reason) => {
             tracing::info!(reason, "stopping");
             drop(shutdown);
             let _ = server.await; // its limits bound this
+            if let Some(live) = live {
+                live.stop().await;
+            }
             tracing::info!("stopped");
             Ok(exit::OK)
         }
         // half an exporter would look healthy; whoever restarts us gives a whole one
-        Err(task) => Err(Failure::unknown(anyhow!("{task} ended unexpectedly; see the log"))),
+        Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
     }
 }
 
+/// The source, and the live one again where it is that, because it has tasks to look after. An API
+/// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-fn open_source(args: &SourceArgs) -> Result<Arc<dyn Source>, Failure> {
-    let Some(cluster) = args.recorded(Timestamp::now()).map_err(Failure::usage)? else {
-        return Err(Failure::usage(anyhow!("give --demo or --from PATH")));
-    };
-    Ok(Arc::new(if args.demo { Fixed::moving(cluster) } else { Fixed::still(cluster) }))
+async fn open_source(args: &SourceArgs) -> Result<(Arc<dyn Source>, Option<Arc<Live>>), Failure> {
+    if let Some(cluster) = args.recorded(Timestamp::now())? {
+        let fixed = if args.demo { Fixed::moving(cluster) } else { Fixed::still(cluster) };
+        return Ok((Arc::new(fixed), None));
+    }
+    let live = Arc::new(Live::start(args.connect().await?.client(), args.live_options()));
+    tokio::spawn(tell_when_synced(live.clone()));
+    Ok((live.clone(), Some(live)))
+}
+
+async fn tell_when_synced(live: Arc<Live>) {
+    live.synced().await;
+    tracing::info!("first sync complete");
+}
+
+/// Says what ended of the live source; never completes without one.
+async fn live_ended(live: Option<&Live>) -> String {
+    match live {
+        Some(live) => live.ended().await.to_string(),
+        None => std::future::pending().await,
+    }
 }
 
 /// The configuration in force, and where the page is. There are no secrets in it.
@@ -176,6 +198,10 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         demo = args.source.demo,
         from = args.source.from.as_ref().map(|path| path.display().to_string()),
         namespace = args.source.namespace,
+        kubeconfig = args.source.kubeconfig.as_ref().map(|path| path.display().to_string()),
+        context = args.source.context,
+        crash_logs = ?args.source.crash_logs,
+        stale_after = %args.source.stale_after,
         telemetry_path,
         max_requests,
         disable_exporter_metrics,

@@ -44,8 +44,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
                       Verdicts that need it are unknown. Look at longhorn_health_resource_errors_total for the reason.",
-        why: "The exporter itself calls a kind stale only after repeated failures; five minutes more ride out \
-              an API server that restarts.",
+        why: "The exporter itself calls a kind stale only after a quarter of an hour without an answer \
+              (--stale-after); five minutes more keep a single late answer from being an alert.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
     },
     Alert {
