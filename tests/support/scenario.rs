@@ -1,0 +1,66 @@
+//! The recorded clusters under tests/scenarios and what the exporter makes of them.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use longhorn_health_exporter::cluster::Cluster;
+use longhorn_health_exporter::exporter::Evaluator;
+use longhorn_health_exporter::metrics::Format;
+use longhorn_health_exporter::report::{Evaluation, evaluate};
+use longhorn_health_exporter::source::{Fixed, Recording};
+
+const NAMESPACE: &str = "longhorn-system";
+
+/// Every scenario, by name.
+pub fn all() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let entries = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = entries.filter(|path| path.join("cluster.yaml").exists()).collect();
+    found.sort();
+    assert!(found.len() >= 20, "only {} scenarios found", found.len());
+    found
+}
+
+/// Name of a scenario.
+pub fn name(scenario: &Path) -> &str {
+    scenario.file_name().unwrap().to_str().unwrap()
+}
+
+/// The recorded cluster.
+pub fn cluster(scenario: &Path) -> Cluster {
+    let recording = Recording::read(&scenario.join("."), NAMESPACE, Timestamp::MAX).unwrap();
+    assert_eq!(recording.warnings, Vec::<String>::new(), "{}", name(scenario));
+    recording.into_cluster(NAMESPACE, None)
+}
+
+/// The report and what comes with it.
+pub fn judge(scenario: &Path) -> Evaluation {
+    evaluate(&cluster(scenario))
+}
+
+/// The page of metrics, without what changes from build to build.
+pub fn exposition(scenario: &Path) -> String {
+    let source = Arc::new(Fixed::still(cluster(scenario)));
+    let evaluator = Evaluator::new(source, || Timestamp::UNIX_EPOCH, false);
+    let page = evaluator.page(Format::Text).unwrap();
+    let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));
+    stable.map(|line| format!("{line}\n")).collect()
+}
+
+/// Compares with a golden file, or writes it with `UPDATE_GOLDEN=1`. Returns whether it was as expected.
+pub fn golden(path: &Path, actual: &str) -> bool {
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    if expected == actual {
+        return true;
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, actual).unwrap();
+        return true;
+    }
+    let diff = similar::TextDiff::from_lines(&expected, actual);
+    eprintln!("{}\n{}", path.display(), diff.unified_diff().header("expected", "actual"));
+    false
+}
