@@ -10,14 +10,15 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Evidence, EvidenceSource, Outcome};
+use crate::check::{Evidence, EvidenceSource, Outcome, VolumeRef};
 use crate::cluster::Cluster;
 use crate::longhorn::{
     BackingImage, ConditionStatus, DataEngine, DiskSpec, DiskStatus, LonghornNode, Release, Replica,
-    condition, status,
+    Resource, condition, status,
 };
 
-/// Replicas carry the request in their spec from this release on, in their status before
+/// Automatic eviction came with this release, and with it the flag moved from the status of replicas
+/// to their spec
 /// (longhorn-manager v1.5.4 controller/node_controller.go syncReplicaEvictionRequested).
 const FLAG_IN_SPEC: &[Release] = &[Release::new(1, 5, 4)];
 /// Copies on a disk that is gone are given up by Longhorn itself from these releases on
@@ -164,6 +165,11 @@ pub fn gives_up_missing_disks(release: Option<Release>) -> bool {
     release.is_some_and(|release| release.has_fix(GIVES_UP_MISSING_DISKS))
 }
 
+/// True when this release can move replicas by itself for a drain.
+pub fn evicts_for_drains(release: Option<Release>) -> bool {
+    release.is_none_or(|release| release.has_fix(FLAG_IN_SPEC))
+}
+
 /// The requests on a node in words: `node n1, disks d1, d2`.
 pub fn requests(node: &LonghornNode) -> String {
     let disks = requested_disks(node);
@@ -199,6 +205,29 @@ pub fn patch_requests(namespace: &str, node: &str, on_node: bool, disks: &[&str]
 pub fn patch(namespace: &str, kind: &str, name: &str, patch: &serde_json::Value) -> String {
     let patch = patch.to_string().replace('\'', r"'\''");
     format!("kubectl -n {namespace} patch {kind} {name} --type merge -p '{patch}'")
+}
+
+/// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it
+/// does not run.
+pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
+    if !cluster.can_read(Resource::Pods) || cluster.objects.pods.is_empty() || node.is_empty() {
+        return None;
+    }
+    match cluster.manager_pod_on(node) {
+        None => Some(format!("no longhorn-manager pod is on node {node}, which would resolve this")),
+        Some(pod) if !pod.is_ready() => {
+            Some(format!("pod {} on node {node}, which would resolve this, is not ready", pod.metadata.name))
+        }
+        Some(_) => None,
+    }
+}
+
+/// The volumes of these replicas.
+pub fn volumes(cluster: &Cluster, replicas: &[&Replica]) -> Vec<VolumeRef> {
+    let mut names: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter(|name| !name.is_empty()).map(|name| cluster.volume_ref(name)).collect()
 }
 
 /// How long something has held.

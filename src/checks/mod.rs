@@ -6,6 +6,7 @@ pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
 pub mod eviction;
 pub mod eviction_inconsistent;
+pub mod eviction_stalled;
 pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod instance_managers;
@@ -21,6 +22,7 @@ pub const ALL: &[&Check] = &[
     &danger_zone_pending::CHECK,
     &backing_image_eviction_crash::CHECK,
     &eviction_inconsistent::CHECK,
+    &eviction_stalled::CHECK,
 ];
 
 /// A check by its id.

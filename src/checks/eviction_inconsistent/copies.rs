@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::requests::volumes;
-use super::{Suspicion, manager_not_ready};
+use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, VolumeRef};
 use crate::checks::eviction::*;
 use crate::cluster::{Cluster, DiskOfNode};

@@ -235,18 +235,3 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.find(finding.since(held.since));
     }
 }
-
-/// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it
-/// does not run.
-fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
-    if !cluster.can_read(Resource::Pods) || cluster.objects.pods.is_empty() || node.is_empty() {
-        return None;
-    }
-    match cluster.manager_pod_on(node) {
-        None => Some(format!("no longhorn-manager pod is on node {node}, which would resolve this")),
-        Some(pod) if !pod.is_ready() => {
-            Some(format!("pod {} on node {node}, which would resolve this, is not ready", pod.metadata.name))
-        }
-        Some(_) => None,
-    }
-}

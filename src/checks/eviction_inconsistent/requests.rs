@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::{Suspicion, manager_not_ready};
+use super::Suspicion;
 use crate::check::{ObjectRef, Remedy};
 use crate::checks::eviction::*;
 use crate::cluster::Cluster;
@@ -196,12 +196,4 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         .impact("the manager of the node is not at work; replicas may still be asked to leave")
         .remedy(remedy),
     )
-}
-
-/// The volumes of these replicas.
-pub fn volumes(cluster: &Cluster, replicas: &[&crate::longhorn::Replica]) -> Vec<crate::check::VolumeRef> {
-    let mut names: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().filter(|name| !name.is_empty()).map(|name| cluster.volume_ref(name)).collect()
 }

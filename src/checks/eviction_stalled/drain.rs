@@ -1,0 +1,269 @@
+//! PodDisruptionBudgets of instance managers on cordoned nodes, with the reason why Longhorn keeps
+//! them, computed as Longhorn does (longhorn-manager v1.12.1
+//! controller/instance_manager_controller.go canDeleteInstanceManagerPDB; datastore/longhorn.go
+//! ListVolumePDBProtectedHealthyReplicasRO).
+
+use std::collections::HashMap;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::checks::eviction::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{
+    DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Replica,
+    Resource,
+};
+
+/// What a usual drain takes until the workloads have left.
+const USUAL_DRAIN: SignedDuration = SignedDuration::from_mins(15);
+/// What the setting is when it is not there (longhorn-manager v1.12.1 types/setting.go).
+const DEFAULT_POLICY: &str = "block-if-contains-last-replica";
+/// Taints by which others announce that they drain a node.
+const DRAIN_TAINTS: &[&str] =
+    &["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
+
+/// Why Longhorn keeps a budget.
+enum Blocker<'a> {
+    /// Engines or their frontends still run on the node.
+    Attached(Vec<&'a str>),
+    /// The policy wants every replica gone first.
+    Replicas(Vec<&'a Replica>),
+    /// These replicas have no healthy one on another node that a budget protects.
+    Unprotected(Vec<&'a Replica>),
+    /// Nothing; the manager just has not removed it.
+    Nothing,
+}
+
+/// The cordoned nodes and what is needed to judge them.
+struct View<'a> {
+    cluster: &'a Cluster,
+    policy: String,
+    managers: HashMap<&'a str, Vec<&'a InstanceManager>>,
+    replicas: HashMap<&'a str, Vec<&'a Replica>>,
+}
+
+pub fn look(cluster: &Cluster, out: &mut Outcome) {
+    let readable = [Resource::KubeNodes, Resource::PodDisruptionBudgets, Resource::InstanceManagers];
+    let cordoned: HashMap<&str, &KubeNode> = cluster
+        .objects
+        .kube_nodes
+        .iter()
+        .filter(|node| node.spec.unschedulable)
+        .map(|node| (node.metadata.name.as_str(), node))
+        .collect();
+    if cordoned.is_empty() || !readable.into_iter().all(|resource| cluster.can_read(resource)) {
+        return;
+    }
+    let view = View::new(cluster, &cordoned);
+    for manager in cluster.objects.instance_managers.iter() {
+        let Some(node) = cordoned.get(manager.spec.node_id.as_str()) else { continue };
+        // of one that does not run, Longhorn leaves the budget alone
+        let runs = manager.status.current_state == InstanceManagerState::Running;
+        if runs && cluster.objects.pod_disruption_budgets.get(&manager.metadata.name).is_some() {
+            view.judge(out, manager, node);
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    fn new(cluster: &'a Cluster, cordoned: &HashMap<&str, &KubeNode>) -> Self {
+        let mut managers: HashMap<_, Vec<_>> = HashMap::new();
+        for manager in cluster.objects.instance_managers.iter() {
+            managers.entry(manager.spec.node_id.as_str()).or_default().push(manager);
+        }
+        let mut replicas: HashMap<_, Vec<_>> = HashMap::new();
+        for replica in cluster.objects.replicas.iter() {
+            let node = replica.spec.node_id.as_str();
+            if cordoned.contains_key(node) {
+                replicas.entry(node).or_default().push(replica);
+            }
+        }
+        let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
+        let policy = if policy.is_empty() { DEFAULT_POLICY.to_owned() } else { policy };
+        View { cluster, policy, managers, replicas }
+    }
+
+    fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {
+        let name = manager.metadata.name.as_str();
+        let held = held(self.cluster, out, "pdb", name, None, USUAL_DRAIN);
+        let wanted = self.wanted(node);
+        let mut finding = self.finding(manager, &self.blocker(manager)).since(held.since);
+        let text = match &wanted {
+            Some(text) => text.clone(),
+            None => "the node is cordoned; nothing else asks for a drain".to_owned(),
+        };
+        finding = finding.because(EvidenceSource::Api, text);
+        finding.evidence.push(held.evidence());
+        let severity = if wanted.is_some() && held.lasting { Severity::Warning } else { Severity::Info };
+        out.find_as(severity, finding);
+    }
+
+    /// What needs the budget gone, beyond the cordon.
+    fn wanted(&self, node: &KubeNode) -> Option<String> {
+        let name = node.metadata.name.as_str();
+        let longhorn = self.cluster.objects.longhorn_nodes.get(name);
+        if let Some(longhorn) = longhorn.filter(|node| is_requested(node)) {
+            return Some(format!("evictionRequested is true on {}", requests(longhorn)));
+        }
+        if automatic_request(self.cluster, name).is_some() {
+            return Some(format!(
+                "the node is cordoned, and node-drain-policy {} evicts for the drain",
+                self.policy
+            ));
+        }
+        let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()))?;
+        Some(format!("the node has the taint {}", taint.key))
+    }
+
+    fn blocker(&self, manager: &'a InstanceManager) -> Blocker<'a> {
+        let node = manager.spec.node_id.as_str();
+        let attached = self.attached(manager);
+        if !attached.is_empty() {
+            return Blocker::Attached(attached);
+        }
+        let old_setting =
+            self.cluster.setting_value("allow-node-drain-with-last-healthy-replica", DataEngine::V1);
+        let always = self.policy == "always-allow" || old_setting == "true";
+        if always || manager.spec.kind == InstanceManagerType::Engine {
+            return Blocker::Nothing;
+        }
+        let here = self.replicas.get(node).cloned().unwrap_or_default();
+        if self.policy == "block-for-eviction" {
+            return if here.is_empty() { Blocker::Nothing } else { Blocker::Replicas(here) };
+        }
+        let stopped = |replica: &&Replica| {
+            self.policy == "allow-if-replica-is-stopped"
+                && replica.spec.desire_state == InstanceState::Stopped
+                && replica.status.current_state == InstanceState::Stopped
+        };
+        let unused =
+            |replica: &&Replica| !replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set();
+        let mut alone = here;
+        alone
+            .retain(|replica| !stopped(replica) && !unused(replica) && !self.is_protected_elsewhere(replica));
+        if alone.is_empty() { Blocker::Nothing } else { Blocker::Unprotected(alone) }
+    }
+
+    /// Engines and frontends that run on the node; a budget of an engine manager of 1.4 only waits
+    /// for its own.
+    fn attached(&self, manager: &'a InstanceManager) -> Vec<&'a str> {
+        let own = manager.spec.kind == InstanceManagerType::Engine;
+        let all = self.managers.get(manager.spec.node_id.as_str()).into_iter().flatten().copied();
+        let counted = all.filter(|other| !own || other.metadata.name == manager.metadata.name);
+        counted
+            .flat_map(|other| {
+                let old = (other.spec.kind == InstanceManagerType::Engine).then_some(&other.status.instances);
+                let maps = [&other.status.instance_engines, &other.status.instance_engine_frontends];
+                maps.into_iter().chain(old).flat_map(|map| map.keys()).map(String::as_str)
+            })
+            .collect()
+    }
+
+    /// True when a healthy replica of the same volume is on another node that is not cordoned, in a
+    /// running instance manager with a budget.
+    fn is_protected_elsewhere(&self, replica: &Replica) -> bool {
+        let objects = &self.cluster.objects;
+        self.cluster.replicas_of(&replica.spec.volume_name).any(|other| {
+            let node = other.spec.node_id.as_str();
+            let healthy = other.spec.healthy_at.is_set() && !other.spec.failed_at.is_set();
+            let schedulable = objects.kube_nodes.get(node).is_some_and(|node| !node.spec.unschedulable);
+            let guards = |manager: &&InstanceManager| {
+                manager.spec.kind != InstanceManagerType::Engine
+                    && manager.status.current_state == InstanceManagerState::Running
+                    && manager.spec.data_engine.or_v1() == other.spec.data_engine.or_v1()
+                    && objects.pod_disruption_budgets.get(&manager.metadata.name).is_some()
+            };
+            node != replica.spec.node_id
+                && healthy
+                && schedulable
+                && self.managers.get(node).into_iter().flatten().copied().any(|manager| guards(&manager))
+        })
+    }
+
+    fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
+        let (cluster, namespace) = (self.cluster, self.cluster.namespace.as_str());
+        let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
+        let pods = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
+        let replicas =
+            format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} -o wide");
+        let (why, remedy, volumes) = match blocker {
+            Blocker::Attached(instances) => (
+                format!("volumes are still attached on the node: {}", some(instances)),
+                Remedy::new("Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing controller keeps them.")
+                    .read(pods)
+                    .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io")),
+                self.volumes_of_instances(instances),
+            ),
+            Blocker::Replicas(left) => (
+                format!("node-drain-policy {} waits until the last of {} replicas has left", self.policy, left.len()),
+                Remedy::new("Wait for the eviction, and see the findings on it if it does not advance.").read(replicas),
+                volumes(cluster, left),
+            ),
+            Blocker::Unprotected(left) => (
+                format!(
+                    "node-drain-policy {} keeps it: {} replicas have no healthy, protected one on another node: {}",
+                    self.policy,
+                    left.len(),
+                    some(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
+                ),
+                self.let_replicas_move(replicas),
+                volumes(cluster, left),
+            ),
+            Blocker::Nothing => (
+                "nothing that Longhorn waits for is left, so it should be removed within a minute".to_owned(),
+                Remedy::new("See why the longhorn-manager of the node does not remove it.")
+                    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide")),
+                Vec::new(),
+            ),
+        };
+        let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
+        let message = format!("the budget of instance manager {name} keeps node {node} from being drained");
+        let mut finding = Finding::new("pdb_blocks", object, message).node(node).volumes(volumes);
+        finding = finding
+            .impact("a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain")
+            .remedy(remedy)
+            .because(EvidenceSource::Api, why)
+            .because(EvidenceSource::Api, format!("the node is cordoned and PodDisruptionBudget {name} exists"));
+        match manager_not_ready(cluster, node) {
+            Some(text) => finding.because(EvidenceSource::Api, text),
+            None => finding,
+        }
+    }
+
+    fn let_replicas_move(&self, list: String) -> Remedy {
+        let remedy = Remedy::new(
+            "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
+        )
+        .read(list);
+        if self.policy.starts_with("block-for-eviction") || !evicts_for_drains(self.cluster.release()) {
+            return remedy;
+        }
+        let policy = serde_json::json!({ "value": "block-for-eviction-if-contains-last-replica" });
+        remedy.change(patch(&self.cluster.namespace, "settings.longhorn.io", "node-drain-policy", &policy))
+    }
+
+    fn volumes_of_instances(&self, instances: &[&str]) -> Vec<VolumeRef> {
+        let objects = &self.cluster.objects;
+        let volume = |name: &&str| {
+            let engine = objects.engines.get(name).map(|engine| engine.spec.volume_name.as_str());
+            engine.or_else(|| {
+                objects.engine_frontends.get(name).map(|frontend| frontend.spec.volume_name.as_str())
+            })
+        };
+        let mut names: Vec<_> = instances.iter().filter_map(volume).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| self.cluster.volume_ref(name)).collect()
+    }
+}
+
+/// The first few names.
+fn some(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(5);
+    let mut text = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}

@@ -1,0 +1,264 @@
+//! What remains on an evicted disk, and since when it has not become less.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::PROGRESS;
+use crate::check::*;
+use crate::checks::eviction::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{
+    BackingImage, ConditionStatus, DataEngine, InstanceState, Replica, ReplicaMode, condition,
+};
+
+/// Without a rebuild, replicas follow each other within minutes.
+const STALLED: SignedDuration = SignedDuration::from_mins(30);
+/// The scheduler tries again within seconds; what it does not place in minutes has no place.
+const UNPLACED: SignedDuration = SignedDuration::from_mins(5);
+/// A rebuild counts as progress for as long as the largest volumes take.
+const REBUILD: SignedDuration = SignedDuration::from_hours(24);
+
+/// What has to leave a disk.
+pub struct Left<'a> {
+    pub replicas: Vec<&'a Replica>,
+    pub images: Vec<&'a BackingImage>,
+    /// The volumes of the replicas, each once.
+    volumes: Vec<&'a str>,
+}
+
+impl<'a> Left<'a> {
+    /// Counts replicas by `spec.diskID`, and copies by the keys of the images' spec.
+    pub fn of(
+        cluster: &'a Cluster,
+        disk: &EvictingDisk<'a>,
+        images: &BTreeMap<&str, Vec<&'a BackingImage>>,
+    ) -> Self {
+        let replicas = disk.replicas(cluster);
+        let copies = images.get(disk.uuid()).filter(|_| disk.request.is_manual()).cloned();
+        let mut volumes: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+        volumes.sort_unstable();
+        volumes.dedup();
+        Left { replicas, images: copies.unwrap_or_default(), volumes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.replicas.is_empty() && self.images.is_empty()
+    }
+
+    fn text(&self) -> String {
+        format!("{} replicas and {} backing image copies", self.replicas.len(), self.images.len())
+    }
+}
+
+/// When Longhorn last wrote that it asked a replica to leave (longhorn-manager v1.12.1
+/// constant/events.go), by replica.
+pub fn asked<'a>(cluster: &'a Cluster, disks: &[EvictingDisk]) -> HashMap<&'a str, Timestamp> {
+    let mut asked = HashMap::new();
+    if disks.is_empty() {
+        return asked;
+    }
+    for event in cluster.objects.events.iter() {
+        let about = event.reason == "EvictionUserRequested" || event.reason == "EvictionAutomatic";
+        if let (true, Some(time)) = (about, event.last_seen()) {
+            let newest = asked.entry(event.involved_object.name.as_str()).or_insert(time);
+            *newest = time.max(*newest);
+        }
+    }
+    asked
+}
+
+pub fn look(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    disk: &EvictingDisk,
+    left: &Left,
+    asked: &HashMap<&str, Timestamp>,
+) {
+    let (node, name) = (disk.node.metadata.name.as_str(), disk.name);
+    let copied: i64 = left
+        .images
+        .iter()
+        .flat_map(|image| image.status.disk_file_status_map.values())
+        .fold(0, |sum, copy| sum.saturating_add(copy.progress.0));
+    // the key names what remains: when that changes, the fact begins anew
+    let key = format!("{node}/{name}/{}/{}/{copied}", left.replicas.len(), left.images.len());
+    let moved = last_move(cluster, left, asked);
+    let held = held(cluster, out, "remaining", &key, moved, STALLED);
+    if let Some(last) = held.since.max(moved) {
+        out.sample(&PROGRESS, &[node, name], last.as_second() as f64);
+    }
+    let unplaced = unplaced(cluster, left);
+    // eviction_inconsistent names these two: suspended_node_down, disk_not_ready_hides_replicas
+    if is_down(disk.node) || (disk.hides_replicas() && !left.replicas.is_empty()) {
+        return;
+    }
+    if !unplaced.is_empty() {
+        no_schedulable_disk(cluster, out, disk, &unplaced);
+    } else if !rebuilding(cluster, out, left) && held.lasting {
+        no_progress(cluster, out, disk, left, held, moved);
+    }
+}
+
+/// The newest sign of movement that objects carry: a replica was asked to leave, another was made or
+/// became healthy, a copy changed its state.
+fn last_move(cluster: &Cluster, left: &Left, asked: &HashMap<&str, Timestamp>) -> Option<Timestamp> {
+    let asked = left.replicas.iter().filter_map(|replica| asked.get(replica.metadata.name.as_str()).copied());
+    let siblings = left.volumes.iter().flat_map(|volume| cluster.replicas_of(volume));
+    let made =
+        siblings.flat_map(|replica| [replica.metadata.created(), replica.spec.healthy_at.get()]).flatten();
+    let copies = left.images.iter().flat_map(|image| image.status.disk_file_status_map.values());
+    let copied = copies.filter_map(|copy| copy.last_state_transition_time.get());
+    asked.chain(made).chain(copied).max()
+}
+
+/// True while an engine rebuilds a replica of one of the volumes: its mode is WO until it has all
+/// data. One that has been rebuilding for a day no longer counts.
+fn rebuilding(cluster: &Cluster, out: &mut Outcome, left: &Left) -> bool {
+    let mut any = false;
+    for engine in left.volumes.iter().flat_map(|volume| cluster.engines_of(volume)) {
+        if engine.status.current_state != InstanceState::Running {
+            continue;
+        }
+        for (replica, mode) in &engine.status.replica_mode_map {
+            if *mode == ReplicaMode::WriteOnly {
+                let since = out.first_seen("rebuilding", replica);
+                any |= since.is_none_or(|since| cluster.age(since) < REBUILD);
+            }
+        }
+    }
+    any
+}
+
+/// A volume that needs a replica which has no place, and since when.
+struct Unplaced<'a> {
+    volume: &'a str,
+    since: Option<Timestamp>,
+    fact: String,
+}
+
+/// longhorn-manager v1.12.1 controller/volume_controller.go: a replica that the scheduler does not
+/// place keeps an empty spec.nodeID, and the volume's condition Scheduled turns False.
+fn unplaced<'a>(cluster: &'a Cluster, left: &Left<'a>) -> Vec<Unplaced<'a>> {
+    let look = |volume: &&'a str| {
+        let waits = |replica: &&Replica| replica.spec.node_id.is_empty() && !replica.metadata.is_deleting();
+        if let Some(replica) = cluster.replicas_of(volume).find(waits) {
+            let fact = format!("replica {} of volume {volume} has no node yet", replica.metadata.name);
+            return Some(Unplaced { volume, since: replica.metadata.created(), fact });
+        }
+        let scheduled = condition(&cluster.objects.volumes.get(volume)?.status.conditions, "Scheduled")?;
+        (scheduled.status == ConditionStatus::False).then(|| Unplaced {
+            volume,
+            since: scheduled.last_transition_time.get(),
+            fact: format!("volume {volume}: condition Scheduled is False, reason {}", scheduled.reason),
+        })
+    };
+    left.volumes.iter().filter_map(look).collect()
+}
+
+fn object(cluster: &Cluster, disk: &EvictingDisk) -> ObjectRef {
+    ObjectRef::new("nodes.longhorn.io", &cluster.namespace, &disk.node.metadata.name)
+}
+
+fn asks(disk: &EvictingDisk) -> String {
+    match disk.request {
+        Request::Node | Request::Disk => format!("evictionRequested is true on {}", requests(disk.node)),
+        Request::AutomaticAll => "the node is cordoned, and node-drain-policy block-for-eviction moves every replica".to_owned(),
+        Request::AutomaticLast => {
+            "the node is cordoned, and node-drain-policy block-for-eviction-if-contains-last-replica moves replicas without another copy"
+                .to_owned()
+        }
+    }
+}
+
+fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk, unplaced: &[Unplaced]) {
+    let (node, name) = (disk.node.metadata.name.as_str(), disk.name);
+    // the one that waits longest decides
+    let since = unplaced.iter().filter_map(|volume| volume.since).min();
+    let held = held(cluster, out, "unplaced", &format!("{node}/{name}"), since, UNPLACED);
+    if !held.lasting {
+        return;
+    }
+    let namespace = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or mend tags and \
+         anti-affinity of the volumes. Longhorn goes on by itself.",
+    )
+    .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
+    .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().map(|v| v.volume).collect::<Vec<_>>().join(" ")))
+    .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'"));
+    let mut finding = Finding::new(
+        "no_schedulable_disk",
+        object(cluster, disk),
+        format!("eviction of disk {name} on node {node} waits: {} volumes need a replica that no disk can take", unplaced.len()),
+    )
+    .node(node)
+    .disk(name)
+    .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
+    .since(since.or(held.since))
+    .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
+    .remedy(remedy)
+    .because(EvidenceSource::Api, asks(disk));
+    for volume in unplaced.iter().take(10) {
+        finding = finding.because(EvidenceSource::Api, volume.fact.clone());
+    }
+    finding.evidence.push(held.evidence());
+    out.find(finding);
+}
+
+fn no_progress(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    disk: &EvictingDisk,
+    left: &Left,
+    held: Held,
+    moved: Option<Timestamp>,
+) {
+    let (node, name, namespace) = (disk.node.metadata.name.as_str(), disk.name, &cluster.namespace);
+    let remedy = Remedy::new(
+        "See why nothing moves: volumes that are not attached or not healthy, a rebuild limit of 0, and the longhorn-manager of the node.",
+    )
+    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={} -o wide", disk.uuid()))
+    .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
+    .read(format!("kubectl -n {namespace} get backingimages.longhorn.io -o yaml"))
+    .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'"));
+    let mut finding = Finding::new(
+        "no_progress",
+        object(cluster, disk),
+        format!("eviction of disk {name} on node {node} does not advance: {} remain", left.text()),
+    )
+    .node(node)
+    .disk(name)
+    .volumes(volumes(cluster, &left.replicas))
+    .since(held.since.max(moved))
+    .impact("the node or disk cannot be removed without losing what is left on it")
+    .remedy(remedy)
+    .because(EvidenceSource::Api, asks(disk))
+    .because(
+        EvidenceSource::Api,
+        "counted by spec.diskID of replicas and by the disks in the spec of backing images",
+    );
+    if !left.images.is_empty() {
+        let names: Vec<_> = left.images.iter().take(10).map(|image| image.metadata.name.as_str()).collect();
+        finding = finding.because(EvidenceSource::Api, format!("backing images: {}", names.join(", ")));
+    }
+    for setting in
+        ["concurrent-replica-rebuild-per-node-limit", "concurrent-backing-image-replenish-per-node-limit"]
+    {
+        if cluster.setting_value(setting, DataEngine::V1) == "0" {
+            finding = finding
+                .because(EvidenceSource::Api, format!("setting {setting} is 0, which switches it off"));
+        }
+    }
+    if let Some(text) = manager_not_ready(cluster, node) {
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    match moved {
+        Some(moved) => {
+            let text = format!("the last movement that any object carries a time of was at {moved}");
+            finding = finding.because(EvidenceSource::Api, text);
+        }
+        None => finding.evidence.push(held.evidence()),
+    }
+    out.find(finding);
+}
