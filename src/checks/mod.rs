@@ -12,10 +12,12 @@ pub mod instance_manager_stale;
 pub mod instance_managers;
 pub mod manager_crash_loop;
 pub mod manager_probes;
+pub mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[
     &manager_crash_loop::CHECK,
+    &webhook_unavailable::CHECK,
     &manager_probes::CHECK,
     &instance_manager_replaced::CHECK,
     &instance_manager_stale::CHECK,

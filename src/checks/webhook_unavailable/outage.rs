@@ -1,0 +1,197 @@
+//! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::HOLD;
+use super::pods::{self, States};
+use super::service::{Endpoints, Webhook};
+use crate::check::*;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
+
+/// Judges one webhook without a ready endpoint.
+pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
+    let seen = out.first_seen("no_ready_endpoint", webhook.service());
+    let since = since(cluster, webhook, seen);
+    let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
+    let cause = match since {
+        Some(since) if cluster.age(since) < HOLD => "roll_out",
+        _ if is_deadlock(cluster, webhook, &states) => "deadlock",
+        _ => "no_ready_endpoint",
+    };
+    let message = message(cluster, webhook, cause, since, &states);
+    let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
+    let mut finding = Finding::new(cause, object, message)
+        .since(since)
+        .impact(impact(webhook, cluster.release()))
+        .remedy(remedy(cluster, webhook, cause));
+    for text in evidence(cluster, webhook, endpoints, &states) {
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    finding = match (since, seen) {
+        (None, _) => finding.because(
+            EvidenceSource::History,
+            "since when nobody serves it cannot be told; it is taken for longer than a roll-out lasts",
+        ),
+        (Some(since), Some(seen)) if since == seen => finding.because(
+            EvidenceSource::History,
+            format!("nobody serves it since {since}, as this exporter saw"),
+        ),
+        (Some(since), _) => finding.because(
+            EvidenceSource::Api,
+            format!("no pod behind it has been Ready since {since} at the latest"),
+        ),
+    };
+    out.find(finding);
+}
+
+/// Since when nobody serves it, at the latest. `None` is unknown and must not be taken for new.
+fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option<Timestamp> {
+    let by_pods = pods::none_ready_since(webhook.pods(cluster)).or_else(|| {
+        // pods that became Ready a moment ago may not be in the EndpointSlices yet
+        let newest = webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
+        newest.filter(|newest| cluster.age(*newest) < HOLD)
+    });
+    let seen = seen.filter(|seen| super::began_under_watch(cluster, *seen));
+    by_pods.into_iter().chain(seen).min()
+}
+
+/// True when those who should serve it run or loop and none becomes Ready. Managers that end before
+/// they come to their webhook, or whose node is away, are no part of it.
+///
+/// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init
+/// container (longhorn v1.4.4 deploy/longhorn.yaml).
+fn is_deadlock(cluster: &Cluster, webhook: Webhook, states: &States) -> bool {
+    if states.ready > 0 || states.trying() == 0 {
+        return false;
+    }
+    !webhook.has_deployment(cluster) || managers(cluster).init > 0
+}
+
+fn managers(cluster: &Cluster) -> States {
+    States::of(cluster, cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()), "longhorn-manager")
+}
+
+fn message(
+    cluster: &Cluster,
+    webhook: Webhook,
+    cause: &str,
+    since: Option<Timestamp>,
+    states: &States,
+) -> String {
+    let service = webhook.service();
+    let age = since.map(|since| format!(" for {}", seconds(cluster.age(since)))).unwrap_or_default();
+    match cause {
+        "roll_out" => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
+        "deadlock" => format!(
+            "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
+        ),
+        _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
+    }
+}
+
+fn seconds(age: SignedDuration) -> String {
+    match age.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}
+
+/// What is rejected while nobody answers: the webhooks have failurePolicy Fail
+/// (longhorn-manager webhook/server/validation.go per release).
+pub fn impact(webhook: Webhook, release: Option<Release>) -> String {
+    if webhook == Webhook::Conversion {
+        return "Longhorn objects cannot be converted between API versions, so requests for them may fail"
+            .to_owned();
+    }
+    let mut impact =
+        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, \
+                      rebuild or new volume"
+            .to_owned();
+    if release.is_none_or(|release| release.at_least(1, 8, 0)) {
+        impact.push_str(
+            "; so is every update of any PersistentVolumeClaim in the cluster, whatever its StorageClass",
+        );
+        if release.is_none() {
+            impact.push_str(" (from Longhorn 1.8 on)");
+        }
+    }
+    // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
+    if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
+        impact.push_str("; in v1.11.0 so is every update of a Kubernetes Node, so new nodes do not join");
+    }
+    impact
+}
+
+fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &States) -> Vec<String> {
+    let service = webhook.service();
+    let mut facts = Vec::new();
+    let services = cluster.readability(Resource::Services);
+    if services == Readability::Readable && !webhook.exists(cluster) {
+        facts.push(format!("Service {service} does not exist"));
+    }
+    facts.push(if endpoints.from_pods {
+        format!("EndpointSlices were not recorded; no pod that Service {service} selects is Ready")
+    } else {
+        format!("EndpointSlices of {service}: 0 ready, {} not ready", endpoints.not_ready)
+    });
+    facts.push(format!("pods behind it ({} expected): {states}", webhook.expected(cluster)));
+    if webhook.has_deployment(cluster) {
+        facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
+    }
+    let container = webhook.container(cluster);
+    for pod in webhook.pods(cluster).take(5) {
+        let end = pod.container_status(container).and_then(pods::last_end);
+        let times = end.and_then(|end| Some((end, end.started_at.get()?, end.finished_at.get()?)));
+        if let Some((end, started, finished)) = times {
+            let ran = finished.duration_since(started).as_secs();
+            let (name, code) = (&pod.metadata.name, end.exit_code);
+            facts.push(format!(
+                "{name}: container {container} ended last with exit code {code} after {ran} s"
+            ));
+        }
+    }
+    if let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK)
+        && !lease.spec.holder_identity.is_empty()
+    {
+        facts.push(format!("Lease {WEBHOOK_LOCK} is held by {}", lease.spec.holder_identity));
+    }
+    facts
+}
+
+fn remedy(cluster: &Cluster, webhook: Webhook, cause: &str) -> Remedy {
+    let namespace = &cluster.namespace;
+    let app = webhook.container(cluster);
+    let text = match cause {
+        "roll_out" => {
+            "Wait: a roll-out restarts all managers at once. It ends by itself within three minutes."
+        }
+        "deadlock" => {
+            "Find out why none becomes Ready (probe time-out, CPU, TLS, pod network), then delete the pod of one manager \
+             to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
+             pod of its holder."
+        }
+        _ => {
+            "Bring one pod behind the Service to Ready: read why they do not start, and compare the labels of Ready pods \
+             with the selector of the Service."
+        }
+    };
+    let remedy = Remedy::new(text)
+        .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"))
+        .read(format!(
+            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={} -o yaml",
+            webhook.service()
+        ))
+        .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
+        .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
+    if cause != "deadlock" {
+        return remedy;
+    }
+    let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());
+    let of_holder = webhook.pods(cluster).find(|pod| holder == Some(pod.spec.node_name.as_str()));
+    match of_holder.or_else(|| webhook.pods(cluster).find(|pod| !pods::is_away(cluster, pod))) {
+        Some(pod) => remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name)),
+        None => remedy,
+    }
+}

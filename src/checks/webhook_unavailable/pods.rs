@@ -1,0 +1,138 @@
+//! What the pods behind a webhook do while nobody serves it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::cluster::Cluster;
+use crate::longhorn::{ContainerStatus, Pod, Terminated, condition};
+
+/// A manager that ends within this time has not begun to start its webhook: the environment check
+/// comes first (longhorn-manager v1.12.1 app/daemon.go startManager).
+const BEFORE_WEBHOOK_SECONDS: i64 = 5;
+/// One that runs for longer than this is past what made its predecessor end early.
+const PAST_EARLY_END_SECONDS: i64 = 60;
+
+/// Pods by what their container does.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct States {
+    /// The pod is Ready.
+    pub ready: usize,
+    /// The container runs, the pod is not Ready.
+    pub running: usize,
+    /// The container ended and waits for its next start.
+    pub looping: usize,
+    /// As `looping`, but it ends before it comes to the webhook.
+    pub ending_early: usize,
+    /// An init container holds it back.
+    pub init: usize,
+    /// The pod's node is not Ready, so nothing is known.
+    pub away: usize,
+    /// Anything else: not scheduled, image missing.
+    pub other: usize,
+}
+
+impl States {
+    /// Counts pods by the state of one container.
+    pub fn of<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>, container: &str) -> Self {
+        let mut states = States::default();
+        for pod in pods {
+            *states.slot(cluster, pod, container) += 1;
+        }
+        states
+    }
+
+    fn slot(&mut self, cluster: &Cluster, pod: &Pod, container: &str) -> &mut usize {
+        if is_away(cluster, pod) {
+            return &mut self.away;
+        }
+        if pod.is_ready() {
+            return &mut self.ready;
+        }
+        let Some(status) = pod.container_status(container) else { return &mut self.other };
+        let waiting = status.state.waiting.as_ref().map(|waiting| waiting.reason.as_str());
+        match waiting {
+            _ if ends_early(cluster, status) => &mut self.ending_early,
+            _ if status.state.running.is_some() => &mut self.running,
+            _ if status.state.terminated.is_some() => &mut self.looping,
+            Some("CrashLoopBackOff") => &mut self.looping,
+            Some("PodInitializing") => &mut self.init,
+            _ => &mut self.other,
+        }
+    }
+
+    /// Pods that try to serve the webhook and do not come to it.
+    pub fn trying(&self) -> usize {
+        self.running + self.looping
+    }
+}
+
+impl fmt::Display for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.ready, "Ready"),
+            (self.running, "running but not Ready"),
+            (self.looping, "crash-looping"),
+            (self.ending_early, "crash-looping before they come to the webhook"),
+            (self.init, "waiting in an init container"),
+            (self.away, "on a node that is not Ready"),
+            (self.other, "not started"),
+        ];
+        let parts: Vec<_> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        f.write_str(if parts.is_empty() { "none" } else { "" })?;
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// True when the pod's node is known to be not Ready.
+pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
+    cluster.objects.kube_nodes.get(&pod.spec.node_name).is_some_and(|node| !node.is_ready())
+}
+
+/// True when the last end of a container tells that it never came to its webhook: a panic, too
+/// little memory, or a fatal error within seconds.
+fn ends_early(cluster: &Cluster, status: &ContainerStatus) -> bool {
+    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
+        return false;
+    }
+    let Some(end) = last_end(status) else { return false };
+    let ran = end
+        .finished_at
+        .get()
+        .zip(end.started_at.get())
+        .map(|(end, start)| end.duration_since(start).as_secs());
+    match end.exit_code {
+        2 => true,
+        1 => ran.is_some_and(|seconds| seconds < BEFORE_WEBHOOK_SECONDS),
+        _ => end.reason == "OOMKilled",
+    }
+}
+
+/// How the container ended last.
+pub fn last_end(status: &ContainerStatus) -> Option<&Terminated> {
+    status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())
+}
+
+/// Since when none of these pods has been Ready, at the latest; `None` when one is Ready, when
+/// there are none, or when nothing tells.
+pub fn none_ready_since<'a>(pods: impl Iterator<Item = &'a Pod>) -> Option<Timestamp> {
+    let mut newest = None;
+    for pod in pods {
+        if pod.is_ready() {
+            return None;
+        }
+        newest = newest.max(Some(ready_changed(pod)?));
+    }
+    newest
+}
+
+/// When the pod last became Ready or not Ready; its creation when it says nothing yet.
+pub fn ready_changed(pod: &Pod) -> Option<Timestamp> {
+    let ready = condition(&pod.status.conditions, "Ready");
+    ready.and_then(|ready| ready.last_transition_time.get()).or(pod.metadata.created())
+}

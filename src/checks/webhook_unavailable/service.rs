@@ -1,0 +1,153 @@
+//! The Services of the webhooks: which there should be, who should serve them, and who does.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource};
+
+/// A Service that managers (up to 1.4: Deployments of its name) serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Webhook {
+    /// Validates and mutates Longhorn's objects; every release from 1.3 on.
+    Admission,
+    /// Converts between API versions; 1.3 to 1.9.
+    Conversion,
+    /// No webhook, but served by the same pods: state of NFS clients of RWX volumes; from 1.4 on.
+    RecoveryBackend,
+}
+
+/// Who serves a Service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Pods that take requests.
+    pub ready: usize,
+    /// Pods that are listed and do not.
+    pub not_ready: usize,
+    /// True when a recording has no EndpointSlices, so that the pods themselves were counted.
+    pub from_pods: bool,
+}
+
+impl Webhook {
+    /// Every one.
+    pub const ALL: [Webhook; 3] = [Webhook::Admission, Webhook::Conversion, Webhook::RecoveryBackend];
+
+    /// As in labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Webhook::Admission => "admission",
+            Webhook::Conversion => "conversion",
+            Webhook::RecoveryBackend => "recovery_backend",
+        }
+    }
+
+    /// Name of the Service, and up to 1.4 of the Deployment and its container.
+    pub fn service(self) -> &'static str {
+        match self {
+            Webhook::Admission => ADMISSION_LABEL.1,
+            Webhook::Conversion => "longhorn-conversion-webhook",
+            Webhook::RecoveryBackend => "longhorn-recovery-backend",
+        }
+    }
+
+    /// True when a Deployment of its own serves it, as up to 1.4.
+    pub fn has_deployment(self, cluster: &Cluster) -> bool {
+        match cluster.release() {
+            Some(release) => release.has_webhook_deployments(),
+            None => cluster.objects.deployments.get(self.service()).is_some(),
+        }
+    }
+
+    /// Name of the container that serves it.
+    pub fn container(self, cluster: &Cluster) -> &'static str {
+        if self.has_deployment(cluster) { self.service() } else { "longhorn-manager" }
+    }
+
+    /// True when the Service exists.
+    pub fn exists(self, cluster: &Cluster) -> bool {
+        cluster.objects.services.get(self.service()).is_some()
+    }
+
+    /// True when this release needs it for every request and it is therefore judged.
+    pub fn is_needed(self, cluster: &Cluster) -> bool {
+        match self {
+            Webhook::Admission => true,
+            Webhook::Conversion => match cluster.release() {
+                Some(release) => release < Release::new(1, 10, 0),
+                None => self.exists(cluster),
+            },
+            Webhook::RecoveryBackend => false,
+        }
+    }
+
+    /// How many pods should serve it; zero when Longhorn does not run here.
+    pub fn expected(self, cluster: &Cluster) -> usize {
+        let pods = self.pods(cluster).count();
+        let wanted = if self.has_deployment(cluster) {
+            let deployment = cluster.objects.deployments.get(self.service());
+            deployment.map_or(0, |deployment| deployment.spec.replicas.unwrap_or(1))
+        } else {
+            cluster.manager_daemon_set().map_or(0, |set| set.status.desired_number_scheduled.0)
+        };
+        usize::try_from(wanted).unwrap_or(0).max(pods)
+    }
+
+    /// Pods that could serve it, whether they carry the labels of the Service or not.
+    pub fn pods(self, cluster: &Cluster) -> impl Iterator<Item = &Pod> {
+        let app = if self.has_deployment(cluster) { self.service() } else { "longhorn-manager" };
+        let live = |pod: &&Pod| !pod.metadata.is_deleting();
+        cluster.objects.pods.iter().filter(live).filter(move |pod| pod.metadata.label("app") == Some(app))
+    }
+
+    /// Who serves it; `None` when this cluster has no such Service.
+    pub fn endpoints(self, cluster: &Cluster) -> Option<Endpoints> {
+        if cluster.readability(Resource::EndpointSlices) == Readability::NotRecorded {
+            return (self.is_needed(cluster) || self.exists(cluster)).then(|| self.ready_pods(cluster));
+        }
+        let service = Some(self.service());
+        let mut pods: BTreeMap<(String, usize), bool> = BTreeMap::new();
+        let mut listed = false;
+        for slice in cluster.objects.endpoint_slices.iter() {
+            if slice.metadata.label("kubernetes.io/service-name") != service {
+                continue;
+            }
+            listed = true;
+            for (index, endpoint) in slice.endpoints.iter().enumerate() {
+                // a pod is listed once for each address family
+                let key = match endpoint.target_ref.name.as_str() {
+                    "" => (slice.metadata.name.clone(), index),
+                    pod => (pod.to_owned(), 0),
+                };
+                // absent means unknown, which those who send requests take for ready
+                *pods.entry(key).or_default() |= endpoint.conditions.ready.unwrap_or(true);
+            }
+        }
+        let ready = pods.values().filter(|ready| **ready).count();
+        let endpoints = Endpoints { ready, not_ready: pods.len() - ready, from_pods: false };
+        (listed || self.is_needed(cluster) || self.exists(cluster)).then_some(endpoints)
+    }
+
+    /// What the EndpointSlices would say, by the pods and the selector of the Service.
+    fn ready_pods(self, cluster: &Cluster) -> Endpoints {
+        let mut endpoints = Endpoints { from_pods: true, ..Endpoints::default() };
+        for pod in self.pods(cluster).filter(|pod| self.selects(cluster, pod)) {
+            match pod.is_ready() {
+                true => endpoints.ready += 1,
+                false => endpoints.not_ready += 1,
+            }
+        }
+        endpoints
+    }
+
+    fn selects(self, cluster: &Cluster, pod: &Pod) -> bool {
+        if let Some(service) = cluster.objects.services.get(self.service()) {
+            return service.spec.selector.iter().all(|(key, value)| pod.metadata.label(key) == Some(value));
+        }
+        let by_label = cluster.release().is_some_and(Release::labels_webhook_pods);
+        !by_label || self != Webhook::Admission || has_admission_label(pod)
+    }
+}
+
+/// True when a pod takes part in the admission Service from 1.7 on.
+pub fn has_admission_label(pod: &Pod) -> bool {
+    pod.metadata.label(ADMISSION_LABEL.0) == Some(ADMISSION_LABEL.1)
+}

@@ -1,0 +1,433 @@
+use super::CHECK;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{Release, Resource};
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const LONG_AGO: &str = "2026-03-01T09:00:00Z";
+const RECENTLY: &str = "2026-03-01T11:58:30Z";
+const LABEL: &str = "longhorn.io/admission-webhook: longhorn-admission-webhook";
+const DOWN: &str = "critical no_ready_endpoint Service longhorn-admission-webhook";
+const DEADLOCK: &str = "critical deadlock Service longhorn-admission-webhook";
+const ROLL_OUT: &str = "info roll_out Service longhorn-admission-webhook";
+const RUNNING: &str = "state: {running: {startedAt: '2026-03-01T11:59:00Z'}}";
+/// Between two tries, after 120 s of waiting.
+const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
+    startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+/// open-iscsi is missing.
+const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
+    startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
+const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
+    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
+const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
+
+fn release(version: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
+         namespace: longhorn-system}}\nvalue: {version}\n---\n"
+    )
+}
+
+fn daemon_set(desired: u32) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system, \
+         creationTimestamp: '2026-01-01T00:00:00Z'}}\nstatus: {{desiredNumberScheduled: {desired}}}\n---\n"
+    )
+}
+
+fn service(name: &str) -> String {
+    format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n")
+}
+
+/// An EndpointSlice; each endpoint is `pod=true`, `pod=false` or `pod=` for an absent condition.
+fn slice(name: &str, service: &str, endpoints: &[&str]) -> String {
+    let endpoint = |text: &&str| {
+        let (pod, ready) = text.split_once('=').unwrap();
+        let ready = if ready.is_empty() { String::new() } else { format!("ready: {ready}") };
+        format!("{{conditions: {{{ready}}}, targetRef: {{kind: Pod, name: '{pod}'}}}}")
+    };
+    let endpoints: Vec<_> = endpoints.iter().map(endpoint).collect();
+    format!(
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: {name}, namespace: longhorn-system, \
+         labels: {{kubernetes.io/service-name: {service}}}}}\nendpoints: [{}]\n---\n",
+        endpoints.join(", ")
+    )
+}
+
+fn admission(endpoints: &[&str]) -> String {
+    slice("a", "longhorn-admission-webhook", endpoints) + &service("longhorn-admission-webhook")
+}
+
+/// A pod of an app on a node of the same name, its Ready condition since when, its container state.
+fn pod(app: &str, node: &str, labels: &str, ready: &str, since: &str, state: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {app}-{node}, namespace: longhorn-system, \
+         labels: {{app: {app}, {labels}}}}}\nspec: {{nodeName: {node}}}\n\
+         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
+         containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, {{name: {app}, {state}}}]}}\n---\n"
+    )
+}
+
+fn manager(node: &str, ready: &str, since: &str, state: &str) -> String {
+    pod("longhorn-manager", node, LABEL, ready, since, state)
+}
+
+fn at_now(yaml: &str) -> Cluster {
+    let configurations = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
+        metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
+        apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+        metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
+    live_at(NOW, &(yaml.to_owned() + configurations))
+}
+
+fn modern(managers: &str, endpoints: &[&str]) -> String {
+    release("v1.12.1") + &daemon_set(2) + managers + &admission(endpoints)
+}
+
+fn ready_sample(cluster: &Cluster, webhook: &str) -> Option<f64> {
+    sample(&run(&CHECK, cluster), "longhorn_health_webhook_ready_endpoints", &[webhook])
+}
+
+#[test]
+fn healthy_clusters_of_every_family() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2="];
+    for version in ["v1.5.5", "v1.6.4", "v1.7.3", "v1.9.2", "v1.10.2", "v1.12.1", "v1.13.0-dev"] {
+        let conversion = if version < "v1.7" || version.contains("1.7") || version.contains("1.9") {
+            slice("c", "longhorn-conversion-webhook", &ready) + &service("longhorn-conversion-webhook")
+        } else {
+            String::new()
+        };
+        let yaml = release(version) + &daemon_set(2) + &managers + &admission(&ready) + &conversion;
+        let cluster = at_now(&yaml);
+        assert_eq!(found(&CHECK, &cluster), Vec::<String>::new(), "{version}");
+        assert_eq!(ready_sample(&cluster, "admission"), Some(2.0), "{version}");
+        assert_eq!(ready_sample(&cluster, "conversion").is_some(), !conversion.is_empty(), "{version}");
+        assert!(run(&CHECK, &cluster).report.unknown.is_empty());
+    }
+}
+
+#[test]
+fn releases_with_webhook_deployments() {
+    let deployments = ["longhorn-admission-webhook", "longhorn-conversion-webhook"]
+        .map(|name| {
+            service(name)
+                + &format!(
+                    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
+                     spec: {{replicas: 2}}\n---\n"
+                )
+        })
+        .concat();
+    let base = release("v1.4.4") + &daemon_set(1) + &deployments;
+    let conversion = slice("c", "longhorn-conversion-webhook", &["c1=true"]);
+    let up = slice("a", "longhorn-admission-webhook", &["a1=true"]);
+    let down = slice("a", "longhorn-admission-webhook", &["a1=false"]);
+    let webhook = |state| pod("longhorn-admission-webhook", "n1", "", "False", LONG_AGO, state);
+    let waiting = pod("longhorn-manager", "n1", "", "False", LONG_AGO, INIT);
+    let running = pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING);
+    for (name, yaml, expected) in [
+        ("healthy", up.clone() + &running, vec![]),
+        // a manager that is Ready does not make up for the Deployment
+        ("webhook down", down.clone() + &webhook(RUNNING) + &running, vec![DOWN]),
+        ("managers wait in init", down.clone() + &webhook(RUNNING) + &waiting, vec![DEADLOCK]),
+        ("webhook has no image", down.clone() + &webhook(NO_IMAGE) + &waiting, vec![DOWN]),
+    ] {
+        assert_eq!(found(&CHECK, &at_now(&(base.clone() + &conversion + &yaml))), expected, "{name}");
+    }
+    let both = at_now(&(base.clone() + &down + &webhook(RUNNING) + &running));
+    let conversion_down = "critical no_ready_endpoint Service longhorn-conversion-webhook";
+    assert_eq!(found(&CHECK, &both), [DOWN, conversion_down], "two Deployments, two findings");
+    let expected = "longhorn_health_webhook_expected_endpoints";
+    assert_eq!(sample(&run(&CHECK, &both), expected, &["admission"]), Some(2.0));
+}
+
+#[test]
+fn zero_endpoints_by_what_managers_do() {
+    let not_ready = ["longhorn-manager-n1=false", "longhorn-manager-n2=false"];
+    let two = |one: &str, other: &str| {
+        manager("n1", "False", LONG_AGO, one) + &manager("n2", "False", LONG_AGO, other)
+    };
+    for (name, managers, expected) in [
+        ("running", two(RUNNING, RUNNING), DEADLOCK),
+        ("looping", two(LOOPING, LOOPING), DEADLOCK),
+        ("looping, history unknown", two("state: {waiting: {reason: CrashLoopBackOff}}", NO_IMAGE), DEADLOCK),
+        ("ended just now", two("state: {terminated: {exitCode: 1}}", NO_IMAGE), DEADLOCK),
+        ("one of them", two(LOOPING, PANIC), DEADLOCK),
+        ("ending before the webhook", two(ISCSI, PANIC), DOWN),
+        ("no image", two(NO_IMAGE, NO_IMAGE), DOWN),
+        ("no pods", String::new(), DOWN),
+    ] {
+        assert_eq!(found(&CHECK, &at_now(&modern(&managers, &not_ready))), [expected], "{name}");
+    }
+    let nodes = ["n1", "n2"].map(|node| {
+        format!(
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n\
+             status: {{conditions: [{{type: Ready, status: Unknown}}]}}\n---\n"
+        )
+    });
+    let away = modern(&(two(RUNNING, RUNNING) + &nodes.concat()), &not_ready);
+    assert_eq!(found(&CHECK, &at_now(&away)), [DOWN], "nodes are away");
+}
+
+#[test]
+fn a_roll_out_is_no_outage_for_three_minutes() {
+    let managers =
+        |since: &str| manager("n1", "False", LONG_AGO, RUNNING) + &manager("n2", "False", since, RUNNING);
+    for (since, expected) in [
+        (RECENTLY, ROLL_OUT),
+        ("2026-03-01T11:57:01Z", ROLL_OUT),
+        ("2026-03-01T11:57:00Z", DEADLOCK),
+        (LONG_AGO, DEADLOCK),
+    ] {
+        let cluster = at_now(&modern(&managers(since), &[]));
+        assert_eq!(found(&CHECK, &cluster), [expected], "{since}");
+        assert_eq!(ready_sample(&cluster, "admission"), Some(0.0));
+    }
+    // pods that became Ready a moment ago are not in the slices yet
+    let fresh = manager("n1", "True", RECENTLY, RUNNING);
+    assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [ROLL_OUT]);
+    // Ready for hours and still not there
+    let settled = manager("n1", "True", LONG_AGO, RUNNING);
+    assert_eq!(found(&CHECK, &at_now(&modern(&settled, &[]))), [DOWN]);
+}
+
+#[test]
+fn a_running_exporter_ages_what_pods_do_not_tell() {
+    // no pods: only the exporter's own eyes tell since when
+    let yaml = modern("", &[]);
+    let cluster = later(at_now(&yaml), 10);
+    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &later(cluster, 170)), [DOWN]);
+    // what held at the exporter's first look may be old
+    let mut young = at_now(&yaml);
+    young.history.started = Some(time(NOW));
+    assert_eq!(found(&CHECK, &later(young, 10)), [DOWN]);
+}
+
+#[test]
+fn a_recording_reports_the_lasting_class_and_says_so() {
+    let yaml = modern("", &[]);
+    let recorded = cluster_at(NOW, &yaml);
+    assert_eq!(found(&CHECK, &recorded), [DOWN]);
+    let finding = run(&CHECK, &recorded).report.findings.remove(0);
+    assert!(finding.since.is_none());
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("cannot be told")));
+}
+
+#[test]
+fn a_recording_without_slices_is_judged_by_its_pods() {
+    let pods = release("v1.12.1") + &daemon_set(2);
+    let up = pods.clone() + &manager("n1", "True", LONG_AGO, RUNNING);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &up)), Vec::<String>::new());
+    let down = pods.clone() + &manager("n1", "False", LONG_AGO, LOOPING);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &down)), [DEADLOCK]);
+    let unlabelled = pods + &pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING);
+    let label = "warning label_missing Pod longhorn-manager-n1";
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &unlabelled)), [DOWN, label]);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &release("v1.12.1"))),
+        Vec::<String>::new(),
+        "no managers at all"
+    );
+}
+
+#[test]
+fn endpoints_are_counted_by_pod() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "False", LONG_AGO, RUNNING);
+    let both_families = modern(&managers, &["longhorn-manager-n1=true", "longhorn-manager-n2=false"])
+        + &slice(
+            "b",
+            "longhorn-admission-webhook",
+            &["longhorn-manager-n1=true", "longhorn-manager-n2=false"],
+        )
+        + &slice("other", "longhorn-backend", &["x=true"]);
+    let evaluation = run(&CHECK, &at_now(&both_families));
+    for (family, value) in [
+        ("longhorn_health_webhook_ready_endpoints", 1.0),
+        ("longhorn_health_webhook_not_ready_endpoints", 1.0),
+        ("longhorn_health_webhook_expected_endpoints", 2.0),
+    ] {
+        assert_eq!(sample(&evaluation, family, &["admission"]), Some(value), "{family}");
+    }
+    // endpoints without a pod behind them are counted one by one
+    assert_eq!(
+        ready_sample(&at_now(&modern(&managers, &["=true", "=true", "=false"])), "admission"),
+        Some(2.0)
+    );
+}
+
+#[test]
+fn the_conversion_webhook_is_needed_up_to_1_9() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING);
+    for (version, expected) in [("v1.9.2", true), ("v1.10.0", false)] {
+        let yaml = release(version) + &daemon_set(1) + &managers + &admission(&["longhorn-manager-n1=true"]);
+        let conversion = "critical no_ready_endpoint Service longhorn-conversion-webhook".to_owned();
+        assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&conversion), expected, "{version}");
+    }
+    // both down, same pods: one finding
+    let yaml =
+        release("v1.9.2") + &daemon_set(1) + &manager("n1", "False", LONG_AGO, LOOPING) + &admission(&[]);
+    assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
+}
+
+#[test]
+fn ready_managers_without_their_label() {
+    let other = manager("n2", "True", LONG_AGO, RUNNING);
+    let endpoints = ["longhorn-manager-n2=true"];
+    let expected = "warning label_missing Pod longhorn-manager-n1".to_owned();
+    for (name, version, ready, since, missing) in [
+        ("1.6 has no label", "v1.6.4", "True", LONG_AGO, false),
+        ("1.7 has", "v1.7.0", "True", LONG_AGO, true),
+        ("just Ready", "v1.12.1", "True", "2026-03-01T11:59:01Z", false),
+        ("Ready for a minute", "v1.12.1", "True", "2026-03-01T11:59:00Z", true),
+        ("not Ready", "v1.12.1", "False", LONG_AGO, false),
+        ("release unknown", "master-head", "True", LONG_AGO, false),
+    ] {
+        let one = pod("longhorn-manager", "n1", "", ready, since, RUNNING);
+        let yaml = release(version) + &daemon_set(2) + &one + &other + &admission(&endpoints);
+        assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&expected), missing, "{name}");
+    }
+}
+
+#[test]
+fn the_lease_is_stuck_only_if_its_holder_does_not_come_up() {
+    let lease = |holder: &str, acquired: &str, renewed: &str| {
+        format!(
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
+             namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
+             acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
+        )
+    };
+    let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let base = modern(&managers, &["longhorn-manager-n2=true"]);
+    let alive = "2026-03-01T11:59:55.123456Z";
+    let stuck = ["warning lock_stuck Lease longhorn-manager-webhook-lock"];
+    for (name, yaml, expected) in [
+        ("held too long", lease("n1", "2026-03-01T11:55:49Z", alive), &stuck[..]),
+        ("held for 250 s", lease("n1", "2026-03-01T11:55:50Z", alive), &[]),
+        // expired, but the holder still tries: counts from acquireTime
+        ("expired", lease("n1", LONG_AGO, LONG_AGO), &stuck),
+        ("by a manager that is Ready", lease("n2", LONG_AGO, alive), &[]),
+        ("by nobody", lease("", LONG_AGO, alive), &[]),
+        ("by a node that is gone", lease("n9", LONG_AGO, LONG_AGO), &[]),
+        ("by a node without manager, alive", lease("n9", LONG_AGO, alive), &stuck),
+        ("without times", lease("n1", "", ""), &[]),
+    ] {
+        assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
+    }
+    let held = at_now(&(base + &lease("n1", LONG_AGO, alive)));
+    let family = "longhorn_health_webhook_lock_acquired_timestamp_seconds";
+    assert_eq!(sample(&run(&CHECK, &held), family, &["n1"]), Some(time(LONG_AGO).as_second() as f64));
+    let finding = run(&CHECK, &held).report.findings.remove(0);
+    assert_eq!(finding.node.as_deref(), Some("n1"));
+    assert!(finding.remedy.commands.iter().any(|c| c.changes && c.run.ends_with("longhorn-manager-n1")));
+}
+
+#[test]
+fn webhook_configurations() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING);
+    let base = modern(&managers, &["longhorn-manager-n1=true"]);
+    let validator = |webhooks: &str| {
+        format!(
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
+             metadata: {{name: longhorn-webhook-validator}}\nwebhooks: {webhooks}\n---\n"
+        )
+    };
+    let mutator = "critical configuration_missing MutatingWebhookConfiguration longhorn-webhook-mutator";
+    let empty = "critical configuration_missing ValidatingWebhookConfiguration longhorn-webhook-validator";
+    let live = |yaml: &str| live_at(NOW, yaml);
+    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[{name: v}]")))), [mutator]);
+    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[]")))), [empty, mutator]);
+    // seen to vanish: a roll-out of three minutes first
+    let vanished = later(live(&(base.clone() + &validator("[{name: v}]"))), 10);
+    assert_eq!(
+        found(&CHECK, &vanished),
+        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
+    );
+    assert_eq!(found(&CHECK, &later(vanished, 170)), [mutator]);
+    // a new installation
+    let new = base.replace("2026-01-01T00:00:00Z", RECENTLY) + &validator("[{name: v}]");
+    assert_eq!(
+        found(&CHECK, &live(&new)),
+        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
+    );
+    // recorded neither: nothing is said; recorded one: the other is missing
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &base)), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(base.clone() + &validator("[{name: v}]")))), [mutator]);
+    // forbidden: that part is unknown, the rest is judged
+    let mut forbidden = live(&(base.clone() + &validator("[]")));
+    for kind in [Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations] {
+        forbidden.resources.entry(kind).or_default().readability = Readability::Forbidden;
+    }
+    let evaluation = run(&CHECK, &forbidden);
+    assert!(evaluation.report.findings.is_empty());
+    assert_eq!(evaluation.report.unknown.len(), 2);
+    let present = "longhorn_health_webhook_configuration_present";
+    assert_eq!(sample(&evaluation, present, &["validator"]), None);
+    assert_eq!(ready_sample(&forbidden, "admission"), Some(1.0));
+    assert_eq!(sample(&run(&CHECK, &live(&base)), present, &["validator"]), Some(0.0));
+}
+
+#[test]
+fn the_impact_depends_on_the_release() {
+    let of = |version: &str| super::outage::impact(super::Webhook::Admission, Release::parse(version));
+    for (version, claims, nodes) in [
+        ("v1.7.3", false, false),
+        ("v1.8.0", true, false),
+        ("v1.10.2", true, false),
+        ("v1.11.0", true, true),
+        ("v1.11.0-hotfix-1", true, false),
+        ("v1.11.1", true, false),
+        ("v1.12.1", true, false),
+        ("master-head", true, false),
+    ] {
+        let impact = of(version);
+        assert_eq!(impact.contains("PersistentVolumeClaim"), claims, "{version}");
+        assert_eq!(impact.contains("Kubernetes Node"), nodes, "{version}");
+    }
+}
+
+#[test]
+fn a_deadlock_says_whom_to_restart() {
+    let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, RUNNING);
+    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock, \
+        namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
+    let cluster = at_now(&(modern(&managers, &[]) + lease));
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    let changes: Vec<_> =
+        finding.remedy.commands.iter().filter(|c| c.changes).map(|c| c.run.as_str()).collect();
+    assert_eq!(changes, ["kubectl -n longhorn-system delete pod longhorn-manager-n2"]);
+    assert_eq!(finding.since, Some(time(LONG_AGO)));
+    assert_eq!(finding.runbook, Some("LonghornWebhookDeadlock"));
+    let has = |text: &str| finding.evidence.iter().any(|fact| fact.text.contains(text));
+    assert!(has("exit code 1 after 120 s") && has("is held by n2"), "{:?}", finding.evidence);
+}
+
+#[test]
+fn what_cannot_be_read_is_unknown() {
+    for kind in [Resource::EndpointSlices, Resource::Pods] {
+        let mut cluster = at_now(&modern("", &[]));
+        cluster.resources.entry(kind).or_default().readability = Readability::Stale;
+        let evaluation = run(&CHECK, &cluster);
+        assert!(evaluation.report.findings.is_empty());
+        assert_eq!(evaluation.report.unknown.len(), 1, "{kind}");
+        assert!(evaluation.samples.is_empty());
+    }
+    let mut cluster =
+        at_now(&modern(&manager("n1", "True", LONG_AGO, RUNNING), &["longhorn-manager-n1=true"]));
+    cluster.resources.entry(Resource::Leases).or_default().readability = Readability::Forbidden;
+    assert_eq!(run(&CHECK, &cluster).report.unknown.len(), 1);
+}
+
+#[test]
+fn odd_objects_do_not_matter() {
+    let yaml = "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: s}\n---\n\
+        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+        apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
+        apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
+    assert_eq!(found(&CHECK, &at_now(yaml)), [DOWN]);
+    let deleting = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}, \
+        deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
+    assert_eq!(found(&CHECK, &at_now(deleting)), Vec::<String>::new());
+}
