@@ -4,14 +4,17 @@ use crate::check::Check;
 
 pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
+pub mod driver_deployer_blocked;
 pub mod eviction;
 pub mod eviction_inconsistent;
 pub mod eviction_stalled;
 pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod instance_managers;
+pub mod looping;
 pub mod manager_crash_loop;
 pub mod manager_probes;
+pub mod node_unregistered;
 pub mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.
@@ -19,6 +22,8 @@ pub const ALL: &[&Check] = &[
     &manager_crash_loop::CHECK,
     &webhook_unavailable::CHECK,
     &manager_probes::CHECK,
+    &node_unregistered::CHECK,
+    &driver_deployer_blocked::CHECK,
     &instance_manager_replaced::CHECK,
     &instance_manager_stale::CHECK,
     &danger_zone_pending::CHECK,

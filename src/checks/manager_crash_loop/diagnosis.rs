@@ -10,9 +10,9 @@ use jiff::SignedDuration;
 
 use super::cause;
 use super::facts;
-use super::looping::Loop;
 use super::signatures::{LastWord, last_word, panicking_function};
 use crate::check::{Evidence, EvidenceSource};
+use crate::checks::looping::Loop;
 use crate::cluster::Cluster;
 use crate::cluster::known_issues::{self, KnownIssue, Trigger};
 use crate::longhorn::{Pod, Release};

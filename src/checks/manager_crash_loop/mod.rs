@@ -9,7 +9,6 @@
 mod cause;
 mod diagnosis;
 mod facts;
-mod looping;
 mod remedy;
 pub mod rules;
 mod signatures;
@@ -19,9 +18,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
+use crate::checks::looping::{self, Loop};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
-use looping::Loop;
 
 pub use rules::KUBE_STATE_METRICS_ALERTS;
 

@@ -1,4 +1,5 @@
-//! Whether a container is in a crash loop, also while it happens to run between two crashes.
+//! Whether a container is in a crash loop, also while it happens to run between two crashes. Shared by
+//! the checks on crashing containers. Not a check itself.
 
 use jiff::{SignedDuration, Timestamp};
 

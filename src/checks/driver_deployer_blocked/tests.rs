@@ -1,0 +1,134 @@
+use super::CHECK;
+use crate::cluster::Readability;
+use crate::history::CrashLog;
+use crate::longhorn::Resource;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn deployer(status: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-driver-deployer-a, namespace: longhorn-system, \
+         labels: {{app: longhorn-driver-deployer}}}}\nspec: {{nodeName: node-1}}\nstatus: {{{status}}}\n---\n"
+    )
+}
+
+fn waiting_since(since: &str) -> String {
+    deployer(&format!(
+        "initContainerStatuses: [{{name: wait-longhorn-manager, state: {{running: {{startedAt: '{since}'}}}}}}], \
+         containerStatuses: [{{name: longhorn-driver-deployer, state: {{waiting: {{reason: PodInitializing}}}}}}]"
+    ))
+}
+
+fn crashing() -> String {
+    deployer(
+        "initContainerStatuses: [{name: wait-longhorn-manager, state: {terminated: {exitCode: 0}}}], \
+         containerStatuses: [{name: longhorn-driver-deployer, restartCount: 7, state: {waiting: {reason: \
+         CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, startedAt: '2026-03-01T11:58:00Z', \
+         finishedAt: '2026-03-01T11:58:03Z'}}}]",
+    )
+}
+
+fn backend(ready: bool) -> String {
+    format!(
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: b, namespace: longhorn-system, \
+         labels: {{kubernetes.io/service-name: longhorn-backend}}}}\nendpoints: [{{conditions: {{ready: {ready}}}}}]\n---\n"
+    )
+}
+
+fn manager(ready: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, labels: \
+         {{app: longhorn-manager}}}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    )
+}
+
+fn mount_propagation(status: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
+         status: {{conditions: [{{type: MountPropagation, status: '{status}'}}]}}\n---\n"
+    )
+}
+
+fn kubelet(version: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{kubeletVersion: {version}}}}}\n---\n"
+    )
+}
+
+const OLD: &str = "2026-03-01T00:00:00Z";
+
+#[test]
+fn the_wait_is_a_consequence_and_says_of_what() {
+    let managers_down = "warning managers_down Pod longhorn-driver-deployer-a";
+    let dns = "warning dns_suspected Pod longhorn-driver-deployer-a";
+    for (yaml, expected) in [
+        (waiting_since(OLD) + &backend(false), &[managers_down][..]),
+        (waiting_since(OLD) + &backend(true), &[dns]),
+        // endpoints not recorded: the managers themselves are asked
+        (waiting_since(OLD) + &manager("False"), &[managers_down]),
+        (waiting_since(OLD) + &manager("True"), &[dns]),
+        (waiting_since(OLD), &[managers_down]),
+        // the endpoints decide over the pods
+        (waiting_since(OLD) + &manager("True") + &backend(false), &[managers_down]),
+        // an installation takes its time
+        (waiting_since("2026-03-01T11:55:01Z") + &backend(false), &[]),
+        (waiting_since("2026-03-01T11:55:00Z") + &backend(false), &[managers_down]),
+        // done, or not begun
+        (deployer("containerStatuses: [{name: longhorn-driver-deployer, state: {running: {}}}]"), &[]),
+        (deployer(""), &[]),
+    ] {
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{yaml}");
+    }
+}
+
+#[test]
+fn fatal_exits_of_the_deployer() {
+    let by_api = |more: &str| {
+        found(&CHECK, &cluster_at(NOW, &(crashing() + more)))[0].split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(by_api(&mount_propagation("False")), "mount_propagation");
+    assert_eq!(by_api(&mount_propagation("True")), "unknown");
+    assert_eq!(by_api(&mount_propagation("Mauve")), "unknown");
+    assert_eq!(by_api(&kubelet("v1.17.17+k3s1")), "kubernetes_version");
+    assert_eq!(by_api(&kubelet("v1.18.0-rc.1+k3s1")), "unknown");
+    assert_eq!(by_api(&kubelet("strange")), "unknown");
+
+    let by_log = |line: &str| {
+        let mut cluster = live_at(NOW, &(crashing() + &mount_propagation("True")));
+        cluster.history.add_crash_log(CrashLog {
+            pod: "longhorn-driver-deployer-a".into(),
+            container: "longhorn-driver-deployer".into(),
+            pod_uid: String::new(),
+            text: line.into(),
+        });
+        run(&CHECK, &cluster).report.findings[0].cause.clone()
+    };
+    let fatal = |text: &str| format!("time=\"t\" level=fatal msg=\"Error deploying driver: {text}\"");
+    assert_eq!(
+        by_log(&fatal("CSI cannot be deployed because MountPropagation is not set: x")),
+        "mount_propagation"
+    );
+    assert_eq!(
+        by_log(&fatal("failed to start driver due to failed Kubernetes version check: x")),
+        "kubernetes_version"
+    );
+    assert_eq!(by_log(&fatal("failed to get client config")), "unknown");
+    // the warning before the fatal line is not the fatal line
+    assert_eq!(by_log("level=warning msg=\"MountPropagation is not set\""), "unknown");
+}
+
+#[test]
+fn a_pod_that_goes_away_and_unreadable_pods() {
+    let going =
+        waiting_since(OLD).replace("deployer-a,", "deployer-a, deletionTimestamp: '2026-03-01T11:00:00Z',");
+    assert!(found(&CHECK, &cluster_at(NOW, &going)).is_empty());
+    let mut blind = live_at(NOW, &waiting_since(OLD));
+    blind.resources.entry(Resource::Pods).or_default().readability = Readability::Stale;
+    let report = run(&CHECK, &blind).report;
+    assert!(report.findings.is_empty() && !report.unknown.is_empty());
+    // endpoints that may not be read do not silence the check
+    let mut partly = live_at(NOW, &(waiting_since(OLD) + &manager("True")));
+    partly.resources.entry(Resource::EndpointSlices).or_default().readability = Readability::Forbidden;
+    assert_eq!(found(&CHECK, &partly), ["warning dns_suspected Pod longhorn-driver-deployer-a"]);
+}

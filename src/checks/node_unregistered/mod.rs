@@ -1,0 +1,265 @@
+//! Nodes that Longhorn does not know, and nodes that only Longhorn still knows.
+//!
+//! A manager makes its `nodes.longhorn.io` at the end of its start (longhorn-manager v1.12.1
+//! app/daemon.go startManager), so a node that runs a manager pod without one has never finished a
+//! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until somebody
+//! deletes it.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{LonghornNode, Pod, Resource, condition};
+
+const NEVER_STARTED: &str = "never_started";
+const NODE_GONE: &str = "node_gone";
+
+/// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
+/// before that a queue for the webhook lease.
+const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
+/// A node that is being replaced is gone for some minutes.
+const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "node_unregistered",
+    title: "Nodes not registered",
+    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes \
+              node any more.",
+    needs: &[Resource::Pods, Resource::LonghornNodes],
+    uses: &[Resource::KubeNodes, Resource::Replicas, Resource::InstanceManagers],
+    causes: &[
+        Cause {
+            id: NEVER_STARTED,
+            severity: Severity::Warning,
+            summary: "the manager of the node has never finished a start",
+        },
+        Cause {
+            id: NODE_GONE,
+            severity: Severity::Warning,
+            summary: "the node has left Kubernetes but not Longhorn",
+        },
+    ],
+    gauges: &[&NODES],
+    alerts: &[Alert {
+        name: "LonghornNodeUnregistered",
+        causes: &[NEVER_STARTED, NODE_GONE],
+        expr: "max without ($without) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
+        hold: "10m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "A node is known to Kubernetes or to Longhorn, but not to both.",
+        description: "Node {{ $labels.object }}: {{ $labels.cause }}. never_started: its manager runs but has not \
+                      registered it, look at the manager's log. node_gone: it left Kubernetes, delete it in Longhorn \
+                      when its replicas are rebuilt elsewhere.",
+        why: "The finding allows ten minutes for a first start and five for a node that is replaced; ten more \
+              ride out an autoscaler.",
+        runbook: include_str!("LonghornNodeUnregistered.md"),
+    }],
+    panels: &[
+        Panel {
+            dashboard: Dashboard::Managers,
+            title: "Nodes by registration",
+            description: "Longhorn nodes that are in order, nodes whose manager never finished a start, and nodes that \
+                          left Kubernetes but not Longhorn.",
+            kind: PanelKind::Stat,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max without ($without) (longhorn_health_nodes{$job})",
+                legend: "{{state}}",
+            }],
+            steps: &[],
+            width: Width::Third,
+            no_data: "the exporter cannot read pods or nodes.longhorn.io",
+        },
+        Panel {
+            dashboard: Dashboard::Managers,
+            title: "Nodes not registered",
+            description: "Nodes that Longhorn does not know although a manager runs there (never_started), and nodes \
+                          that only Longhorn still knows (node_gone).",
+            kind: PanelKind::Table,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max without ($without) (longhorn_health_finding{$job, $filter, check=\"node_unregistered\"})",
+                legend: "{{object}} {{cause}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "every node is registered",
+        },
+    ],
+    run,
+};
+
+static NODES: Gauge = Gauge {
+    name: "longhorn_health_nodes",
+    help: "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse).",
+    kind: GaugeKind::Gauge,
+    labels: &["state"],
+    absent: "pods or nodes.longhorn.io cannot be read",
+    example: "longhorn_health_nodes{state!=\"registered\"} > 0",
+    stability: Stability::Experimental,
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    if is_incomplete(cluster) {
+        out.unknown(
+            "nodes.longhorn.io is not recorded although other objects show that nodes were registered",
+        );
+        return;
+    }
+    let never_started = find_never_started(cluster, out);
+    let gone = find_gone(cluster, out);
+    let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone);
+    for (state, count) in [("registered", registered), (NEVER_STARTED, never_started), (NODE_GONE, gone)] {
+        out.sample(&NODES, &[state], count as f64);
+    }
+}
+
+/// A recording without Longhorn nodes but with what only a registered node has.
+fn is_incomplete(cluster: &Cluster) -> bool {
+    cluster.readability(Resource::LonghornNodes) == Readability::NotRecorded
+        && (!cluster.objects.instance_managers.is_empty() || !cluster.objects.replicas.is_empty())
+}
+
+fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
+    let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();
+    for pod in cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()) {
+        let node = pod.spec.node_name.as_str();
+        if node.is_empty() || cluster.objects.longhorn_nodes.get(node).is_some() || !may_exist(cluster, node)
+        {
+            continue;
+        }
+        // the oldest pod tells how long Longhorn has had to register the node
+        let known = pods.entry(node).or_insert(pod);
+        if pod.metadata.created() < known.metadata.created() {
+            *known = pod;
+        }
+    }
+    let mut count = 0;
+    for (node, pod) in pods {
+        let since = pod.status.start_time.get().or(pod.metadata.created());
+        if since.is_some_and(|since| cluster.age(since) < FIRST_START) {
+            continue;
+        }
+        count += 1;
+        out.find(never_started(cluster, node, pod).since(since));
+    }
+    count
+}
+
+/// False only where Kubernetes nodes can be read and this one is not among them.
+fn may_exist(cluster: &Cluster, node: &str) -> bool {
+    !knows_kube_nodes(cluster) || cluster.objects.kube_nodes.get(node).is_some()
+}
+
+fn knows_kube_nodes(cluster: &Cluster) -> bool {
+    cluster.readability(Resource::KubeNodes) == Readability::Readable
+        && !cluster.objects.kube_nodes.is_empty()
+}
+
+fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let restarts = pod.container_status("longhorn-manager").map_or(0, |status| status.restart_count.0);
+    let age = match pod.status.start_time.get().or(pod.metadata.created()) {
+        Some(since) => format!("since {since}"),
+        None => "for an unknown time".to_owned(),
+    };
+    Finding::new(
+        NEVER_STARTED,
+        ObjectRef::cluster("Node", node),
+        format!("node {node} runs a longhorn-manager but Longhorn does not know the node"),
+    )
+    .node(node)
+    .impact("Longhorn places no replica on the node, and no volume can be attached there")
+    .because(EvidenceSource::Api, format!("manager pod {name} is there {age}, with {restarts} restarts"))
+    .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager makes at the end of its start"))
+    .remedy(
+        Remedy::new(
+            "Look at the log of the manager. If it crash-loops see manager_crash_loop; on a fresh node the usual \
+             reason is that open-iscsi is not installed.",
+        )
+        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=50"))
+        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --previous --tail=50"))
+        .read(format!("kubectl -n {namespace} describe pod {name}")),
+    )
+}
+
+fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
+    let gone: Vec<&LonghornNode> =
+        cluster.objects.longhorn_nodes.iter().filter(|node| is_gone(cluster, node)).collect();
+    let names: BTreeSet<&str> = gone.iter().map(|node| node.metadata.name.as_str()).collect();
+    let mut replicas: BTreeMap<&str, usize> = BTreeMap::new();
+    for replica in cluster.objects.replicas.iter() {
+        if let Some(node) = names.get(replica.spec.node_id.as_str()) {
+            *replicas.entry(node).or_default() += 1;
+        }
+    }
+    let mut count = 0;
+    for node in gone {
+        let name = node.metadata.name.as_str();
+        let written = condition(&node.status.conditions, "Ready")
+            .filter(|ready| ready.reason == "KubernetesNodeGone")
+            .and_then(|ready| ready.last_transition_time.get());
+        let seen = out.first_seen("gone", name);
+        let since = written.into_iter().chain(seen).min();
+        let long_enough = match since {
+            Some(since) => cluster.age(since) >= GONE_FOR,
+            None => cluster.is_recorded(),
+        };
+        if !long_enough {
+            continue;
+        }
+        count += 1;
+        let mut finding = node_gone(cluster, name, replicas.get(name).copied().unwrap_or(0)).since(since);
+        if since.is_none() {
+            finding = finding.because(EvidenceSource::History, "since when is not known from this recording");
+        }
+        out.find(finding);
+    }
+    count
+}
+
+/// True when Kubernetes does not list the node or, where Kubernetes nodes cannot be read, when
+/// Longhorn says so.
+fn is_gone(cluster: &Cluster, node: &LonghornNode) -> bool {
+    if knows_kube_nodes(cluster) {
+        return cluster.objects.kube_nodes.get(&node.metadata.name).is_none();
+    }
+    condition(&node.status.conditions, "Ready").is_some_and(|ready| ready.reason == "KubernetesNodeGone")
+}
+
+fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
+    let namespace = &cluster.namespace;
+    let how = match knows_kube_nodes(cluster) {
+        true => format!("Kubernetes lists no node {node}"),
+        false => format!("condition Ready of nodes.longhorn.io {node} has reason KubernetesNodeGone"),
+    };
+    Finding::new(
+        NODE_GONE,
+        ObjectRef::new("nodes.longhorn.io", namespace, node),
+        format!("node {node} has left Kubernetes but is still registered with Longhorn"),
+    )
+    .node(node)
+    .impact(match replicas {
+        0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
+        count => format!("{count} replicas on it cannot be reached, and their volumes run with fewer copies"),
+    })
+    .because(EvidenceSource::Api, how)
+    .because(EvidenceSource::Api, format!("{replicas} replicas are placed on it"))
+    .remedy(
+        Remedy::new(
+            "If the node comes back under the same name, nothing is to be done. Otherwise wait until no volume needs \
+             its replicas, then delete it in Longhorn, which refuses while the node still holds something.",
+        )
+        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
+        .change(format!("kubectl -n {namespace} delete nodes.longhorn.io {node}")),
+    )
+}
