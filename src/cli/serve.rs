@@ -1,6 +1,5 @@
 //! `serve`: watch the cluster and answer over HTTP until told to stop.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -238,12 +237,10 @@ impl Stop {
         Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    fn asked(&mut self) -> impl Future<Output = &'static str> {
-        async {
-            tokio::select! {
-                _ = self.terminate.recv() => "SIGTERM",
-                _ = self.interrupt.recv() => "SIGINT",
-            }
+    async fn asked(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
         }
     }
 }
