@@ -11,6 +11,7 @@ pub mod eviction_stalled;
 pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod instance_managers;
+pub mod known_bad_release;
 pub mod looping;
 pub mod manager_crash_loop;
 pub mod manager_probes;
@@ -30,6 +31,7 @@ pub const ALL: &[&Check] = &[
     &backing_image_eviction_crash::CHECK,
     &eviction_inconsistent::CHECK,
     &eviction_stalled::CHECK,
+    &known_bad_release::CHECK,
 ];
 
 /// A check by its id.

@@ -1,0 +1,153 @@
+//! Releases with a known bug, and whether this cluster meets what triggers it.
+//!
+//! The table is in [`crate::cluster::known_issues`]. A warning means that the trigger can be read
+//! from the API and is met now; info means that the release has the bug but that its trigger comes
+//! and goes, or does not show. What needs something that is not there (a v2 volume, an RWX volume,
+//! a backing image) is not reported at all.
+
+#[cfg(test)]
+mod tests;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::cluster::known_issues::{self, KnownIssue, Trigger};
+use crate::longhorn::{Release, Resource};
+
+/// Causes of the check, one an issue.
+const CAUSES: &[Cause] = &{
+    const fn cause(issue: &KnownIssue) -> Cause {
+        // the severity of an issue whose trigger does not show; a trigger that is met is a warning
+        Cause { id: issue.cause, severity: Severity::Info, summary: issue.effect }
+    }
+    let mut causes =
+        [const { Cause { id: "", severity: Severity::Info, summary: "" } }; known_issues::ALL.len()];
+    let mut at = 0;
+    while at < causes.len() {
+        causes[at] = cause(&known_issues::ALL[at]);
+        at += 1;
+    }
+    causes
+};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "known_bad_release",
+    title: "Known bad releases",
+    summary: "The installed Longhorn release has a known bug. The cause is the number of the issue. Warning when what \
+              triggers it can be read from the API and is met, info when it does not show.",
+    needs: &[Resource::DaemonSets, Resource::Settings],
+    uses: &[
+        Resource::BackingImages,
+        Resource::LonghornNodes,
+        Resource::InstanceManagers,
+        Resource::Volumes,
+        Resource::KubeNodes,
+    ],
+    causes: CAUSES,
+    gauges: &[&RELEASE],
+    alerts: &[Alert {
+        name: "LonghornKnownBadRelease",
+        causes: &[],
+        expr: "max without ($without) (longhorn_health_finding{$job, check=\"known_bad_release\", severity=\"warning\"}) == 1",
+        hold: "1h",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
+        description: "Longhorn has {{ $labels.cause }} and this cluster meets what triggers it. The finding \
+                      known_bad_release names the release to upgrade to and what keeps the bug away until then.",
+        why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
+              hurts at once has an alert of its own.",
+        runbook: include_str!("LonghornKnownBadRelease.md"),
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Managers,
+        title: "Known issues of this release",
+        description: "Bugs that the installed release is known to have: severity warning when this cluster meets the \
+                      trigger, info when the trigger does not show in the API. Upgrade to be rid of them.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"})",
+            legend: "{{cause}} {{severity}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no known issue of this release applies",
+    }],
+    run,
+};
+
+static RELEASE: Gauge = Gauge {
+    name: "longhorn_health_release_info",
+    help: "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
+    kind: GaugeKind::Gauge,
+    labels: &["manager", "installed"],
+    absent: "neither the manager's image tag nor the setting current-longhorn-version names a release",
+    example: "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}",
+    stability: Stability::Experimental,
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let Some(release) = known_issues::manager_release(cluster) else {
+        if cluster.manager_daemon_set().is_some() {
+            out.unknown(
+                "neither the tag of the manager image nor the setting current-longhorn-version is a release",
+            );
+        }
+        return;
+    };
+    let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
+    out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
+    for issue in known_issues::ALL.iter().filter(|issue| issue.affects(release)) {
+        let (severity, fact) = match issue.trigger(cluster) {
+            Trigger::Met(fact) => (Severity::Warning, fact),
+            Trigger::Possible(fact) => (Severity::Info, fact.to_owned()),
+            Trigger::Absent => continue,
+        };
+        out.find_as(severity, finding(cluster, issue, release, severity, fact));
+    }
+}
+
+fn finding(
+    cluster: &Cluster,
+    issue: &KnownIssue,
+    release: Release,
+    severity: Severity,
+    fact: String,
+) -> Finding {
+    let namespace = &cluster.namespace;
+    let now = if severity == Severity::Warning { ", and this cluster meets the trigger" } else { "" };
+    let impact = match issue.panics {
+        true => {
+            "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
+        }
+        false => "see the effect; no manager crashes by it",
+    };
+    Finding::new(
+        issue.cause,
+        ObjectRef::new("DaemonSet", namespace, "longhorn-manager"),
+        format!("{release} has Longhorn issue {}: {}{now}", issue.number, issue.effect),
+    )
+    .impact(impact)
+    .because(EvidenceSource::Api, format!("the managers run {release}"))
+    .because(EvidenceSource::Api, fact)
+    .remedy(remedy(cluster, issue, release))
+}
+
+fn remedy(cluster: &Cluster, issue: &KnownIssue, release: Release) -> Remedy {
+    let namespace = &cluster.namespace;
+    let way_out = match issue.way_out(release) {
+        Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
+            format!("Upgrade to {fixed} or later.")
+        }
+        Some(fixed) => format!(
+            "The {}.{} line has no fixed release; the next one is {fixed}. Go one minor release at a time.",
+            release.major, release.minor
+        ),
+        None => "Upgrade to a later release.".to_owned(),
+    };
+    Remedy::new(format!("{way_out} Until then: {}", issue.until_then))
+        .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'"))
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
+}

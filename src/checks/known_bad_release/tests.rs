@@ -1,0 +1,197 @@
+use super::CHECK;
+use crate::cluster::{Readability, known_issues};
+use crate::longhorn::Resource;
+use crate::testing::*;
+
+fn release(tag: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
+         spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, {{name: longhorn-manager, \
+         image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}\n---\n"
+    )
+}
+
+fn setting(value: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
+         longhorn-system}}\nvalue: {value}\n---\n"
+    )
+}
+
+fn volume(spec: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: longhorn-system}}\nspec: {{{spec}}}\n---\n"
+    )
+}
+
+fn kube(os: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{osImage: '{os}'}}}}\n---\n"
+    )
+}
+
+/// `severity number` of each finding.
+fn issues(yaml: &str) -> Vec<String> {
+    let short = |line: String| line.replace("issue_", "").replace(" DaemonSet longhorn-manager", "");
+    found(&CHECK, &cluster(yaml)).into_iter().map(short).collect()
+}
+
+#[test]
+fn rwx_volumes_on_the_one_release_and_not_on_its_hotfix() {
+    let rwx = volume("accessMode: rwx");
+    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "info 13245"]);
+    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwo"))), ["info 13245"]);
+    // migratable volumes have no share manager
+    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwx, migratable: true"))), ["info 13245"]);
+    // the hotfix calls itself v1.10.0 in the setting: the image decides
+    assert_eq!(issues(&(release("v1.10.0-hotfix-1") + &rwx + &setting("v1.10.0"))), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.1") + &rwx)), ["info 12233", "info 13245"]);
+    assert_eq!(issues(&(release("v1.10.1-hotfix-2") + &rwx)), ["info 13245"]);
+    // an image without release tag: the setting
+    assert_eq!(
+        issues(&(release("v1.10.x-head") + &rwx + &setting("v1.10.0"))),
+        ["warning 11939", "info 13245"]
+    );
+}
+
+#[test]
+fn supported_releases_without_issue_are_quiet() {
+    for tag in ["v1.3.3", "v1.11.3", "v1.12.0", "v1.12.1", "v1.13.0-dev"] {
+        assert!(issues(&(release(tag) + &volume("accessMode: rwx, dataEngine: v2"))).is_empty(), "{tag}");
+    }
+}
+
+#[test]
+fn a_stock_cluster_shows_no_warning_on_any_release() {
+    for minor in 3..=13 {
+        for patch in 0..=5 {
+            let tag = format!("v1.{minor}.{patch}");
+            let stock = release(&tag) + &volume("accessMode: rwo") + &kube("Ubuntu 24.04.1 LTS");
+            for line in issues(&stock) {
+                assert!(line.starts_with("info "), "{tag} {line}");
+            }
+        }
+    }
+}
+
+fn node_with_disk(kind: &str, ready: &str, evict: bool) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
+         spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
+         status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, status: '{ready}'}}]}}}}}}\n---\n"
+    )
+}
+
+#[test]
+fn block_disks_without_device() {
+    assert!(
+        issues(&(release("v1.6.2") + &node_with_disk("block", "False", false)))
+            .contains(&"warning 9073".into())
+    );
+    for (tag, kind, ready) in
+        [("v1.6.3", "block", "False"), ("v1.6.2", "filesystem", "False"), ("v1.6.2", "block", "True")]
+    {
+        let lines = issues(&(release(tag) + &node_with_disk(kind, ready, false)));
+        assert!(!lines.iter().any(|line| line.ends_with(" 9073")), "{tag} {kind} {ready}");
+    }
+}
+
+#[test]
+fn rpm_hosts() {
+    let on = |os: &str, tag: &str| {
+        issues(&(release(tag) + &kube(os))).into_iter().find(|line| line.ends_with("10019"))
+    };
+    assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.2").as_deref(), Some("warning 10019"));
+    assert_eq!(on("SUSE Linux Enterprise Server 15 SP6", "v1.7.0").as_deref(), Some("warning 10019"));
+    assert_eq!(on("Ubuntu 24.04.1 LTS", "v1.7.2"), None);
+    assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.3"), None);
+    let mut blind = live_at("2026-01-01T00:00:00Z", &release("v1.7.2"));
+    blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
+    assert!(found(&CHECK, &blind).iter().any(|line| line.starts_with("info issue_10019")));
+}
+
+#[test]
+fn backing_images_between_the_three_states() {
+    let image = |spec: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
+             spec: {{diskFileSpecMap: {{{spec}}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+        )
+    };
+    let eviction = |tag: &str, more: String| {
+        let lines = issues(&(release(tag) + &more));
+        lines.into_iter().find(|line| line.ends_with("10464") || line.ends_with("11034"))
+    };
+    let node = |evict| node_with_disk("filesystem", "True", evict);
+    for (tag, met) in [
+        ("v1.6.4", None),
+        ("v1.7.3", Some("warning 10464")),
+        ("v1.7.4", None),
+        ("v1.8.0", Some("warning 10464")),
+        ("v1.8.1", Some("warning 11034")),
+        ("v1.8.2", None),
+        ("v1.9.0", Some("warning 11034")),
+        ("v1.9.1", None),
+    ] {
+        assert_eq!(eviction(tag, image("") + &node(true)).as_deref(), met, "{tag} met");
+        let possible = met.map(|line| line.replace("warning", "info"));
+        assert_eq!(eviction(tag, image("") + &node(false)), possible, "{tag} no eviction");
+        assert_eq!(eviction(tag, image("uuid-1: {}") + &node(true)), possible, "{tag} consistent");
+        assert_eq!(eviction(tag, node(true)), None, "{tag} without backing image");
+    }
+}
+
+#[test]
+fn instance_managers_without_labels() {
+    let im = |labels: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: longhorn-system, \
+             labels: {{{labels}}}}}\n---\n"
+        )
+    };
+    let all = "longhorn.io/component: instance-manager, longhorn.io/instance-manager-image: i, \
+               longhorn.io/instance-manager-type: aio, longhorn.io/node: node-1";
+    let on =
+        |tag: &str, labels: &str| issues(&(release(tag) + &im(labels))).contains(&"warning 9464".to_owned());
+    assert!(on("v1.7.1", ""));
+    assert!(!on("v1.7.1", all));
+    assert!(!on("v1.7.2", ""));
+}
+
+#[test]
+fn the_remedy_names_the_fixed_release_of_the_line() {
+    let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.text.clone();
+    assert!(
+        text(release("v1.10.0") + &volume("accessMode: rwx"))
+            .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
+    );
+    assert!(
+        text(release("v1.5.5") + &node_with_disk("block", "False", false))
+            .starts_with("The 1.5 line has no fixed release; the next one is v1.6.3.")
+    );
+}
+
+#[test]
+fn release_that_is_not_known_and_unreadable_kinds() {
+    let report = run(&CHECK, &live_at("2026-01-01T00:00:00Z", &release("master-head"))).report;
+    assert!(report.findings.is_empty());
+    assert_eq!(report.unknown.len(), 1);
+    let mut blind = live_at("2026-01-01T00:00:00Z", &release("v1.7.2"));
+    blind.resources.entry(Resource::DaemonSets).or_default().readability = Readability::Forbidden;
+    assert_eq!(run(&CHECK, &blind).report.unknown[0].reason, "daemonsets.apps is forbidden");
+    let evaluation = run(&CHECK, &cluster(&(release("v1.10.0-hotfix-1") + &setting("v1.10.0"))));
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_release_info", &["v1.10.0-hotfix-1", "v1.10.0"]),
+        Some(1.0)
+    );
+}
+
+#[test]
+fn every_issue_is_a_cause() {
+    assert!(known_issues::ALL.iter().all(|issue| CHECK.cause(issue.cause).is_some()));
+    assert!(
+        known_issues::ALL
+            .iter()
+            .all(|issue| super::CHECK.alerts[0].runbook.contains(&issue.number.to_string()))
+    );
+}
