@@ -173,12 +173,13 @@ pub fn evicts_for_drains(release: Option<Release>) -> bool {
 /// The requests on a node in words: `node n1, disks d1, d2`.
 pub fn requests(node: &LonghornNode) -> String {
     let disks = requested_disks(node);
-    let own = format!("node {}", node.metadata.name);
+    let noun = if disks.len() == 1 { "disk" } else { "disks" };
+    let (disks, own) = (disks.join(", "), format!("node {}", node.metadata.name));
     match (node.spec.eviction_requested, disks.is_empty()) {
         (true, true) => own,
-        (true, false) => format!("{own} and its disks {}", disks.join(", ")),
+        (true, false) => format!("{own} and its {noun} {disks}"),
         (false, true) => "nothing".to_owned(),
-        (false, false) => format!("disks {} of {own}", disks.join(", ")),
+        (false, false) => format!("{noun} {disks} of {own}"),
     }
 }
 

@@ -164,6 +164,8 @@ impl<'a> Words<'a> {
             _ => requested_disks(node).into_iter().filter(|disk| *disk == pair.place.name).collect(),
         };
         let list = self.list();
+        let disks_of_node = node.status.disk_status.values().map(|disk| disk.disk_uuid.as_str());
+        let uuids: Vec<_> = disks_of_node.filter(|uuid| !uuid.is_empty()).collect();
         Remedy::new(format!(
             "Withdraw the request for eviction on {}, wait until no copy is in the status only, then request it again. \
              Upgrade to 1.8.2, 1.9.1 or later to be rid of it.",
@@ -171,7 +173,11 @@ impl<'a> Words<'a> {
         ))
         .read(list.clone())
         .change(patch_requests(namespace, name, on_node, &disks, false))
-        .read(format!("until [ -z \"$({list})\" ]; do sleep 5; done; echo safe to resume"))
+        // only the disks of this node count, and a list that fails is not an empty one
+        .read(format!(
+            "until copies=$({list}) && ! echo \"$copies\" | grep -E '{}'; do sleep 5; done; echo safe to resume",
+            uuids.join("|")
+        ))
         .change(patch_requests(namespace, name, on_node, &disks, true))
     }
 
@@ -196,13 +202,12 @@ impl<'a> Words<'a> {
 }
 
 fn count(volumes: &[VolumeRef]) -> String {
-    let claims: Vec<_> = volumes.iter().filter_map(|volume| volume.pvc.as_deref()).collect();
     let noun = if volumes.len() == 1 { "volume" } else { "volumes" };
-    match claims.as_slice() {
-        [] => format!("{} {noun}", volumes.len()),
-        [some @ ..] if some.len() <= 3 => format!("{} {noun} (claims {})", volumes.len(), some.join(", ")),
-        [some @ ..] => {
-            format!("{} {noun} (claims {} and {} more)", volumes.len(), some[..3].join(", "), some.len() - 3)
-        }
+    let claims: Vec<_> = volumes.iter().filter_map(|volume| volume.pvc.as_deref()).collect();
+    let named = claims.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    match claims.len() {
+        0 => format!("{} {noun}", volumes.len()),
+        1..=3 => format!("{} {noun} (claims {named})", volumes.len()),
+        more => format!("{} {noun} (claims {named} and {} more)", volumes.len(), more - 3),
     }
 }

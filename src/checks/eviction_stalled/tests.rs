@@ -165,7 +165,7 @@ fn copies_alone_stall_too_and_name_the_switch() {
     for part in [
         "backing images: img",
         "concurrent-backing-image-replenish-per-node-limit is 0",
-        "disks d1 of node n1",
+        "true on disk d1 of node n1",
     ] {
         assert!(finding.evidence.iter().any(|fact| fact.text.contains(part)), "{part}");
     }
