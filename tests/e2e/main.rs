@@ -1,4 +1,5 @@
 //! End-to-end tests against a real etcd and kube-apiserver (`tests/e2e/tools/build.sh` builds it).
 
 mod bench;
+mod deploy;
 mod support;

@@ -1,0 +1,276 @@
+//! Renderings of the chart: what is there, what is not, and that it says what the values say.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::*;
+
+const STOCK: &[&str] = &[
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Deployment",
+    "Pod",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "ServiceAccount",
+];
+
+#[test]
+fn lint_has_nothing_to_say() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let said = success(Command::new(&tools.helm).args(["lint", "--strict"]).arg(chart()).output()?)?;
+    ensure!(said.contains("0 chart(s) failed") && !said.contains("[WARNING]"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn defaults_need_no_foreign_definition_and_give_rights_in_two_places() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, "")?;
+    assert_eq!(kinds(&objects), STOCK.iter().copied().collect());
+    for object in &objects {
+        let namespace = match object["kind"].as_str().context("no kind")? {
+            "Role" | "RoleBinding" => json!("longhorn-system"),
+            "ClusterRole" | "ClusterRoleBinding" => Value::Null,
+            _ => json!(NAMESPACE),
+        };
+        assert_eq!(object["metadata"]["namespace"], namespace, "{object}");
+    }
+    for binding in objects.iter().filter(|object| object["kind"].as_str().unwrap_or("").ends_with("Binding"))
+    {
+        let account = find(&objects, "ServiceAccount", "")?;
+        assert_eq!(binding["subjects"][0]["name"], account["metadata"]["name"]);
+        assert_eq!(binding["subjects"][0]["namespace"], NAMESPACE);
+    }
+    Ok(())
+}
+
+#[test]
+fn another_namespace_of_longhorn_moves_the_role_and_the_flag() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, "{longhorn: {namespace: storage}, namespaceOverride: elsewhere}")?;
+    assert_eq!(find(&objects, "Role", "exporter")?["metadata"]["namespace"], "storage");
+    assert_eq!(find(&objects, "RoleBinding", "exporter")?["metadata"]["namespace"], "storage");
+    assert_eq!(find(&objects, "RoleBinding", "exporter")?["subjects"][0]["namespace"], "elsewhere");
+    let deployment = find(&objects, "Deployment", "")?;
+    assert_eq!(deployment["metadata"]["namespace"], "elsewhere");
+    ensure!(args(deployment)?.contains("--namespace=storage"));
+    Ok(())
+}
+
+#[test]
+fn each_right_can_be_withheld() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let roles = |values: &str| -> Result<BTreeSet<String>> {
+        let objects = render(&tools, values)?;
+        let roles = objects.iter().filter(|object| object["roleRef"].is_null());
+        let label = |object: &Value| object["metadata"]["labels"]["longhorn-health-exporter/right"].clone();
+        Ok(roles.filter_map(|object| label(object).as_str().map(str::to_owned)).collect())
+    };
+    let all = roles("")?;
+    for (values, right) in [
+        ("{rbac: {clusterRoles: {nodes: false}}}", "nodes"),
+        ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
+        ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
+        ("{crashLogs: \"off\"}", "crash-logs"),
+    ] {
+        let left = roles(values)?;
+        let missing: Vec<_> = all.difference(&left).collect();
+        assert_eq!(missing, [right], "{values}");
+    }
+    assert_eq!(roles("{rbac: {create: false}}")?, BTreeSet::new());
+    let with_reviews = roles(TLS)?;
+    assert_eq!(with_reviews.difference(&all).collect::<Vec<_>>(), ["token-review"]);
+    Ok(())
+}
+
+/// A right that no switch of the chart reaches would never be granted.
+#[test]
+fn every_generated_role_is_rendered_with_everything_on() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, TLS)?;
+    for entry in std::fs::read_dir(chart().join("files/rbac"))? {
+        let role: Value = serde_yaml::from_str(&std::fs::read_to_string(entry?.path())?)?;
+        let right = &role["metadata"]["labels"]["longhorn-health-exporter/right"];
+        let rendered = objects
+            .iter()
+            .filter(|object| object["kind"] == role["kind"])
+            .find(|object| &object["metadata"]["labels"]["longhorn-health-exporter/right"] == right)
+            .with_context(|| format!("{right} is not rendered"))?;
+        assert_eq!(rendered["rules"], role["rules"]);
+        assert_eq!(rendered["metadata"]["annotations"], role["metadata"]["annotations"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn two_replicas_are_spread_and_budgeted() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, "{replicaCount: 2}")?;
+    let deployment = find(&objects, "Deployment", "")?;
+    assert_eq!(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0);
+    let spread = &deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0];
+    assert_eq!(spread["topologyKey"], "kubernetes.io/hostname");
+    assert_eq!(spread["labelSelector"], deployment["spec"]["selector"]);
+    let budget = find(&objects, "PodDisruptionBudget", "")?;
+    assert_eq!(budget["spec"]["maxUnavailable"], 1);
+    assert_eq!(budget["spec"]["selector"], deployment["spec"]["selector"]);
+    let off = render(&tools, "{replicaCount: 2, podDisruptionBudget: {enabled: false}}")?;
+    ensure!(!kinds(&off).contains("PodDisruptionBudget"));
+    Ok(())
+}
+
+#[test]
+fn tls_reaches_arguments_probes_and_monitor() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, TLS)?;
+    let deployment = find(&objects, "Deployment", "")?;
+    ensure!(args(deployment)?.contains("--web.auth=kubernetes"));
+    ensure!(args(deployment)?.contains("--web.config.file=/etc/longhorn-health-exporter/web/web-config.yml"));
+    assert_eq!(container(deployment)["readinessProbe"]["httpGet"]["scheme"], "HTTPS");
+    let endpoint = &find(&objects, "PodMonitor", "")?["spec"]["podMetricsEndpoints"][0];
+    assert_eq!(endpoint["scheme"], "https");
+    let config = find(&objects, "Secret", "-web-config")?["stringData"]["web-config.yml"].as_str();
+    let config: Value = serde_yaml::from_str(config.context("no web-config.yml")?)?;
+    let expected = json!({
+        "tls_server_config": {
+            "cert_file": "/etc/longhorn-health-exporter/tls/tls.crt",
+            "key_file": "/etc/longhorn-health-exporter/tls/tls.key",
+        },
+        "http_server_config": {"headers": {"X-Frame-Options": "deny"}},
+    });
+    assert_eq!(config, expected);
+    let scrapers = &find(&objects, "ClusterRoleBinding", "-scraper")?["subjects"];
+    assert_eq!(scrapers[0]["name"], "prometheus-k8s");
+
+    let mutual = render(&tools, "{web: {tls: {enabled: true, secretName: a, clientCaSecretName: b}}}")?;
+    let container = container(find(&mutual, "Deployment", "")?);
+    assert_eq!(container["readinessProbe"]["tcpSocket"]["port"], "metrics");
+    assert_eq!(container["readinessProbe"]["httpGet"], Value::Null);
+    Ok(())
+}
+
+#[test]
+fn alerts_are_changed_one_by_one() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let file = std::fs::read_to_string(chart().join("files/prometheusrule.yaml"))?;
+    let generated: Value = serde_yaml::from_str(&file)?;
+    let before = rules(&generated);
+    let [first, second, rest @ ..] = before.as_slice() else { anyhow::bail!("fewer than two alerts") };
+    let (gone, changed) = (first["alert"].as_str().unwrap_or(""), second["alert"].as_str().unwrap_or(""));
+    let values = format!(
+        "prometheusRule:\n  enabled: true\n  overrides:\n    {gone}: {{disabled: true}}\n    \
+         {changed}: {{for: 42m, labels: {{severity: info, more: label}}}}\n"
+    );
+    let objects = render(&tools, &values)?;
+    let after = rules(find(&objects, "PrometheusRule", "")?);
+    let mut expected = (*second).clone();
+    expected["for"] = json!("42m");
+    expected["labels"]["severity"] = json!("info");
+    expected["labels"]["more"] = json!("label");
+    assert_eq!(after.first().copied(), Some(&expected));
+    assert_eq!(after.get(1..), Some(rest), "other alerts are as generated");
+
+    let labelled = render(&tools, EVERYTHING)?;
+    let object = find(&labelled, "PrometheusRule", "")?;
+    assert_eq!(object["metadata"]["labels"]["release"], "kube-prometheus-stack");
+    let all = rules(object);
+    ensure!(all.iter().filter(|rule| rule["labels"]["team"] == "storage").count() == before.len());
+    ensure!(all.iter().any(|rule| rule["record"] == "a:b"));
+    Ok(())
+}
+
+#[test]
+fn dashboards_are_whole_and_one_a_config_map() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, EVERYTHING)?;
+    let mut seen = 0;
+    for entry in std::fs::read_dir(chart().join("files/dashboards"))? {
+        let path = entry?.path();
+        let file = path.file_name().and_then(|name| name.to_str()).context("no name")?;
+        let map = objects
+            .iter()
+            .find(|object| object["kind"] == "ConfigMap" && object["data"][file].is_string())
+            .with_context(|| format!("no ConfigMap with {file}"))?;
+        assert_eq!(map["data"][file], std::fs::read_to_string(&path)?);
+        assert_eq!(map["metadata"]["labels"]["grafana_dashboard"], "1");
+        let operated = find(&objects, "GrafanaDashboard", name(map))?;
+        assert_eq!(operated["spec"]["configMapRef"], json!({"name": name(map), "key": file}));
+        seen += 1;
+    }
+    ensure!(seen > 0, "the chart has no dashboards");
+    Ok(())
+}
+
+/// The monitors select what is rendered, under the job that rules and dashboards ask for.
+#[test]
+fn monitors_select_the_service_and_the_pods() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, EVERYTHING)?;
+    let monitor = find(&objects, "ServiceMonitor", "")?;
+    let service = find(&objects, "Service", "")?;
+    ensure!(selects(&monitor["spec"]["selector"]["matchLabels"], &service["metadata"]["labels"]));
+    let pod = &find(&objects, "Deployment", "")?["spec"]["template"]["metadata"]["labels"];
+    ensure!(selects(&service["spec"]["selector"], pod));
+    let test = &find(&objects, "Pod", "-test")?["metadata"]["labels"];
+    ensure!(!selects(&service["spec"]["selector"], test), "the test pod would be an endpoint");
+    assert_eq!(monitor["spec"]["jobLabel"], "app.kubernetes.io/name");
+    assert_eq!(service["metadata"]["labels"]["app.kubernetes.io/name"], "longhorn-health-exporter");
+    assert_eq!(monitor["spec"]["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);
+    Ok(())
+}
+
+#[test]
+fn images_are_named_by_tag_or_digest() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let ours = "ghcr.io/longhorn-health-exporter/longhorn-health-exporter";
+    for (values, image) in [
+        ("{}".to_owned(), format!("{ours}:{}", env!("CARGO_PKG_VERSION"))),
+        ("{image: {registry: mirror:5000, tag: v9}}".to_owned(), format!("mirror:5000/{}:v9", &ours[8..])),
+        (format!("{{image: {{digest: '{digest}'}}}}"), format!("{ours}@{digest}")),
+        ("{image: {registry: '', repository: local}}".to_owned(), "local:0.1.0".to_owned()),
+    ] {
+        let objects = render(&tools, &values)?;
+        assert_eq!(container(find(&objects, "Deployment", "")?)["image"], image);
+    }
+    Ok(())
+}
+
+/// Whatever the chart writes on the command line, the program takes.
+#[test]
+fn the_program_knows_the_arguments() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let base = objects(&kustomize(&tools, &[])?)?;
+    for objects in [render(&tools, "")?, render(&tools, EVERYTHING)?, base] {
+        let args = args(find(&objects, "Deployment", "")?)?;
+        let mut program = Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"));
+        let help = success(program.args(args.split('\n')).arg("--help").output()?)?;
+        ensure!(help.contains("--web.listen-address"), "{help}");
+    }
+    Ok(())
+}
+
+fn container(deployment: &Value) -> &Value {
+    &deployment["spec"]["template"]["spec"]["containers"][0]
+}
+
+/// One argument a line.
+fn args(deployment: &Value) -> Result<String> {
+    let args = container(deployment)["args"].as_array().context("no arguments")?;
+    Ok(args.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"))
+}
+
+fn rules(object: &Value) -> Vec<&Value> {
+    let groups = object["spec"]["groups"].as_array().into_iter().flatten();
+    groups.flat_map(|group| group["rules"].as_array().into_iter().flatten()).collect()
+}
+
+fn selects(selector: &Value, labels: &Value) -> bool {
+    let selector = selector.as_object().into_iter().flatten().collect::<Vec<_>>();
+    !selector.is_empty() && selector.into_iter().all(|(key, value)| &labels[key] == value)
+}
