@@ -8,6 +8,8 @@ pub mod driver_deployer_blocked;
 pub mod eviction;
 pub mod eviction_inconsistent;
 pub mod eviction_stalled;
+pub mod instance_manager_down;
+pub mod instance_manager_pressure;
 pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod instance_managers;
@@ -25,8 +27,10 @@ pub const ALL: &[&Check] = &[
     &manager_probes::CHECK,
     &node_unregistered::CHECK,
     &driver_deployer_blocked::CHECK,
+    &instance_manager_down::CHECK,
     &instance_manager_replaced::CHECK,
     &instance_manager_stale::CHECK,
+    &instance_manager_pressure::CHECK,
     &danger_zone_pending::CHECK,
     &backing_image_eviction_crash::CHECK,
     &eviction_inconsistent::CHECK,

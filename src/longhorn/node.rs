@@ -17,6 +17,9 @@ narrow! {
     pub struct LonghornNodeSpec {
         pub allow_scheduling: bool,
         pub eviction_requested: bool,
+        /// CPU of instance manager pods in thousandths, 0 for the setting; since 1.5.
+        #[serde(rename = "instanceManagerCPURequest")]
+        pub instance_manager_cpu_request: Int,
         pub disks: BTreeMap<String, DiskSpec>,
     }
 

@@ -1,0 +1,209 @@
+//! What is wrong with one instance manager.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::{Evidence, Outcome};
+use crate::checks::instance_managers::{InstanceManagers, api, container_status_of, missing_labels};
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::*;
+
+/// Longhorn makes a failed pod anew at once, from 1.10 on with a back-off of up to two minutes
+/// (longhorn-manager v1.12.1 controller/utils.go).
+const RECREATED: SignedDuration = SignedDuration::from_mins(3);
+/// A start takes seconds, and minutes when the image is pulled first.
+const STARTED: SignedDuration = SignedDuration::from_mins(5);
+
+/// What is wrong, since when, and whether that is long enough to act.
+pub struct Trouble {
+    pub cause: &'static str,
+    pub aged: bool,
+    pub since: Option<Timestamp>,
+    pub evidence: Vec<Evidence>,
+}
+
+impl Trouble {
+    fn plain(cause: &'static str, evidence: Evidence) -> Self {
+        Trouble { cause, aged: true, since: None, evidence: vec![evidence] }
+    }
+}
+
+/// Judges one instance manager that is not being deleted.
+pub fn diagnose(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    im: &InstanceManager,
+    active_v2: &HashMap<&str, usize>,
+    out: &mut Outcome,
+) -> Option<Trouble> {
+    let (old, state) = (fleet.is_old(im), im.status.current_state);
+    match state {
+        InstanceManagerState::Running => {
+            dead_pod(cluster, fleet, im, out).or_else(|| unlabelled(fleet, im, old))
+        }
+        // Longhorn removes an old one that does not run; instance_manager_stale watches that
+        _ if old => None,
+        InstanceManagerState::Unknown => Some(match fleet.node_down(&im.spec.node_id) {
+            Some(down) => Trouble::plain("node_down", down),
+            None => Trouble::plain("node_down", api("its state is unknown: Longhorn has lost the node")),
+        }),
+        InstanceManagerState::Unrecognized => {
+            out.unknown(format!(
+                "instance manager {} is in a state that no known release writes",
+                im.metadata.name
+            ));
+            None
+        }
+        _ if !fleet.engine_is_enabled(im) => None,
+        _ if waits_for_old_v2(im, active_v2) => None,
+        _ => not_running(cluster, fleet, im, out),
+    }
+}
+
+/// The object says running, the pod does not.
+fn dead_pod(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    im: &InstanceManager,
+    out: &mut Outcome,
+) -> Option<Trouble> {
+    let name = &im.metadata.name;
+    match fleet.pod_of(im) {
+        None if pods_are_known(cluster) => {
+            let since = out.first_seen("pod_missing", name);
+            let facts = vec![api("state is running, but there is no pod of its name")];
+            Some(aged(cluster, "pod_missing", since, RECREATED, facts))
+        }
+        Some(pod) if has_ended(pod) => {
+            let since = ended_at(pod).or(out.first_seen("pod_failed", name));
+            let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
+            Some(aged(cluster, "pod_failed", since, RECREATED, facts))
+        }
+        _ => None,
+    }
+}
+
+/// The object itself says that it does not run.
+fn not_running(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    im: &InstanceManager,
+    out: &mut Outcome,
+) -> Option<Trouble> {
+    let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
+    if let Some(down) = fleet.node_down(node) {
+        return Some(Trouble::plain("node_down", down));
+    }
+    let pod = fleet.pod_of(im);
+    let said = api(format!("state is {}", state.as_str()));
+    if fleet.is_cordoned(node) && pod.is_none_or(has_ended) {
+        let cordoned = api(format!("node {node} is cordoned: Longhorn makes no instance manager pod there"));
+        return Some(Trouble {
+            cause: "node_cordoned",
+            aged: true,
+            since: None,
+            evidence: vec![said, cordoned],
+        });
+    }
+    let first_seen = out.first_seen("not_running", name);
+    let ready =
+        condition(&im.status.conditions, "PodReady").filter(|ready| ready.status == ConditionStatus::False);
+    let mut evidence = vec![said];
+    evidence.extend(
+        ready.map(|ready| api(format!("condition PodReady is False: {} {}", ready.reason, ready.message))),
+    );
+    let said_since = ready.and_then(|ready| ready.last_transition_time.get());
+    match pod {
+        None if !pods_are_known(cluster) => {
+            out.unknown(format!("instance manager {name} is {}, and no pod was recorded", state.as_str()));
+            None
+        }
+        None => {
+            evidence.push(api("there is no pod of its name"));
+            let since = said_since.or(first_seen).or_else(|| young(cluster, im));
+            let trouble = aged(cluster, "pod_missing", since, RECREATED, evidence);
+            // only an error is one from the start; else the pod is about to be made
+            (trouble.aged || state == InstanceManagerState::Error).then_some(trouble)
+        }
+        Some(pod) if has_ended(pod) => {
+            evidence.push(api(pod_in_words(pod)));
+            let since = ended_at(pod).or(said_since).or(first_seen);
+            Some(aged(cluster, "pod_failed", since, RECREATED, evidence))
+        }
+        Some(pod) => {
+            evidence.push(api(pod_in_words(pod)));
+            let since = pod.metadata.created().or(first_seen);
+            let trouble = aged(cluster, "starting_stuck", since, STARTED, evidence);
+            trouble.aged.then_some(trouble) // before that it is an ordinary start
+        }
+    }
+}
+
+/// An instance manager that was made just now speaks for an ordinary start.
+fn young(cluster: &Cluster, im: &InstanceManager) -> Option<Timestamp> {
+    im.metadata.created().filter(|made| cluster.age(*made) < RECREATED)
+}
+
+/// In a recording nothing ages, so there an unknown age counts as long.
+fn aged(
+    cluster: &Cluster,
+    cause: &'static str,
+    since: Option<Timestamp>,
+    patience: SignedDuration,
+    mut evidence: Vec<Evidence>,
+) -> Trouble {
+    if since.is_none() {
+        evidence.push(api("since when is not known"));
+    }
+    let aged = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= patience);
+    Trouble { cause, aged, since, evidence }
+}
+
+/// Longhorn finds its instance managers by label. Before 1.6.3, 1.7.2 and 1.8.0 it removed a default
+/// one without these labels, running instances or not, and made it anew (longhorn issue 9464).
+fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Option<Trouble> {
+    let fixed = |release: Release| release.has_fix(&[Release::new(1, 6, 3), Release::new(1, 7, 2)]);
+    let release = fleet.release.filter(|release| !fixed(*release))?;
+    let missing = missing_labels(im, Some(release));
+    (!old && !missing.is_empty()).then(|| {
+        let text =
+            format!("{release} removes a default instance manager without labels {}", missing.join(", "));
+        Trouble::plain("labels_missing", api(text))
+    })
+}
+
+/// While another v2 instance manager of the node is not stopped, a second one waits stopped without
+/// a pod (longhorn-manager v1.12.1 controller/instance_manager_controller.go
+/// canProceedWithInstanceManagerSync).
+fn waits_for_old_v2(im: &InstanceManager, active_v2: &HashMap<&str, usize>) -> bool {
+    let stopped = im.status.current_state == InstanceManagerState::Stopped;
+    im.spec.data_engine == DataEngine::V2 && stopped && active_v2.contains_key(im.spec.node_id.as_str())
+}
+
+fn pods_are_known(cluster: &Cluster) -> bool {
+    cluster.readability(Resource::Pods) == Readability::Readable
+}
+
+fn has_ended(pod: &Pod) -> bool {
+    matches!(pod.status.phase, PodPhase::Failed | PodPhase::Succeeded)
+}
+
+fn ended_at(pod: &Pod) -> Option<Timestamp> {
+    container_status_of(pod)?.state.terminated.as_ref()?.finished_at.get()
+}
+
+fn pod_in_words(pod: &Pod) -> String {
+    let mut text = format!("its pod is in phase {}", pod.status.phase.as_str());
+    if !pod.status.reason.is_empty() {
+        text += &format!(", reason {}", pod.status.reason);
+    }
+    let state = container_status_of(pod).map(|status| &status.state);
+    if let Some(ended) = state.and_then(|state| state.terminated.as_ref()) {
+        text += &format!(", container ended with exit code {} ({})", ended.exit_code, ended.reason);
+    }
+    if let Some(waiting) = state.and_then(|state| state.waiting.as_ref()) {
+        text += &format!(", container waits: {}", waiting.reason);
+    }
+    text
+}

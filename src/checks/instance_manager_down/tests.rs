@@ -1,0 +1,153 @@
+use super::CHECK;
+use crate::checks::instance_managers::fixtures::*;
+use crate::testing::*;
+
+const NOW: &str = "2026-01-02T12:00:00Z";
+
+/// A default v1 instance manager `im-1` in this state.
+fn default(state: &str, status: &str) -> String {
+    im("im-1", NEW, "type: aio, dataEngine: v1", state, status)
+}
+
+fn pod(phase: &str, created: &str, status: &str) -> String {
+    im_pod("im-1", "uid-1", created, phase, "", status)
+}
+
+fn base(version: &str) -> String {
+    // a pod of another kind, so that pods count as recorded
+    release(version) + &node() + &manager_pod(true, NEW)
+}
+
+fn terminated(at: &str) -> String {
+    format!(
+        "containerStatuses: [{{name: instance-manager, state: {{terminated: {{exitCode: 137, reason: Error, finishedAt: '{at}'}}}}}}]"
+    )
+}
+
+fn recorded(yaml: &str) -> Vec<String> {
+    let strip = |line: String| line.replace(" InstanceManager im-1", "");
+    found(&CHECK, &cluster_at(NOW, &(base("v1.9.2") + yaml))).into_iter().map(strip).collect()
+}
+
+#[test]
+fn what_each_state_means() {
+    let running = pod("Running", "2026-01-01T00:00:00Z", "");
+    let failed = |at: &str| pod("Failed", "2026-01-01T00:00:00Z", &terminated(at));
+    let cases: Vec<(String, &[&str])> = vec![
+        (default("running", "") + &running, &[]),
+        (default("running", ""), &["critical pod_missing"]),
+        (default("running", "") + &failed("2026-01-02T11:57:00Z"), &["critical pod_failed"]),
+        (default("running", "") + &failed("2026-01-02T11:57:01Z"), &["warning pod_failed"]),
+        (default("error", "") + &failed("2026-01-02T11:57:00Z"), &["critical pod_failed"]),
+        (default("error", ""), &["critical pod_missing"]),
+        (default("unknown", "") + &running, &["warning node_down"]),
+        (default("starting", "") + &pod("Pending", "2026-01-02T11:55:00Z", ""), &["critical starting_stuck"]),
+        (default("starting", "") + &pod("Pending", "2026-01-02T11:55:01Z", ""), &[]),
+        (default("error", "") + &pod("Running", "2026-01-02T11:59:30Z", ""), &[]),
+        // made just now: an ordinary start
+        (default("", "").replace("2026-01-01T00:00:00Z", "2026-01-02T11:58:00Z"), &[]),
+    ];
+    for (yaml, expected) in cases {
+        assert_eq!(recorded(&yaml), expected, "{yaml}");
+    }
+}
+
+#[test]
+fn conditions_of_1_11_tell_the_age_in_a_recording() {
+    let since = |at: &str| {
+        default(
+            "error",
+            &format!(
+                "conditions: [{{type: PodReady, status: 'False', reason: NotFound, lastTransitionTime: '{at}'}}]"
+            ),
+        )
+    };
+    assert_eq!(recorded(&since("2026-01-02T11:58:00Z")), ["warning pod_missing"]);
+    assert_eq!(recorded(&since("2026-01-02T11:50:00Z")), ["critical pod_missing"]);
+}
+
+#[test]
+fn a_live_exporter_waits_until_it_knows_the_age() {
+    let cluster = live_at(NOW, &(base("v1.9.2") + &default("error", "")));
+    assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"], "first look");
+    let cluster = later(cluster, 179);
+    assert_eq!(found(&CHECK, &cluster), ["warning pod_missing InstanceManager im-1"]);
+    assert_eq!(found(&CHECK, &later(cluster, 1)), ["critical pod_missing InstanceManager im-1"]);
+}
+
+#[test]
+fn the_node_explains_more_than_the_pod() {
+    let down = base("v1.9.2").replace(&node(), &node_down());
+    for state in ["error", "starting", "unknown"] {
+        let yaml = down.clone() + &default(state, "");
+        assert_eq!(found(&CHECK, &cluster(&yaml)), ["warning node_down InstanceManager im-1"], "{state}");
+    }
+    let cordoned = base("v1.9.2")
+        .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {unschedulable: true}\n");
+    for state in ["error", "stopped"] {
+        let yaml = cordoned.clone() + &default(state, "");
+        assert_eq!(found(&CHECK, &cluster(&yaml)), ["info node_cordoned InstanceManager im-1"], "{state}");
+    }
+}
+
+#[test]
+fn what_waits_or_is_switched_off_is_not_down() {
+    let v2 = |name: &str, image: &str, state: &str| im(name, image, "type: aio, dataEngine: v2", state, "");
+    let pod = im_pod("im-old", "u", "2026-01-01T00:00:00Z", "Running", "", "");
+    let waiting = base("v1.12.1") + &v2("im-old", OLD, "running") + &pod + &v2("im-1", NEW, "stopped");
+    assert!(found(&CHECK, &cluster(&waiting)).is_empty());
+    let alone = base("v1.12.1") + &v2("im-1", NEW, "stopped");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &alone)), ["critical pod_missing InstanceManager im-1"]);
+    assert!(found(&CHECK, &cluster(&(alone + &setting("v2-data-engine", "false")))).is_empty());
+    // an old one that does not run is the business of instance_manager_stale
+    assert!(
+        found(&CHECK, &cluster(&(base("v1.9.2") + &im("im-1", OLD, "type: aio", "error", "")))).is_empty()
+    );
+}
+
+#[test]
+fn missing_labels_matter_before_the_fix_only() {
+    let pod = pod("Running", "2026-01-01T00:00:00Z", "");
+    let bare = default("running", "").replace("longhorn.io/node: node-1, ", "") + &pod;
+    for (version, hit) in [
+        ("v1.5.5", true),
+        ("v1.6.2", true),
+        ("v1.6.3", false),
+        ("v1.7.1", true),
+        ("v1.7.2", false),
+        ("v1.8.0", false),
+        ("v1.12.1", false),
+    ] {
+        let found = found(&CHECK, &cluster(&(base(version) + &bare)));
+        assert_eq!(found == ["warning labels_missing InstanceManager im-1"], hit, "{version} {found:?}");
+    }
+    // the data engine became a label in 1.6
+    let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;
+    assert!(found(&CHECK, &cluster(&(base("v1.5.5") + &no_engine))).is_empty());
+    assert_eq!(found(&CHECK, &cluster(&(base("v1.6.0") + &no_engine))).len(), 1);
+}
+
+#[test]
+fn volumes_are_named_by_engines_that_died_there() {
+    let yaml = base("v1.9.2")
+        + &default("error", "")
+        + &volume("v", "engine:new")
+        + &instance("Engine", "v-e-0", "v", "im-1", "error", "running", "");
+    let evaluation = run(&CHECK, &cluster(&yaml));
+    assert_eq!(evaluation.report.findings[0].volumes[0].name, "v");
+    assert!(evaluation.report.findings[0].impact.contains("claim shop/data-v"));
+    assert_eq!(sample(&evaluation, "longhorn_health_instance_managers", &["error"]), Some(1.0));
+    assert_eq!(sample(&evaluation, "longhorn_health_instance_managers", &["running"]), Some(0.0));
+}
+
+#[test]
+fn what_was_not_read_is_unknown() {
+    let odd = default("melting", "");
+    let report = run(&CHECK, &cluster(&(base("v1.9.2") + &odd))).report;
+    assert_eq!((report.findings.len(), report.unknown.len()), (0, 1));
+    // without any recorded pod nothing can be said about one that does not run
+    let report = run(&CHECK, &cluster(&(release("v1.9.2") + &default("error", "")))).report;
+    assert_eq!((report.findings.len(), report.unknown.len()), (0, 1));
+    let empty = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {name: im-1, namespace: longhorn-system}\n---\n";
+    run(&CHECK, &cluster(&(base("v1.6.0") + empty)));
+}

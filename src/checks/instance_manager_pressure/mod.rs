@@ -1,0 +1,320 @@
+//! What makes the end of an instance manager likelier: an impatient liveness probe, less CPU than
+//! was asked for, and a PriorityClass that makes Longhorn replace idle pods every hour.
+//!
+//! Each cause is one finding about the instance manager that is worst off, with how many share it:
+//! these are properties of a release and of settings, and rarely of one object.
+
+mod cpu;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::check::*;
+use crate::checks::instance_managers::{InstanceManagers, api, container_of, listed};
+use crate::cluster::Cluster;
+use crate::longhorn::{InstanceManager, Pod, Resource};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "instance_manager_pressure",
+    title: "Instance manager pressure",
+    summary: "The pods of instance managers are set up so that they are easily lost: the liveness probe gives up \
+              early, the CPU request is below what the settings ask for, or their PriorityClass never matches.",
+    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
+    uses: &[Resource::LonghornNodes, Resource::KubeNodes, Resource::PriorityClasses],
+    causes: &[
+        Cause {
+            id: "probe_window_short",
+            severity: Severity::Info,
+            summary: "the liveness probe gives up in less than 30 seconds, as in every release before 1.6.4 and 1.7.3",
+        },
+        Cause {
+            id: "cpu_request_low",
+            severity: Severity::Info,
+            summary: "the pod requests less CPU than the settings ask for, or none is asked for",
+        },
+        Cause {
+            id: "priority_class_mismatch",
+            severity: Severity::Warning,
+            summary: "the pod's PriorityClass never matches the setting, so Longhorn replaces idle pods again and again",
+        },
+    ],
+    gauges: &[&WINDOW, &INSTANCES, &MISMATCHES],
+    alerts: &[PRIORITY_CLASS, UNDER_PRESSURE],
+    panels: &[
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Instances in the busiest instance manager",
+            description: "More processes take longer to answer the liveness probe. Spread volumes when it grows.",
+            kind: PanelKind::TimeSeries,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max by ($cluster data_engine) (longhorn_health_instance_manager_max_instances{$job})",
+                legend: "{{data_engine}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "no instance manager runs",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Shortest liveness window",
+            description: "For how long an instance manager may fail its liveness probe before the kubelet kills it: \
+                          15 s before 1.6.4 and 1.7.3, 30 s until 1.9.1, 66 s from 1.9.2 on.",
+            kind: PanelKind::Stat,
+            unit: Unit::Seconds,
+            queries: &[Query {
+                expr: "min by ($cluster data_engine) (longhorn_health_instance_manager_min_probe_window_seconds{$job})",
+                legend: "{{data_engine}}",
+            }],
+            steps: &[Step { from: 0.0, color: "orange" }, Step { from: 30.0, color: "green" }],
+            width: Width::Half,
+            no_data: "no instance manager pod has a liveness probe",
+        },
+    ],
+    run,
+};
+
+static WINDOW: Gauge = Gauge {
+    name: "longhorn_health_instance_manager_min_probe_window_seconds",
+    help: "Shortest liveness window (period times failure threshold) of all instance manager pods of a data engine.",
+    kind: GaugeKind::Gauge,
+    labels: &["data_engine"],
+    absent: "no instance manager pod of this data engine has a liveness probe",
+    example: "longhorn_health_instance_manager_min_probe_window_seconds < 30",
+    stability: Stability::Experimental,
+};
+
+static INSTANCES: Gauge = Gauge {
+    name: "longhorn_health_instance_manager_max_instances",
+    help: "Running or starting instances in the busiest instance manager of a data engine.",
+    kind: GaugeKind::Gauge,
+    labels: &["data_engine"],
+    absent: "there is no instance manager of this data engine",
+    example: "longhorn_health_instance_manager_max_instances > 100",
+    stability: Stability::Experimental,
+};
+
+static MISMATCHES: Gauge = Gauge {
+    name: "longhorn_health_instance_manager_priority_class_mismatches",
+    help: "Instance manager pods whose PriorityClass differs from the setting priority-class.",
+    kind: GaugeKind::Gauge,
+    labels: &[],
+    absent: "never",
+    example: "longhorn_health_instance_manager_priority_class_mismatches > 0",
+    stability: Stability::Experimental,
+};
+
+const PRIORITY_CLASS: Alert = Alert {
+    name: "LonghornPriorityClassMismatch",
+    causes: &["priority_class_mismatch"],
+    expr: "max without ($without, object, node) (longhorn_health_finding{$job, check=\"instance_manager_pressure\", \
+           cause=\"priority_class_mismatch\"}) == 1",
+    hold: "2h",
+    keep_firing_for: "",
+    severity: Severity::Warning,
+    thresholds: &[],
+    summary: "Longhorn replaces idle instance managers every hour because their PriorityClass never matches.",
+    description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because the \
+                  cluster has a globalDefault PriorityClass while the setting is empty. Set priority-class to that \
+                  class in a maintenance window.",
+    why: "Longhorn compares every hour; two of them without a match are no change under way.",
+    runbook: include_str!("LonghornPriorityClassMismatch.md"),
+};
+
+const UNDER_PRESSURE: Alert = Alert {
+    name: "LonghornInstanceManagerUnderPressure",
+    causes: &["probe_window_short", "cpu_request_low"],
+    expr: "max by ($cluster data_engine) (longhorn_health_instance_manager_max_instances{$job}) > $instances \
+           and on ($cluster data_engine) \
+           min by ($cluster data_engine) (longhorn_health_instance_manager_min_probe_window_seconds{$job}) < $window",
+    hold: "1h",
+    keep_firing_for: "",
+    severity: Severity::Info,
+    thresholds: &[
+        Threshold {
+            name: "instances",
+            default: 100.0,
+            unit: "instances",
+            why: "processes on one node; the write-up of incident 000 names none, so this is a start, not a limit",
+        },
+        Threshold {
+            name: "window",
+            default: 30.0,
+            unit: "seconds",
+            why: "releases with the first fix bear 30 seconds",
+        },
+    ],
+    summary: "A busy Longhorn instance manager has an impatient liveness probe.",
+    description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
+                  probe there gives up in less than 30 seconds. Under CPU load the kubelet kills it with all that runs \
+                  in it. Upgrade Longhorn, or spread the volumes.",
+    why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
+    runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
+};
+
+/// The first release with the fix bears this long.
+const SHORT_WINDOW: i64 = 30;
+/// Rounding of allocatable CPU to thousandths, and room for changes of a node.
+const NEARLY: f64 = 0.95;
+
+/// Those that share a cause; the first is the one that the finding is about.
+type Shared<'a> = Vec<(&'a InstanceManager, String)>;
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let fleet = InstanceManagers::of(cluster);
+    let mut windows: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut busiest: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut short, mut poor, mut mismatched) = (Shared::new(), Shared::new(), Shared::new());
+    let wanted_class = cluster.setting("priority-class").map(|setting| setting.value.trim());
+    for im in cluster.objects.instance_managers.iter() {
+        let engine = im.spec.data_engine.or_v1().as_str();
+        let most = busiest.entry(engine).or_default();
+        *most = (*most).max(fleet.holders(im).len());
+        let Some(pod) = fleet.pod_of(im) else { continue };
+        if let Some(window) = window_of(pod) {
+            let least = windows.entry(engine).or_insert(window);
+            *least = (*least).min(window);
+            if window < SHORT_WINDOW {
+                short.push((im, format!("{} gives up after {window} s", im.metadata.name)));
+            }
+        }
+        poor.extend(
+            fleet.release.and_then(|release| cpu_lack(cluster, release, im, pod)).map(|text| (im, text)),
+        );
+        let class = pod.spec.priority_class_name.as_str();
+        if wanted_class.is_some_and(|wanted| wanted != class) {
+            mismatched.push((im, format!("{} has PriorityClass '{class}'", im.metadata.name)));
+        }
+    }
+    for (engine, window) in windows {
+        out.sample(&WINDOW, &[engine], window as f64);
+    }
+    for (engine, count) in busiest {
+        out.sample(&INSTANCES, &[engine], count as f64);
+    }
+    out.sample(&MISMATCHES, &[], mismatched.len() as f64);
+    if let Some(finding) = probe_window_short(cluster, &fleet, short) {
+        out.find(finding);
+    }
+    if let Some(finding) = cpu_request_low(cluster, poor) {
+        out.find(finding);
+    }
+    if let Some(finding) = priority_class_mismatch(cluster, wanted_class.unwrap_or_default(), mismatched) {
+        out.find(finding);
+    }
+}
+
+fn window_of(pod: &Pod) -> Option<i64> {
+    Some(container_of(pod)?.liveness_probe.as_ref()?.tolerance())
+}
+
+/// Says so when a pod requests less than the settings ask for.
+fn cpu_lack(
+    cluster: &Cluster,
+    release: crate::longhorn::Release,
+    im: &InstanceManager,
+    pod: &Pod,
+) -> Option<String> {
+    let wanted = cpu::wanted(cluster, release, im)?;
+    let requested = match container_of(pod)?.resources.requests.get("cpu") {
+        Some(quantity) => quantity.value()?,
+        None => 0.0,
+    };
+    let name = &im.metadata.name;
+    if wanted == 0.0 && requested == 0.0 {
+        return Some(format!("{name} requests no CPU, and the settings ask for none"));
+    }
+    (requested < wanted * NEARLY)
+        .then(|| format!("{name} requests {requested:.3} cores, the settings ask for {wanted:.3}"))
+}
+
+fn about(cluster: &Cluster, cause: &str, shared: &Shared, message: String) -> Option<Finding> {
+    let (im, _) = shared.first()?;
+    let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
+    let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
+    Some(
+        Finding::new(cause, object, message)
+            .node(&im.spec.node_id)
+            .because(EvidenceSource::Api, format!("{} instance managers: {}", facts.len(), listed(&facts))),
+    )
+}
+
+fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Shared) -> Option<Finding> {
+    short.sort_by_key(|(im, _)| std::cmp::Reverse(fleet.holders(im).len()));
+    let busy = short.first().map(|(im, _)| fleet.holders(im).len())?;
+    let message =
+        format!("the liveness probe of {} instance manager(s) gives up in less than 30 s", short.len());
+    let ns = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or 1.10 (66 s, setting \
+         instance-manager-pod-liveness-probe-timeout). Until then keep CPU free on the nodes and spread the volumes.",
+    )
+    .read(format!(
+        "kubectl -n {ns} get pods -l longhorn.io/component=instance-manager -o \
+         custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,\
+         THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold"
+    ));
+    let finding = about(cluster, "probe_window_short", &short, message)?;
+    Some(
+        finding
+            .impact(format!(
+                "under CPU load the kubelet kills it with all its instances, {busy} in the busiest"
+            ))
+            .remedy(remedy),
+    )
+}
+
+fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
+    let message =
+        format!("{} instance manager(s) have less CPU set aside than Longhorn recommends", poor.len());
+    let ns = &cluster.namespace;
+    let remedy = Remedy::new(
+        "Set guaranteed-instance-manager-cpu (default 12 percent of a node). A change is applied when the instance \
+         managers are idle, so detach the volumes of a node in a maintenance window.",
+    )
+    .read(format!("kubectl -n {ns} get settings.longhorn.io guaranteed-instance-manager-cpu"));
+    let finding = about(cluster, "cpu_request_low", &poor, message)?;
+    Some(
+        finding
+            .impact("under load on the node the instance manager is starved and fails its liveness probe")
+            .remedy(remedy),
+    )
+}
+
+/// A mismatch that Longhorn can never mend: the setting is empty and the API server fills in the
+/// globalDefault class, or the setting counts as applied and the pod still differs. A change that
+/// waits for volumes to detach is danger_zone_pending's business.
+fn priority_class_mismatch(cluster: &Cluster, wanted: &str, mismatched: Shared) -> Option<Finding> {
+    let setting = cluster.setting("priority-class")?;
+    let global = cluster.objects.priority_classes.iter().find(|class| class.global_default);
+    let forever = wanted.is_empty() && global.is_some();
+    if !forever && setting.status.applied == Some(false) {
+        return None;
+    }
+    let message = match global {
+        Some(class) if forever => format!(
+            "setting priority-class is empty while PriorityClass {} is the default of the cluster",
+            class.metadata.name
+        ),
+        _ => format!("{} instance manager(s) do not have PriorityClass '{wanted}'", mismatched.len()),
+    };
+    let ns = &cluster.namespace;
+    let class = global.map_or(wanted, |class| class.metadata.name.as_str());
+    let remedy = Remedy::new("Set priority-class to the class that the pods get, while all volumes are detached.")
+        .read(format!("kubectl -n {ns} get settings.longhorn.io priority-class"))
+        .read("kubectl get priorityclasses")
+        .change(format!(
+            "kubectl -n {ns} patch settings.longhorn.io priority-class --type merge -p '{{\"value\":\"{class}\"}}'"
+        ));
+    let mut finding = about(cluster, "priority_class_mismatch", &mismatched, message)?
+        .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
+        .remedy(remedy);
+    if !cluster.can_read(Resource::PriorityClasses) {
+        finding
+            .evidence
+            .push(api("PriorityClasses cannot be read, so a globalDefault one is only suspected"));
+    }
+    Some(finding)
+}

@@ -1,0 +1,123 @@
+use super::CHECK;
+use crate::checks::instance_managers::fixtures::*;
+use crate::testing::*;
+
+/// A healthy instance manager of 8 × 12 % = 0.96 cores whose pod is changed by `pod`.
+fn base(version: &str, pod: impl Fn(String) -> String) -> String {
+    let container =
+        "resources: {requests: {cpu: 960m}}, livenessProbe: {periodSeconds: 11, failureThreshold: 6}";
+    let made = im_pod("im-1", "u", "2026-01-01T00:00:00Z", "Running", container, "")
+        .replace("spec: {nodeName", "spec: {priorityClassName: longhorn-critical, nodeName");
+    release(version)
+        + &node()
+        + &setting("guaranteed-instance-manager-cpu", "12")
+        + &setting("priority-class", "longhorn-critical")
+        + &im(
+            "im-1",
+            NEW,
+            "type: aio, dataEngine: v1",
+            "running",
+            &map("instanceEngines", "v-e-0", "running"),
+        )
+        + &pod(made)
+}
+
+fn class(name: &str) -> String {
+    format!(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {name}}}\nglobalDefault: true\n---\n"
+    )
+}
+
+fn found_in(yaml: &str) -> Vec<String> {
+    let strip = |line: String| line.replace(" InstanceManager im-1", "");
+    found(&CHECK, &cluster(yaml)).into_iter().map(strip).collect()
+}
+
+#[test]
+fn stock_pods_by_release() {
+    for (period, threshold, window, expected) in
+        [(5, 3, 15.0, vec!["info probe_window_short"]), (5, 6, 30.0, vec![]), (11, 6, 66.0, vec![])]
+    {
+        let probe = format!("periodSeconds: {period}, failureThreshold: {threshold}");
+        let yaml = base("v1.9.2", |pod| pod.replace("periodSeconds: 11, failureThreshold: 6", &probe));
+        assert_eq!(found_in(&yaml), expected);
+        let evaluation = run(&CHECK, &cluster(&yaml));
+        let family = "longhorn_health_instance_manager_min_probe_window_seconds";
+        assert_eq!(sample(&evaluation, family, &["v1"]), Some(window));
+        assert_eq!(sample(&evaluation, "longhorn_health_instance_manager_max_instances", &["v1"]), Some(1.0));
+    }
+}
+
+#[test]
+fn cpu_by_release_and_data_engine() {
+    let request = |cpu: &'static str| move |pod: String| pod.replace("cpu: 960m", &format!("cpu: {cpu}"));
+    let low = ["info cpu_request_low"];
+    let none: [&str; 0] = [];
+    assert_eq!(found_in(&base("v1.9.2", request("912m"))), none, "five percent of slack");
+    assert_eq!(found_in(&base("v1.9.2", request("911m"))), low);
+    // JSON by data engine from 1.10 on
+    let json =
+        base("v1.10.2", request("911m")).replace("value: '12'", "value: '{\"v1\":\"11\",\"v2\":\"40\"}'");
+    assert_eq!(found_in(&json), none);
+    // nothing is asked for and nothing is set aside
+    let zero = base("v1.9.2", |pod| pod.replace("resources: {requests: {cpu: 960m}}, ", ""));
+    assert_eq!(found_in(&zero.replace("value: '12'", "value: '0'")), low);
+    // the node's own request counts
+    let own = base("v1.9.2", |pod| pod).replace(
+        "metadata: {name: node-1, namespace: longhorn-system}\n",
+        "metadata: {name: node-1, namespace: longhorn-system}\nspec: {instanceManagerCPURequest: 2000}\n",
+    );
+    assert_eq!(found_in(&own), low);
+    // v2 counts thousandths up to 1.9
+    let v2 = base("v1.9.2", |pod| pod).replace("dataEngine: v1", "dataEngine: v2");
+    let v2 = |value| v2.clone() + &setting("v2-data-engine-guaranteed-instance-manager-cpu", value);
+    assert_eq!(found_in(&v2("1250")), low);
+    assert_eq!(found_in(&v2("1000")), none);
+    // one setting for engines and one for replicas up to 1.4
+    let old = base("v1.4.4", |pod| pod.replace("name: instance-manager,", "name: replica-manager,"))
+        .replace("type: aio, dataEngine: v1", "type: replica");
+    assert_eq!(found_in(&(old.clone() + &setting("guaranteed-replica-manager-cpu", "20"))), low);
+    assert_eq!(found_in(&(old + &setting("guaranteed-engine-manager-cpu", "20"))), none);
+}
+
+#[test]
+fn the_hourly_bug_is_told_from_a_pending_change() {
+    let empty = |yaml: String| yaml.replace("value: 'longhorn-critical'", "value: ''");
+    let warning = ["warning priority_class_mismatch"];
+    let none: [&str; 0] = [];
+    assert_eq!(found_in(&base("v1.9.2", |pod| pod)), none);
+    assert_eq!(found_in(&(base("v1.9.2", |pod| pod) + &class("longhorn-critical"))), none);
+    let bug = empty(base("v1.9.2", |pod| pod)) + &class("longhorn-critical");
+    assert_eq!(found_in(&bug), warning);
+    let report = run(&CHECK, &cluster(&bug)).report;
+    assert!(report.findings[0].message.contains("PriorityClass longhorn-critical is the default"));
+    assert!(report.findings[0].remedy.commands.iter().any(|command| command.changes));
+    // changed, and waits for the volumes: danger_zone_pending says so
+    let pending =
+        empty(base("v1.9.2", |pod| pod)).replace("value: ''", "value: ''\nstatus: {applied: false}");
+    assert_eq!(found_in(&pending), none);
+    assert_eq!(found_in(&(pending + &class("longhorn-critical"))), warning, "it will never be applied");
+}
+
+#[test]
+fn many_make_one_finding_about_the_busiest() {
+    let short = |pod: String| pod.replace("periodSeconds: 11, failureThreshold: 6", "periodSeconds: 5");
+    let idle = im("im-0", NEW, "type: aio, dataEngine: v1", "running", "");
+    let container = "resources: {requests: {cpu: 960m}}, livenessProbe: {periodSeconds: 5}";
+    let twin = im_pod("im-0", "u0", "2026-01-01T00:00:00Z", "Running", container, "")
+        .replace("spec: {nodeName", "spec: {priorityClassName: longhorn-critical, nodeName");
+    let yaml = base("v1.6.2", short) + &idle + &twin;
+    let report = run(&CHECK, &cluster(&yaml)).report;
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!(report.findings[0].object.name, "im-1");
+    assert!(report.findings[0].evidence[0].text.starts_with("2 instance managers"));
+}
+
+#[test]
+fn odd_objects_say_nothing_and_do_not_panic() {
+    let yaml = release("not-a-release")
+        + &im("im-1", NEW, "type: aio", "running", "")
+        + &im_pod("im-1", "u", "2026-01-01T00:00:00Z", "Running", "resources: {requests: {cpu: lots}}", "");
+    assert!(found_in(&yaml).is_empty());
+    assert!(found(&CHECK, &live_at("2026-01-01T00:00:00Z", "")).is_empty());
+}
