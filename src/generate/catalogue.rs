@@ -1,7 +1,7 @@
 //! The list from which everything is made, with what the exporter says about itself.
 
 use crate::check::{Alert, Cause, Dashboard, Gauge, Panel};
-use crate::checks;
+use crate::checks::{self, manager_crash_loop};
 use crate::exporter;
 
 /// A part of the catalogue: a check, or the exporter itself.
@@ -50,6 +50,19 @@ const EXPORTER: Area = Area {
     alerts: exporter::ALERTS,
     panels: exporter::PANELS,
     cases: exporter::CASES,
+};
+
+/// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of
+/// the exporter.
+pub const KUBE_STATE_METRICS: Area = Area {
+    id: "kube-state-metrics",
+    title: "kube-state-metrics alone",
+    summary: "Two alerts for clusters in which the exporter does not run (yet).",
+    causes: &[],
+    gauges: &[],
+    alerts: manager_crash_loop::KUBE_STATE_METRICS_ALERTS,
+    panels: &[],
+    cases: include_str!("../checks/manager_crash_loop/kube-state-metrics.test.yaml"),
 };
 
 /// Every alert on the exporter's series.

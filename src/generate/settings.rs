@@ -10,6 +10,8 @@ use crate::check::{Alert, Severity};
 pub struct Settings {
     /// Matchers that select the exporter's series, without braces.
     pub selector: String,
+    /// Longhorn's namespace.
+    pub namespace: String,
     /// Label that tells clusters apart; empty for none.
     pub cluster_label: String,
     /// Where runbooks are published; the name of the alert follows.
@@ -43,6 +45,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             selector: "job=\"longhorn-health-exporter\"".to_owned(),
+            namespace: "longhorn-system".to_owned(),
             cluster_label: "cluster".to_owned(),
             runbook_base_url:
                 "https://github.com/longhorn-health-exporter/longhorn-health-exporter/blob/main/docs/runbooks"

@@ -22,7 +22,7 @@ use crate::checks::looping::{self, Loop};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
 
-pub use rules::KUBE_STATE_METRICS_ALERTS;
+pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";

@@ -43,7 +43,7 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         thresholds: &[],
         summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager on node {{ $labels.node }} is in a crash loop, cause {{ $labels.cause }}. \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop, cause {{ $labels.cause }}. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
                       First: kubectl logs --previous of its container longhorn-manager, then the remedy of the \
                       finding manager_crash_loop.",
@@ -60,7 +60,7 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Warning,
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
-        description: "longhorn-manager on node {{ $labels.node }} was restarted about \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} was restarted about \
                       {{ $value | printf \"%.0f\" }} times in the last hour. \
                       First: kubectl logs --previous of its container longhorn-manager.",
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
@@ -68,6 +68,9 @@ pub const ALERTS: &[Alert] = &[
         runbook: RESTARTS_RUNBOOK,
     },
 ];
+
+/// The incident's own expression beside ours, as promtool tests.
+pub const INCIDENT_CASES: &str = include_str!("incident.test.yaml");
 
 /// The same two alerts on kube-state-metrics alone, for clusters in which the exporter does not run
 /// (yet). `$namespace` is Longhorn's namespace.

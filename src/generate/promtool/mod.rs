@@ -12,9 +12,13 @@ use serde::Serialize;
 use self::cases::{Case, Maker};
 use self::plan::{Plan, Written};
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, Area};
+use super::catalogue::{self, Area, KUBE_STATE_METRICS};
 use super::{Artifact, GenerateError, Settings, Target, rules, yaml};
 use crate::check::Alert;
+use crate::checks::manager_crash_loop;
+
+/// Time between two evaluations in most cases.
+const USUAL: &str = "60s";
 
 #[derive(Serialize)]
 struct TestFile<'a> {
@@ -23,20 +27,31 @@ struct TestFile<'a> {
     tests: &'a [Case],
 }
 
-/// The test files, one for every part of the catalogue that has alerts.
+/// The test files: one for every part of the catalogue that has alerts, and one more for those of
+/// its alerts that look at longer intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas() {
-        let cases = cases(&area, settings)?;
-        if cases.is_empty() {
-            continue;
+    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+        let mut by_interval: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        for case in cases(&area, settings)? {
+            by_interval.entry(case.interval.clone()).or_default().push(case);
         }
-        let rule_files = ["../longhorn-health.rules.yaml"];
-        // as short as the shortest tick, so that every sample is seen
-        let file = TestFile { rule_files, evaluation_interval: shortest(&cases), tests: &cases };
-        let path = format!("rules/tests/{}.test.yaml", area.id);
-        artifacts.push(Artifact { path, content: yaml::document(&Target::Rules.header(), &file) });
+        for (interval, tests) in by_interval {
+            let rule_files = [if area.id == KUBE_STATE_METRICS.id {
+                "../longhorn-health-kube-state-metrics.rules.yaml"
+            } else {
+                "../longhorn-health.rules.yaml"
+            }];
+            let suffix = if interval == USUAL { String::new() } else { format!(".{interval}") };
+            let file = TestFile { rule_files, evaluation_interval: &interval, tests: &tests };
+            let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
+            artifacts.push(Artifact { path, content: yaml::document(&Target::Rules.header(), &file) });
+        }
     }
+    artifacts.push(Artifact {
+        path: "rules/tests/incident.test.yaml".to_owned(),
+        content: format!("# {}\n{}", Target::Rules.header(), manager_crash_loop::INCIDENT_CASES),
+    });
     Ok(artifacts)
 }
 
@@ -47,8 +62,10 @@ pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateErro
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
-        let plan = plan(area, alert, &written, settings)?;
-        let down = down.as_ref().filter(|down| down.rule.alert != alert.name);
+        // the tests of the rules say which alert has no cases
+        let Some(plan) = plan(area, alert, &written, settings)? else { continue };
+        let is_other = |down: &&Plan| area.id != KUBE_STATE_METRICS.id && down.rule.alert != alert.name;
+        let down = down.as_ref().filter(is_other);
         let maker = Maker::new(&plan, down, &settings.cluster_label).map_err(failed)?;
         cases.extend(maker.cases().map_err(failed)?);
     }
@@ -60,7 +77,7 @@ fn plan(
     alert: &Alert,
     written: &BTreeMap<String, Written>,
     settings: &Settings,
-) -> Result<Plan, GenerateError> {
+) -> Result<Option<Plan>, GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
     let default = Written::default();
     let written = written.get(alert.name).unwrap_or(&default);
@@ -84,13 +101,8 @@ fn written(area: &Area) -> Result<BTreeMap<String, Written>, GenerateError> {
 fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
     for area in catalogue::areas() {
         for alert in area.alerts.iter().filter(|alert| alert.name == EXPORTER_DOWN) {
-            return plan(&area, alert, &written(&area)?, settings).map(Some);
+            return plan(&area, alert, &written(&area)?, settings);
         }
     }
     Ok(None)
-}
-
-fn shortest(cases: &[Case]) -> &str {
-    let intervals = cases.iter().map(|case| case.interval.as_str());
-    intervals.min_by_key(|interval| plan::seconds(interval).unwrap_or(60)).unwrap_or("60s")
 }

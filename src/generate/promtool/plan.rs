@@ -7,19 +7,19 @@ use super::template::Labels;
 use crate::check::{Alert, Gauge};
 use crate::generate::catalogue::{self, Area};
 use crate::generate::promql::{self, Kind, Selector};
-use crate::generate::rules::{Rule, WITHOUT};
+use crate::generate::rules::Rule;
 
 /// The cases of one alert as a person writes them, in `alerts.test.yaml` of the check. Everything
 /// is optional: what is left out is derived from the declaration.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Written {
-    /// Series in trouble: a selector without the target's labels, a space, and `value` or
-    /// `start+step` (a minute).
+    /// Series in trouble: a selector without the target's labels, a space, and `value`,
+    /// `start+step` (a minute), or `now` for the Unix time at which the trouble starts.
     pub bad: Vec<String>,
     /// The same series in health; left out: they are absent then.
     pub good: Vec<String>,
-    /// Series with the value at which the alert is on the edge.
+    /// Series with the value at which the alert is on the edge; also in promtool's notation.
     pub edge: Vec<String>,
     /// Does the alert fire on the edge?
     pub edge_fires: bool,
@@ -30,8 +30,14 @@ pub struct Written {
     pub labels: Option<Labels>,
     /// Labels that may be empty.
     pub optional: Vec<String>,
-    /// `$value` while it fires.
+    /// `$value` when it starts to fire.
     pub value: Option<f64>,
+    /// What each minute adds to `$value`; left out: the step of the first series.
+    pub grows: Option<f64>,
+    /// `$value` at that moment when the pod of the exporter was replaced halfway.
+    pub replaced_value: Option<f64>,
+    /// `$value` on the edge, if it fires there.
+    pub edge_value: Option<f64>,
     /// From the first bad sample until the expression holds, such as `10m`.
     pub after: String,
     /// From the last bad sample until it holds no more.
@@ -73,6 +79,10 @@ pub struct Series {
     pub start: f64,
     /// What each minute adds.
     pub step: f64,
+    /// The value is the moment at which the trouble starts, in seconds.
+    pub now: bool,
+    /// Values in promtool's notation instead, one a minute, from the very beginning.
+    pub values: Option<String>,
 }
 
 /// All that is known about an alert, complete.
@@ -96,8 +106,14 @@ pub struct Plan {
     pub labels: Labels,
     /// Labels that may be empty.
     pub optional: Vec<String>,
-    /// `$value`.
+    /// `$value` when it starts to fire.
     pub value: f64,
+    /// What each minute adds to it.
+    pub grows: f64,
+    /// The same when the pod of the exporter was replaced.
+    pub replaced_value: Option<f64>,
+    /// The same on the edge.
+    pub edge_value: Option<f64>,
     /// Seconds from the first bad sample until the expression holds.
     pub after: u64,
     /// Seconds from the last bad sample until it does not.
@@ -112,17 +128,15 @@ pub struct Plan {
 pub const KEPT: [(&str, &str); 2] = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
 
 impl Plan {
-    /// The plan of an alert.
-    pub fn new(area: &Area, alert: &Alert, rule: Rule, written: &Written) -> Result<Plan, String> {
+    /// The plan of an alert; none if its expression is not plain and nothing is written about it.
+    pub fn new(area: &Area, alert: &Alert, rule: Rule, written: &Written) -> Result<Option<Plan>, String> {
         let mut plan = match Plain::of(&rule.expr) {
             Some(plain) => plain.plan(area, alert, rule)?,
-            None if written.bad.is_empty() && !written.absence => {
-                return Err("the expression is not plain: say in alerts.test.yaml what is `bad`".to_owned());
-            }
+            None if written.bad.is_empty() => return Ok(None),
             None => Plan::empty(rule),
         };
         plan.overlay(written)?;
-        Ok(plan)
+        Ok(Some(plan))
     }
 
     fn empty(rule: Rule) -> Plan {
@@ -137,6 +151,9 @@ impl Plan {
             labels: Labels::new(),
             optional: Vec::new(),
             value: 1.0,
+            grows: 0.0,
+            replaced_value: None,
+            edge_value: None,
             after: 0,
             recovers: 0,
             absence: false,
@@ -167,6 +184,9 @@ impl Plan {
         }
         self.optional.extend(written.optional.iter().cloned());
         self.value = written.value.unwrap_or(self.value);
+        self.grows = written.grows.unwrap_or_else(|| self.bad.first().map_or(0.0, |series| series.step));
+        self.replaced_value = written.replaced_value;
+        self.edge_value = written.edge_value;
         self.after = seconds(&written.after)?;
         self.recovers = seconds(&written.recovers)?;
         self.absence = written.absence;
@@ -176,16 +196,31 @@ impl Plan {
 }
 
 impl Series {
-    /// Reads `metric{label="value"} 1` or `metric{…} 0+1`.
+    /// Reads `metric{label="value"} 1`, `metric{…} 0+1`, `metric{…} now`, or values in promtool's notation.
     pub fn parse(line: &str) -> Result<Series, String> {
         let wrong = || format!("not a series with a value: {line}");
-        let (selector, value) = line.rsplit_once(' ').ok_or_else(wrong)?;
+        let end =
+            line.rfind('}').map_or_else(|| line.find(' '), |brace| Some(brace + 1)).ok_or_else(wrong)?;
+        let (selector, value) = (&line[..end], line[end..].trim());
         let Selector { metric, matchers } =
             promql::selectors(selector).into_iter().next().ok_or_else(wrong)?;
         let (start, step) = value.split_once('+').unwrap_or((value, "0"));
-        let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
         let labels = matchers.into_iter().map(|(label, _, value)| (label, value)).collect();
-        Ok(Series { metric, labels, start: number(start)?, step: number(step)? })
+        if value.contains(['x', '_']) {
+            return Ok(Series {
+                metric,
+                labels,
+                start: 0.0,
+                step: 0.0,
+                now: false,
+                values: Some(value.to_owned()),
+            });
+        }
+        if value == "now" {
+            return Ok(Series { metric, labels, start: 0.0, step: 0.0, now: true, values: None });
+        }
+        let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+        Ok(Series { metric, labels, start: number(start)?, step: number(step)?, now: false, values: None })
     }
 
     fn with(&self, label: &str, value: &str) -> Series {
@@ -226,6 +261,8 @@ pub fn seconds(duration: &str) -> Result<u64, String> {
 /// An expression of the form `max without (…) (selector) == 1`, from which cases can be derived.
 struct Plain {
     selector: Selector,
+    /// Labels that the expression aggregates away.
+    without: Vec<String>,
     operator: String,
     threshold: f64,
 }
@@ -243,7 +280,9 @@ impl Plain {
         let [close, operator, number] = tokens.get(tokens.len().checked_sub(3)?..)? else { return None };
         let plain = framed && open.text == "(" && metric.text == selector.metric && close.text == ")";
         let threshold = number.text.parse().ok().filter(|_| plain)?;
-        Some(Plain { selector, operator: operator.text.to_owned(), threshold })
+        let without = tokens.get(3..grouping_ends)?.iter().filter(|token| token.kind == Kind::Word);
+        let without = without.map(|token| token.text.to_owned()).collect();
+        Some(Plain { selector, without, operator: operator.text.to_owned(), threshold })
     }
 
     fn plan(&self, area: &Area, alert: &Alert, rule: Rule) -> Result<Plan, String> {
@@ -257,9 +296,8 @@ impl Plain {
             operator => return Err(format!("cannot derive cases from {operator}")),
         };
         let series = self.series(area, alert, bad);
-        let dropped: Vec<&str> = WITHOUT.split(", ").collect();
         let alert_labels = |series: &Series| -> Labels {
-            let own = series.labels.iter().filter(|(label, _)| !dropped.contains(&label.as_str()));
+            let own = series.labels.iter().filter(|(label, _)| !self.without.contains(label));
             let kept = KEPT.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned()));
             own.map(|(label, value)| (label.clone(), value.clone())).chain(kept).collect()
         };
@@ -294,7 +332,14 @@ impl Plain {
                 _ => None,
             };
         }
-        Series { metric: self.selector.metric.clone(), labels, start: value, step: 0.0 }
+        Series {
+            metric: self.selector.metric.clone(),
+            labels,
+            start: value,
+            step: 0.0,
+            now: false,
+            values: None,
+        }
     }
 
     /// One series for every alternative of a pattern: each cause must fire.

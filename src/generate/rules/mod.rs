@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::catalogue::{self, Area};
+use super::catalogue::{self, Area, KUBE_STATE_METRICS};
 use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Dashboard};
 
@@ -16,6 +16,9 @@ pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity
 
 /// The plain rule file.
 pub const PLAIN: &str = "rules/longhorn-health.rules.yaml";
+
+/// The rule file for kube-state-metrics without the exporter.
+pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
 
 /// A rule file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -84,6 +87,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     Ok(vec![
         artifact(PLAIN, yaml::document(&header, &plain)),
         artifact("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
+        artifact(ALONE, yaml::document(&header, &alone(settings)?)),
         alertmanager::artifact(settings),
     ])
 }
@@ -103,6 +107,15 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
     Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
 }
 
+/// The group that stands on kube-state-metrics alone.
+pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
+    let area = KUBE_STATE_METRICS;
+    let enabled = area.alerts.iter().filter(|alert| settings.alert(alert).enabled);
+    let rules: Vec<_> = enabled.map(|alert| rule(&area, alert, settings)).collect::<Result<_, _>>()?;
+    let group = Group { name: format!("longhorn-health.{}", area.id), rules };
+    Ok(RuleFile { groups: vec![group].into_iter().filter(|group| !group.rules.is_empty()).collect() })
+}
+
 /// The rule of an alert.
 pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
@@ -110,6 +123,7 @@ pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, Gen
     let expr = promql::fill(alert.name, alert.expr, |name| match name {
         "job" => Some(settings.selector.clone()),
         "without" => Some(WITHOUT.to_owned()),
+        "namespace" => Some(settings.namespace.clone()),
         "cluster" => Some(settings.cluster_list()),
         _ => threshold(name),
     })?;
@@ -120,6 +134,10 @@ pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, Gen
     })?;
     let mut labels = settings.labels.clone();
     labels.extend(set.labels);
+    if area.id == KUBE_STATE_METRICS.id {
+        // tells them from their namesakes, so that the exporter's absence does not mute them
+        labels.insert("source".to_owned(), area.id.to_owned());
+    }
     labels.insert("severity".to_owned(), set.severity.to_string());
     let mut annotations = BTreeMap::from([
         ("summary", alert.summary.to_owned()),
