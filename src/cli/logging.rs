@@ -44,7 +44,10 @@ impl LogLevel {
 pub fn init(level: LogLevel, format: LogFormat) {
     let level = level.as_str();
     let libraries = if level == "error" { "error" } else { "warn" };
-    let filter = EnvFilter::new(format!("{libraries},longhorn_health_exporter={level}"));
+    // kube writes whole answers that do not decode as warnings; the live source says it in a line
+    let kube = "kube_client=error,kube_runtime=error";
+    let kube = if level == "debug" { "kube_client=warn,kube_runtime=warn" } else { kube };
+    let filter = EnvFilter::new(format!("{libraries},{kube},longhorn_health_exporter={level}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
         LogFormat::Logfmt => layer.event_format(Logfmt).boxed(),
