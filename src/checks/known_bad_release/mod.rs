@@ -14,6 +14,7 @@ use crate::cluster::known_issues::{self, KnownIssue, Trigger};
 use crate::longhorn::{Release, Resource};
 
 /// Causes of the check, one an issue.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
 const CAUSES: &[Cause] = &{
     const fn cause(issue: &KnownIssue) -> Cause {
         // the severity of an issue whose trigger does not show; a trigger that is met is a warning
