@@ -25,6 +25,7 @@ pub fn write(html: &mut Html, report: &Report) {
     if report.findings.is_empty() {
         return;
     }
+    write_index(html, report);
     for (severity, class, title) in SEVERITIES {
         let findings: Vec<_> =
             report.findings.iter().filter(|finding| finding.severity == severity).collect();
@@ -37,8 +38,10 @@ pub fn write(html: &mut Html, report: &Report) {
             .text(findings.len())
             .raw("</span></h2>\n");
         let open = severity > Severity::Info && findings.len() <= MAX_OPEN;
-        for finding in findings.iter().take(MAX_FINDINGS) {
+        for (index, finding) in findings.iter().take(MAX_FINDINGS).enumerate() {
+            html.raw("<div id=\"").raw(class).raw("-").text(index + 1).raw("\">");
             write_finding(html, finding, class, open, report.cluster.now);
+            html.raw("</div>\n");
         }
         if let Some(more) = findings.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
             html.raw("<p class=\"more\">and ").text(more);
@@ -46,6 +49,29 @@ pub fn write(html: &mut Html, report: &Report) {
         }
         html.raw("</section>\n");
     }
+}
+
+/// Everything urgent in a few lines with links, where there is more than one screen of it.
+fn write_index(html: &mut Html, report: &Report) {
+    let urgent = report.findings.iter().filter(|finding| finding.severity > Severity::Info).count();
+    if urgent < 3 {
+        return;
+    }
+    html.raw("<section><h2>At a glance</h2><ul class=\"index\">\n");
+    for (severity, class, _) in SEVERITIES.iter().filter(|(severity, ..)| *severity > Severity::Info) {
+        let findings = report.findings.iter().filter(|finding| finding.severity == *severity);
+        for (index, finding) in findings.take(MAX_FINDINGS).enumerate() {
+            html.raw("<li class=\"")
+                .raw(class)
+                .raw("\"><a href=\"#")
+                .raw(class)
+                .raw("-")
+                .text(index + 1)
+                .raw("\">");
+            html.text(&finding.message).raw("</a></li>\n");
+        }
+    }
+    html.raw("</ul></section>\n");
 }
 
 fn write_finding(html: &mut Html, finding: &Finding, class: &'static str, open: bool, now: Timestamp) {
