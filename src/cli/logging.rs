@@ -44,9 +44,13 @@ impl LogLevel {
 pub fn init(level: LogLevel, format: LogFormat) {
     let level = level.as_str();
     let libraries = if level == "error" { "error" } else { "warn" };
-    // kube writes whole answers that do not decode as warnings; the live source says it in a line
-    let kube = "kube_client=error,kube_runtime=error";
-    let kube = if level == "debug" { "kube_client=warn,kube_runtime=warn" } else { kube };
+    // kube logs whole answers that do not decode, and every failed call without saying of which kind;
+    // the live source says it in a line with the kind and the reason
+    let kube = if level == "debug" {
+        "kube_client=warn,kube_runtime=warn"
+    } else {
+        "kube_client=off,kube_runtime=off"
+    };
     let filter = EnvFilter::new(format!("{libraries},{kube},longhorn_health_exporter={level}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -199,18 +199,23 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         namespace = args.source.namespace,
         kubeconfig = args.source.kubeconfig.as_ref().map(|path| path.display().to_string()),
         context = args.source.context,
-        crash_logs = ?args.source.crash_logs,
-        stale_after = %args.source.stale_after,
+        crash_logs = spelled(args.source.crash_logs),
+        stale_after = %format_args!("{:#}", args.source.stale_after),
         telemetry_path,
         max_requests,
         disable_exporter_metrics,
-        log_level = ?args.log.level,
-        log_format = ?args.log.format,
+        log_level = spelled(args.log.level),
+        log_format = spelled(args.log.format),
         "configuration"
     );
     for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {
         tracing::info!(%address, "listening");
     }
+}
+
+/// A choice as it is written on the command line.
+fn spelled(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// Evaluates now and then, so that facts age and vanish without scrapes.
