@@ -12,7 +12,6 @@ pub const ALL: &[&Gauge] = &[
     &CHECK_UNKNOWN,
     &LONGHORN_INFO,
     &VOLUMES,
-    &INSTANCE_MANAGERS,
     &RESOURCE_SYNCED,
     &RESOURCE_STATE,
     &RESOURCE_LAST_SUCCESS,
@@ -87,10 +86,6 @@ families! {
         "Number of volumes by robustness as Longhorn reports it.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
-    INSTANCE_MANAGERS = Gauge "longhorn_health_instance_managers" ["state"]
-        "Number of instance managers by state as Longhorn reports it.",
-        absent BEFORE_SYNC,
-        example "max without (instance, pod) (longhorn_health_instance_managers{state=\"error\"}) > 0";
     RESOURCE_SYNCED = Gauge "longhorn_health_resource_synced" ["resource"]
         "1 if what the exporter holds of a kind can be trusted, else 0. A kind that the Longhorn release does not have yet counts as synced.",
         absent "never",

@@ -129,9 +129,6 @@ impl Page {
         for (robustness, count) in &summary.volumes_by_robustness {
             self.add(&VOLUMES, &[robustness], *count as f64);
         }
-        for (state, count) in &moment.instance_managers {
-            self.add(&INSTANCE_MANAGERS, &[state], *count as f64);
-        }
         for ((resource, field), count) in &moment.evaluation.unrecognized {
             self.add(&RESOURCE_UNRECOGNIZED, &[&resource.label(), field], *count as f64);
         }
