@@ -48,6 +48,7 @@ pub fn by_id(id: &str) -> Option<&'static Check> {
 const CASES: &[(&str, &str)] = &[
     ("manager_crash_loop", include_str!("manager_crash_loop/alerts.test.yaml")),
     ("instance_manager_replaced", include_str!("instance_manager_replaced/alerts.test.yaml")),
+    ("instance_manager_pressure", include_str!("instance_manager_pressure/alerts.test.yaml")),
 ];
 
 /// The content of a check's `alerts.test.yaml`, or nothing.

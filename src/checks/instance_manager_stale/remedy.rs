@@ -144,7 +144,7 @@ fn held(
         remedy = remedy.change(command);
     }
     let moves = volumes.iter().filter(|volume| needs(volume, Why::ReattachPending));
-    moves.take(SHOWN).fold(remedy, |remedy, volume| detach(remedy, volume))
+    moves.take(SHOWN).fold(remedy, detach)
 }
 
 /// Scales down what uses a volume, as far as its name tells how.
