@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::{Failure, exit};
-use crate::generate::{Settings, Target, output};
+use crate::generate::{Settings, Target, config, output};
 
 /// Options of `generate`.
 #[derive(Debug, Args)]
@@ -17,6 +17,9 @@ pub struct GenerateArgs {
     /// Write nothing; print how the files at hand differ, and end with 1 if they do
     #[arg(long, env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
+    /// Thresholds, durations, severities and labels of your own (docs/configuration.md)
+    #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
+    config: Option<PathBuf>,
     /// Directory in which rules/ and docs/ lie
     #[arg(long, value_name = "DIR", default_value = ".", env = "LONGHORN_HEALTH_OUT")]
     out: PathBuf,
@@ -36,7 +39,7 @@ enum TargetArg {
 
 /// Runs the subcommand.
 pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
-    let settings = Settings::default();
+    let settings = settings(args.config.as_deref())?;
     let mut drifted = false;
     for target in targets(args.target) {
         let artifacts =
@@ -55,6 +58,13 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
         return Ok(exit::FINDINGS);
     }
     Ok(exit::OK)
+}
+
+fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
+    let Some(file) = file else { return Ok(Settings::default()) };
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| name.clone()).map_err(Failure::usage)?;
+    config::parse(&name, &text).map_err(Failure::usage)
 }
 
 fn targets(wanted: TargetArg) -> Vec<Target> {
@@ -80,6 +90,9 @@ fn mend(args: &GenerateArgs) -> String {
     let target =
         args.target.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
     let mut command = format!("{program} generate {target}");
+    if let Some(config) = &args.config {
+        command.push_str(&format!(" --config {}", quote(config)));
+    }
     if args.out != Path::new(".") {
         command.push_str(&format!(" --out {}", quote(&args.out)));
     }

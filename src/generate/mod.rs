@@ -7,6 +7,7 @@
 
 pub mod alertmanager;
 pub mod catalogue;
+pub mod config;
 pub mod deploy;
 pub mod grafana;
 pub mod output;
