@@ -33,6 +33,8 @@ enum TargetArg {
     Dashboards,
     /// Access rules, and copies of rules and dashboards for the chart and kustomize
     Deploy,
+    /// Runbooks
+    Docs,
     /// Everything
     All,
 }
@@ -72,6 +74,7 @@ fn targets(wanted: TargetArg) -> Vec<Target> {
         TargetArg::Rules => vec![Target::Rules],
         TargetArg::Dashboards => vec![Target::Dashboards],
         TargetArg::Deploy => vec![Target::Deploy],
+        TargetArg::Docs => vec![Target::Docs],
         TargetArg::All => Target::ALL.to_vec(),
     }
 }
