@@ -3,6 +3,7 @@
 mod accepted;
 mod chart;
 mod conform;
+mod empty_root;
 mod refused;
 mod rights;
 
