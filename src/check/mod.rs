@@ -10,12 +10,14 @@ pub mod finding;
 pub mod gauge;
 pub mod outcome;
 pub mod panel;
+mod words;
 
 pub use alert::{Alert, Threshold};
 pub use finding::{Command, Evidence, EvidenceSource, Finding, ObjectRef, Remedy, Severity, VolumeRef};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
 pub use panel::{Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
+pub use words::counted;
 
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;

@@ -192,10 +192,10 @@ impl<'a> Words<'a> {
         let container = pod.container_status("longhorn-manager")?;
         let terminated = container.state.terminated.as_ref().or(container.last_state.terminated.as_ref())?;
         Some(format!(
-            "pod {}: container longhorn-manager ended with exit code {} after {} restarts{}",
+            "pod {}: container longhorn-manager ended with exit code {} after {}{}",
             pod.metadata.name,
             terminated.exit_code,
-            container.restart_count.0,
+            counted(container.restart_count.0, "restart"),
             if terminated.exit_code == 2 { "; 2 is what a panic leaves" } else { "" }
         ))
     }

@@ -167,7 +167,10 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     Some(Block {
         cause,
         since: crash.end.and_then(|end| end.started_at.get()),
-        message: format!("{name} crash-loops ({} restarts) and deploys no CSI driver", crash.restarts),
+        message: format!(
+            "{name} crash-loops ({}) and deploys no CSI driver",
+            counted(crash.restarts, "restart")
+        ),
         evidence: vec![Evidence { source, text: fact }],
     })
 }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Suspicion;
-use crate::check::{ObjectRef, Remedy};
+use crate::check::{ObjectRef, Remedy, counted};
 use crate::checks::eviction::*;
 use crate::cluster::Cluster;
 use crate::longhorn::{LonghornNode, Release, Resource, condition};
@@ -43,10 +43,11 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
     }
     let ready = condition(&disk.node.status.conditions, "Ready")?;
     let message = format!(
-        "eviction of disk {} on node {name} is requested but suspended: the node is down with {} replicas and {copies} \
-         backing image copies left on the disk",
+        "eviction of disk {} on node {name} is requested but suspended: the node is down with {} and {} \
+         left on the disk",
         disk.name,
-        replicas.len()
+        counted(replicas.len(), "replica"),
+        counted(copies, "backing image copy")
     );
     let remedy = Remedy::new(
         "Bring the node back until the disk is empty. If it is lost for good, delete the node in Kubernetes, then in Longhorn; \
@@ -75,9 +76,9 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
     let name = disk.node.metadata.name.as_str();
     let ready = disk.status.and_then(|status| condition(&status.conditions, "Ready"));
     let message = format!(
-        "disk {} of node {name} is asked to be emptied and looks empty, but {} replicas are on it: the disk is not ready",
+        "disk {} of node {name} is asked to be emptied and looks empty, but holds {}: the disk is not ready",
         disk.name,
-        replicas.len()
+        counted(replicas.len(), "replica")
     );
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(

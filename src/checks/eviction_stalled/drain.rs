@@ -196,15 +196,15 @@ impl<'a> View<'a> {
                 self.volumes_of_instances(instances),
             ),
             Blocker::Replicas(left) => (
-                format!("node-drain-policy {} waits until the last of {} replicas has left", self.policy, left.len()),
+                format!("node-drain-policy {} waits until {} left", self.policy, if left.len() == 1 { "the last replica has".to_owned() } else { format!("{} replicas have", left.len()) }),
                 Remedy::new("Wait for the eviction, and see the findings on it if it does not advance.").read(replicas),
                 volumes(cluster, left),
             ),
             Blocker::Unprotected(left) => (
                 format!(
-                    "node-drain-policy {} keeps it: {} replicas have no healthy, protected one on another node: {}",
+                    "node-drain-policy {} keeps it: {} without a healthy, protected one on another node: {}",
                     self.policy,
-                    left.len(),
+                    counted(left.len(), "replica"),
                     some(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
                 self.let_replicas_move(replicas),

@@ -47,7 +47,11 @@ impl<'a> Left<'a> {
     }
 
     fn text(&self) -> String {
-        format!("{} replicas and {} backing image copies", self.replicas.len(), self.images.len())
+        format!(
+            "{} and {}",
+            counted(self.replicas.len(), "replica"),
+            counted(self.images.len(), "backing image copy")
+        )
     }
 }
 
@@ -190,7 +194,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     let mut finding = Finding::new(
         "no_schedulable_disk",
         object(cluster, disk),
-        format!("eviction of disk {name} on node {node} waits: {} volumes need a replica that no disk can take", unplaced.len()),
+        format!("eviction of disk {name} on node {node} waits: no disk can take a replica of {}", counted(unplaced.len(), "volume")),
     )
     .node(node)
     .disk(name)

@@ -161,7 +161,7 @@ fn copies_alone_stall_too_and_name_the_switch() {
     let base = version("v1.12.1") + &node(false, true) + &image("uuid-1: {evictionRequested: true}");
     let finding = only(&(base + &setting("concurrent-backing-image-replenish-per-node-limit", "0")));
     assert_eq!(finding.cause, "no_progress");
-    assert!(finding.message.contains("0 replicas and 1 backing image copies"));
+    assert!(finding.message.contains("no replicas and 1 backing image copy"));
     for part in [
         "backing images: img",
         "concurrent-backing-image-replenish-per-node-limit is 0",
@@ -269,13 +269,13 @@ fn the_reason_follows_the_drain_policy() {
         object("Replica", "r2", &format!("spec: {{volumeName: vol, nodeID: n2, healthyAt: '{OLD}'}}"));
     let protected = elsewhere.clone() + &kube("n2", false, "") + &manager("im-2", "n2", "");
     let nothing = "nothing that Longhorn waits for is left";
-    let alone = "have no healthy, protected one on another node: r1";
+    let alone = "1 replica without a healthy, protected one on another node: r1";
     for (policy, without, with) in [
         ("", alone, nothing),
         ("block-if-contains-last-replica", alone, nothing),
         ("allow-if-replica-is-stopped", nothing, nothing),
         ("always-allow", nothing, nothing),
-        ("block-for-eviction", "the last of 1 replicas", "the last of 1 replicas"),
+        ("block-for-eviction", "until the last replica has left", "until the last replica has left"),
         ("block-for-eviction-if-contains-last-replica", alone, nothing),
     ] {
         let text = |yaml: String| why(&yaml).1;

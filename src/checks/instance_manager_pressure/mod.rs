@@ -234,18 +234,19 @@ fn about(cluster: &Cluster, cause: &str, shared: &Shared, message: String) -> Op
     let (im, _) = shared.first()?;
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
-    Some(
-        Finding::new(cause, object, message)
-            .node(&im.spec.node_id)
-            .because(EvidenceSource::Api, format!("{} instance managers: {}", facts.len(), listed(&facts))),
-    )
+    Some(Finding::new(cause, object, message).node(&im.spec.node_id).because(
+        EvidenceSource::Api,
+        format!("{}: {}", counted(facts.len(), "instance manager"), listed(&facts)),
+    ))
 }
 
 fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Shared) -> Option<Finding> {
     short.sort_by_key(|(im, _)| std::cmp::Reverse(fleet.holders(im).len()));
     let busy = short.first().map(|(im, _)| fleet.holders(im).len())?;
-    let message =
-        format!("the liveness probe of {} instance manager(s) gives up in less than 30 s", short.len());
+    let message = format!(
+        "the liveness probe of {} gives up in less than 30 s",
+        counted(short.len(), "instance manager")
+    );
     let ns = &cluster.namespace;
     let remedy = Remedy::new(
         "Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or 1.10 (66 s, setting \
@@ -267,8 +268,10 @@ fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Sh
 }
 
 fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
-    let message =
-        format!("{} instance manager(s) have less CPU set aside than Longhorn recommends", poor.len());
+    let message = format!(
+        "{} with less CPU set aside than Longhorn recommends",
+        counted(poor.len(), "instance manager")
+    );
     let ns = &cluster.namespace;
     let remedy = Remedy::new(
         "Set guaranteed-instance-manager-cpu (default 12 percent of a node). A change is applied when the instance \
@@ -298,7 +301,7 @@ fn priority_class_mismatch(cluster: &Cluster, wanted: &str, mismatched: Shared) 
             "setting priority-class is empty while PriorityClass {} is the default of the cluster",
             class.metadata.name
         ),
-        _ => format!("{} instance manager(s) do not have PriorityClass '{wanted}'", mismatched.len()),
+        _ => format!("{} without PriorityClass '{wanted}'", counted(mismatched.len(), "instance manager")),
     };
     let ns = &cluster.namespace;
     let class = global.map_or(wanted, |class| class.metadata.name.as_str());

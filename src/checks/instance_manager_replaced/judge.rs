@@ -4,7 +4,7 @@
 //! deletes the failed pod and makes a new one of the same name (longhorn-manager v1.12.1
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
-use crate::check::{Evidence, EvidenceSource};
+use crate::check::{Evidence, EvidenceSource, counted};
 use crate::checks::instance_managers::{api, container_of, container_status_of};
 use crate::longhorn::*;
 
@@ -217,7 +217,12 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
 }
 
 fn quote(event: &Event) -> Evidence {
-    let text = format!("event {} {} time(s): {}", event.reason, event.occurrences(), event.message.trim());
+    let text = format!(
+        "event {} ({}): {}",
+        event.reason,
+        counted(event.occurrences(), "time"),
+        event.message.trim()
+    );
     Evidence { source: EvidenceSource::Event, text }
 }
 

@@ -307,19 +307,28 @@ fn message(im: &InstanceManager, case: &Case, volumes: usize) -> String {
     match case.why {
         Why::OrphanHeld => {
             let orphans = of(Why::OrphanHeld);
-            format!("old instance manager {name} is held by {orphans} instance(s) that no volume owns")
+            format!(
+                "old instance manager {name} is held by {} that no volume owns",
+                counted(orphans, "instance")
+            )
         }
         Why::Stuck => format!("old instance manager {name} holds nothing and is not removed"),
         Why::DeletionStuck => format!("instance manager {name} was deleted and is still there"),
         Why::EngineUpgradePending => {
             format!(
-                "old instance manager {name} is held by {volumes} volume(s), some with an older engine image"
+                "old instance manager {name} is held by {}, some with an older engine image",
+                counted(volumes, "volume")
             )
         }
         Why::ReattachPending => {
-            format!("old instance manager {name} is held by {volumes} volume(s) until they are detached once")
+            format!(
+                "old instance manager {name} is held by {} until detached once",
+                counted(volumes, "volume")
+            )
         }
-        Why::ReplicaHeld => format!("old instance manager {name} runs replicas of {volumes} volume(s)"),
+        Why::ReplicaHeld => {
+            format!("old instance manager {name} runs replicas of {}", counted(volumes, "volume"))
+        }
         Why::NodeDown => {
             format!("old instance manager {name} cannot be removed while its node does not answer")
         }

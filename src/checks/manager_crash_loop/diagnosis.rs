@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use super::cause;
 use super::facts;
 use super::signatures::{LastWord, last_word, panicking_function};
-use crate::check::{Evidence, EvidenceSource};
+use crate::check::{Evidence, EvidenceSource, counted};
 use crate::checks::looping::Loop;
 use crate::cluster::Cluster;
 use crate::cluster::known_issues::{self, KnownIssue, Trigger};
@@ -54,16 +54,16 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
 }
 
 fn describe(crash: &Loop<'_>) -> String {
-    let restarts = crash.restarts;
+    let restarts = counted(crash.restarts, "restart");
     let Some(end) = crash.end else {
-        return format!("{restarts} restarts; the kubelet wrote no last state");
+        return format!("{restarts}; the kubelet wrote no last state");
     };
     let run = match crash.run() {
         Some(run) => format!("after {} s", run.as_secs()),
         None => "after an unknown time".to_owned(),
     };
     let reason = if end.reason.is_empty() { "without reason" } else { &end.reason };
-    format!("{restarts} restarts; the last run ended with exit code {} ({reason}) {run}", end.exit_code)
+    format!("{restarts}; the last run ended with exit code {} ({reason}) {run}", end.exit_code)
 }
 
 impl Case<'_> {

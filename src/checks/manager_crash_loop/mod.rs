@@ -160,8 +160,10 @@ fn finding(
     let name = pod.metadata.name.as_str();
     let what =
         cause::CAUSES.iter().find(|known| known.id == diagnosis.cause).map_or("", |known| known.summary);
-    let message =
-        format!("longhorn-manager on node {node} is in a crash loop ({} restarts): {what}", crash.restarts);
+    let message = format!(
+        "longhorn-manager on node {node} is in a crash loop ({}): {what}",
+        counted(crash.restarts, "restart")
+    );
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))
@@ -186,8 +188,9 @@ fn finding(
 
 fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let mut text = format!(
-        "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts the {owned} volumes that \
-         the manager of {node} owns, and it keeps owning them"
+        "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts what \
+         the manager of {node} owns and keeps owning: {}",
+        counted(owned, "volume")
     );
     let names = hit.iter().take(5).map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name));
     let names: Vec<_> = names.collect();

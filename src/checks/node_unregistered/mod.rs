@@ -178,7 +178,7 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
-    .because(EvidenceSource::Api, format!("manager pod {name} is there {age}, with {restarts} restarts"))
+    .because(EvidenceSource::Api, format!("manager pod {name} is there {age}, with {}", counted(restarts, "restart")))
     .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager makes at the end of its start"))
     .remedy(
         Remedy::new(
@@ -249,10 +249,10 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .node(node)
     .impact(match replicas {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
-        count => format!("{count} replicas on it cannot be reached, and their volumes run with fewer copies"),
+        count => format!("{} on it cannot be reached: fewer copies than wanted", counted(count, "replica")),
     })
     .because(EvidenceSource::Api, how)
-    .because(EvidenceSource::Api, format!("{replicas} replicas are placed on it"))
+    .because(EvidenceSource::Api, format!("{} placed on it", counted(replicas, "replica")))
     .remedy(
         Remedy::new(
             "If the node comes back under the same name, nothing is to be done. Otherwise wait until no volume needs \

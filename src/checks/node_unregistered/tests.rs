@@ -79,7 +79,7 @@ fn a_node_that_left_kubernetes() {
     assert_eq!(found_with(""), ["warning node_gone nodes.longhorn.io node-1"]);
     let cluster = cluster_at(NOW, &(kube("node-2") + &longhorn("node-1", "") + replica));
     let finding = &run(&CHECK, &cluster).report.findings[0];
-    assert!(finding.impact.starts_with("1 replicas"), "{}", finding.impact);
+    assert!(finding.impact.starts_with("1 replica on it"), "{}", finding.impact);
     assert!(finding.evidence.iter().any(|fact| fact.text.contains("not known from this recording")));
 }
 
