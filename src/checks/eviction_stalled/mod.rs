@@ -63,8 +63,8 @@ pub const CHECK: Check = Check {
             severity: Severity::Warning,
             thresholds: &[],
             summary: "Eviction of a Longhorn node or disk does not advance.",
-            description: "Eviction of {{ with $labels.disk }}disk {{ . }} on {{ end }}node {{ $labels.node }} does not advance: \
-                          {{ $labels.cause }}. Do not remove the node or disk. See first where the replicas could go: \
+            description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} does not \
+                          advance: {{ $labels.cause }}. Do not remove the node or disk. See first where the replicas could go: \
                           schedulable nodes and disks with room, tags and anti-affinity of the volumes.",
             why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
                   rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",
@@ -80,7 +80,8 @@ pub const CHECK: Check = Check {
             severity: Severity::Warning,
             thresholds: &[],
             summary: "A Longhorn instance manager holds up the drain of a node.",
-            description: "PodDisruptionBudget {{ $labels.object }} on node {{ $labels.node }} keeps the node from being drained. \
+            description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }} from being \
+                          drained. \
                           Longhorn removes it when no volume is attached on the node and node-drain-policy is satisfied. See the \
                           evidence of the finding for what is missing; do not delete the budget by hand.",
             why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",

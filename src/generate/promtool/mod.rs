@@ -99,10 +99,10 @@ fn written(area: &Area) -> Result<BTreeMap<String, Written>, GenerateError> {
 
 /// What fires when the exporter is gone.
 fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
-    for area in catalogue::areas() {
-        for alert in area.alerts.iter().filter(|alert| alert.name == EXPORTER_DOWN) {
-            return plan(&area, alert, &written(&area)?, settings);
-        }
+    let of =
+        |area: Area| area.alerts.iter().find(|alert| alert.name == EXPORTER_DOWN).map(|alert| (area, alert));
+    match catalogue::areas().find_map(of) {
+        Some((area, alert)) => plan(&area, alert, &written(&area)?, settings),
+        None => Ok(None),
     }
-    Ok(None)
 }
