@@ -42,6 +42,9 @@ pub struct Check {
     pub gauges: &'static [&'static Gauge],
     /// Alerts on this check.
     pub alerts: &'static [Alert],
+    /// What promtool's cases of these alerts need beside what is derived from their expressions
+    /// (`alerts.test.yaml` beside the check); empty where that is enough.
+    pub cases: &'static str,
     /// Panels about this check.
     pub panels: &'static [Panel],
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.

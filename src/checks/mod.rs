@@ -42,16 +42,3 @@ pub const ALL: &[&Check] = &[
 pub fn by_id(id: &str) -> Option<&'static Check> {
     ALL.iter().copied().find(|check| check.id == id)
 }
-
-/// What the checks write beside the generated cases of their alerts, in promtool's terms; only
-/// those that have something to add.
-const CASES: &[(&str, &str)] = &[
-    ("manager_crash_loop", include_str!("manager_crash_loop/alerts.test.yaml")),
-    ("instance_manager_replaced", include_str!("instance_manager_replaced/alerts.test.yaml")),
-    ("instance_manager_pressure", include_str!("instance_manager_pressure/alerts.test.yaml")),
-];
-
-/// The content of a check's `alerts.test.yaml`, or nothing.
-pub fn cases(id: &str) -> &'static str {
-    CASES.iter().find(|(check, _)| *check == id).map_or("", |(_, cases)| cases)
-}

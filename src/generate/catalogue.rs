@@ -35,7 +35,7 @@ pub fn areas() -> impl Iterator<Item = Area> {
         gauges: check.gauges,
         alerts: check.alerts,
         panels: check.panels,
-        cases: checks::cases(check.id),
+        cases: check.cases,
     });
     checks.chain([EXPORTER])
 }

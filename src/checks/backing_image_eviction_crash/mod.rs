@@ -90,6 +90,7 @@ pub const CHECK: Check = Check {
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
         },
     ],
+    cases: "",
     panels: PANELS,
     run,
 };

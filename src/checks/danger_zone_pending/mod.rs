@@ -39,6 +39,7 @@ pub const CHECK: Check = Check {
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
     }],
+    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
         title: "Danger-zone settings pending",

@@ -71,6 +71,7 @@ pub const CHECK: Check = Check {
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
     }],
+    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",

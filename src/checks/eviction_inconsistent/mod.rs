@@ -121,6 +121,7 @@ pub const CHECK: Check = Check {
         why: "Findings are aged by minutes already; ten more ride out a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
     }],
+    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::Eviction,

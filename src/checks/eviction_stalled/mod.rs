@@ -88,6 +88,7 @@ pub const CHECK: Check = Check {
             runbook: include_str!("LonghornDrainBlocked.md"),
         },
     ],
+    cases: "",
     panels: PANELS,
     run,
 };

@@ -35,6 +35,7 @@ pub const CHECK: Check = Check {
     causes: CAUSES,
     gauges: &[&STATES],
     alerts: &[DOWN, UNLABELLED],
+    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::Overview,

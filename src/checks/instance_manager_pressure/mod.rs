@@ -42,6 +42,7 @@ pub const CHECK: Check = Check {
     ],
     gauges: &[&WINDOW, &INSTANCES, &MISMATCHES],
     alerts: &[PRIORITY_CLASS, UNDER_PRESSURE],
+    cases: include_str!("alerts.test.yaml"),
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,

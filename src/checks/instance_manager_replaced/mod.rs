@@ -46,6 +46,7 @@ pub const CHECK: Check = Check {
     causes: CAUSES,
     gauges: &[&REPLACEMENTS, &LAST],
     alerts: &[REPLACED],
+    cases: include_str!("alerts.test.yaml"),
     panels: &[
         Panel {
             dashboard: Dashboard::Overview,

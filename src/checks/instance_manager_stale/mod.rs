@@ -45,6 +45,7 @@ pub const CHECK: Check = Check {
     causes: CAUSES,
     gauges: &[&OLD, &HOLDERS],
     alerts: &[STUCK, HELD],
+    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::Overview,

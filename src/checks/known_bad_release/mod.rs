@@ -61,6 +61,7 @@ pub const CHECK: Check = Check {
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
     }],
+    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",

@@ -79,6 +79,7 @@ pub const CHECK: Check = Check {
         &gauges::FAILURES,
     ],
     alerts: ALERTS,
+    cases: "",
     panels: PANELS,
     run,
 };

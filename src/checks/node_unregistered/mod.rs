@@ -62,6 +62,7 @@ pub const CHECK: Check = Check {
               ride out an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
     }],
+    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::Managers,

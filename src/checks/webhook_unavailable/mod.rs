@@ -80,6 +80,7 @@ pub const CHECK: Check = Check {
         &gauges::CONFIGURED,
     ],
     alerts: ALERTS,
+    cases: "",
     panels: PANELS,
     run,
 };
