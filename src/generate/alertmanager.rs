@@ -54,7 +54,8 @@ of your own.
 Inhibitions, in their order:
 1. a node that is down mutes what is found on that node;
 2. a critical alert mutes the warning of the same check about the same object;
-3. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them.";
+3. a manager that loops mutes the count of its restarts;
+4. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them.";
 
 /// The file.
 pub fn artifact(settings: &Settings) -> Artifact {
@@ -104,6 +105,12 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
             source_matchers: owned(&["severity=\"critical\"", "check=~\".+\"", "object=~\".+\""]),
             target_matchers: owned(&["severity=\"warning\"", "check=~\".+\"", "object=~\".+\""]),
             equal: with_cluster(settings, &["check", "object_kind", "object"]),
+        },
+        Inhibition {
+            source_matchers: owned(&["alertname=\"LonghornManagerCrashLoopBackOff\""]),
+            target_matchers: owned(&["alertname=\"LonghornManagerHighRestarts\""]),
+            // the exporter names the node, kube-state-metrics the pod; labels that both lack are equal
+            equal: with_cluster(settings, &["namespace", "node", "pod"]),
         },
         Inhibition {
             source_matchers: vec![format!("alertname=\"{EXPORTER_DOWN}\"")],
