@@ -2,4 +2,5 @@
 
 mod bench;
 mod deploy;
+mod exporter;
 mod support;

@@ -1,5 +1,6 @@
 //! Writes objects the way controllers would: server-side apply, spec and status apart.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -64,7 +65,7 @@ impl Bench {
         let listed = async {
             await_condition(definitions, &crds::name(plural), is_crd_established()).await?;
             // Discovery follows the condition, it does not precede it.
-            while self.kind(crds::API_VERSION, kind).await.is_err() {
+            while self.discover(crds::API_VERSION, kind).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             anyhow::Ok(())
@@ -92,7 +93,19 @@ impl Bench {
         })
     }
 
+    /// What discovery says of a kind; asked once.
     pub(super) async fn kind(&self, api_version: &str, kind: &str) -> Result<(ApiResource, ApiCapabilities)> {
+        let key = (api_version.to_owned(), kind.to_owned());
+        let kinds = || self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kinds().get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.discover(api_version, kind).await?;
+        kinds().insert(key, found.clone());
+        Ok(found)
+    }
+
+    async fn discover(&self, api_version: &str, kind: &str) -> Result<(ApiResource, ApiCapabilities)> {
         let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
         let gvk = GroupVersionKind::try_from(types)?;
         discovery::pinned_kind(&self.admin(), &gvk)

@@ -1,8 +1,10 @@
 //! Starts, stops and restarts the two servers, and hands out credentials.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -10,6 +12,7 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, PostParams};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::discovery::{ApiCapabilities, ApiResource};
 use kube::{Client, Error};
 use serde_json::{Value, json};
 
@@ -34,8 +37,13 @@ pub struct Bench {
     etcd_port: u16,
     api_port: u16,
     admin: Client,
+    etcd_client: Client,
+    pub(super) kinds: Kinds,
     _lock: File,
 }
+
+/// What discovery said about kinds, by apiVersion and kind.
+pub(super) type Kinds = Mutex<HashMap<(String, String), (ApiResource, ApiCapabilities)>>;
 
 impl Bench {
     /// Starts a bench whose files and logs are in `e2e/<name>` of cargo's directory for test files.
@@ -50,15 +58,25 @@ impl Bench {
         write_service_account_keys(&dir)?;
         fs::write(dir.join("tokens.csv"), format!("{ADMIN_TOKEN},admin,admin,system:masters\n"))?;
         let mut etcd = start_etcd(&tools, &dir, etcd_port, peer_port)?;
-        let health = Client::try_from(Config::new(etcd_url(etcd_port).parse()?))?;
-        wait_for(&mut etcd, || answers(&health, "/health", r#""health":"true""#)).await?;
+        let etcd_client = Client::try_from(Config::new(etcd_url(etcd_port).parse()?))?;
+        wait_for(&mut etcd, || answers(&etcd_client, "/health", r#""health":"true""#)).await?;
 
         let mut apiserver = start_apiserver(&tools, &dir, etcd_port, api_port)?;
         let ca = dir.join("certs/apiserver.crt");
         wait_for(&mut apiserver, async || ca.exists()).await?;
         let admin = client_for(&dir, api_port, ADMIN_TOKEN).await?;
-        let mut bench =
-            Self { apiserver: Some(apiserver), etcd, tools, dir, etcd_port, api_port, admin, _lock: lock };
+        let mut bench = Self {
+            apiserver: Some(apiserver),
+            etcd,
+            tools,
+            dir,
+            etcd_port,
+            api_port,
+            admin,
+            etcd_client,
+            kinds: Kinds::default(),
+            _lock: lock,
+        };
         bench.ready().await?;
         Ok(Some(bench))
     }
@@ -135,9 +153,8 @@ impl Bench {
 
     /// A call of etcd's JSON gateway.
     pub(super) async fn etcd_call(&self, path: &str, body: &Value) -> Result<Value> {
-        let client = Client::try_from(Config::new(etcd_url(self.etcd_port).parse()?))?;
         let request = http::Request::post(path).body(serde_json::to_vec(body)?)?;
-        client.request(request).await.with_context(|| format!("etcd {path}"))
+        self.etcd_client.request(request).await.with_context(|| format!("etcd {path}"))
     }
 
     async fn ready(&mut self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod bench;
+pub mod complete;
 pub mod crds;
 pub mod port;
 pub mod process;

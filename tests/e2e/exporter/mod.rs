@@ -1,0 +1,55 @@
+//! The exporter's own binary against the real API server, with exactly the generated rights.
+
+mod following;
+mod interruptions;
+mod page;
+mod run;
+mod scenarios;
+
+pub use run::Exporter;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::support::Bench;
+
+/// Longhorn's namespace in the scenarios and in the generated rights.
+const NAMESPACE: &str = "longhorn-system";
+
+/// The service account of the kustomization.
+const ACCOUNT: &str = "longhorn-health-exporter";
+
+/// Long enough for any change on a busy machine.
+const SOON: Duration = Duration::from_secs(10);
+
+/// The recorded cluster of this name.
+fn scenario(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios").join(name)
+}
+
+/// A bench with a healthy cluster, its objects, and an exporter that watches it.
+async fn healthy(name: &str, args: &[&str]) -> Result<Option<(Bench, Vec<Value>, Exporter)>> {
+    let Some(bench) = bench(name).await? else { return Ok(None) };
+    let objects = scenarios::load(&bench, &scenario("healthy-1.12")).await?;
+    let exporter = Exporter::start(&bench, "exporter", args).await?;
+    Ok(Some((bench, objects, exporter)))
+}
+
+/// A bench with Longhorn's definitions, its namespace, and the exporter's account and rights.
+async fn bench(name: &str) -> Result<Option<Bench>> {
+    let Some(bench) = Bench::start(name).await? else { return Ok(None) };
+    bench.load_crds().await?;
+    bench.namespace(NAMESPACE).await?;
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kustomize/base");
+    bench.apply(&std::fs::read_to_string(base.join("serviceaccount.yaml"))?).await?;
+    for entry in std::fs::read_dir(base.join("rbac"))? {
+        let path = entry?.path();
+        if !path.ends_with("kustomization.yaml") {
+            bench.apply(&std::fs::read_to_string(path)?).await?;
+        }
+    }
+    Ok(Some(bench))
+}
