@@ -146,6 +146,16 @@ impl Cluster {
             .collect()
     }
 
+    /// Kinds a check needs of which some objects did not decode: the rest was judged, those were not.
+    pub fn gaps(&self, check: &Check) -> Vec<String> {
+        let missing = |resource: &Resource| {
+            let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
+            (undecodable > 0)
+                .then(|| format!("{undecodable} of {resource} did not decode and was not judged"))
+        };
+        check.needs.iter().filter_map(missing).collect()
+    }
+
     /// How long ago a moment was; never negative.
     pub fn age(&self, since: Timestamp) -> SignedDuration {
         self.now.duration_since(since).max(SignedDuration::ZERO)

@@ -125,6 +125,7 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
         let blind_spots = cluster.blind_spots(check);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
+            cluster.gaps(check).into_iter().for_each(|gap| outcome.unknown(gap));
         } else {
             outcome.unknown(blind_spots.join(", "));
             blind.insert(check.id);
@@ -183,17 +184,23 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
     }
 }
 
-/// A recording without Longhorn objects, or without the kinds that every verdict rests on, says
-/// nothing about Longhorn.
+/// A recording without Longhorn objects, or without any pod, says nothing about Longhorn: wherever
+/// Longhorn is installed there are both.
 fn nothing_to_see(cluster: &Cluster) -> Option<String> {
     if !cluster.is_recorded() {
         return None;
     }
-    if !Resource::all().any(|resource| resource.is_longhorn() && cluster.objects.count(resource) > 0) {
+    let any_longhorn = Resource::all().any(|kind| kind.is_longhorn() && cluster.objects.count(kind) > 0);
+    // a fresh installation whose managers never came up has pods and no Longhorn object yet
+    let any_manager = cluster.manager_pods().next().is_some();
+    if !any_longhorn && !any_manager {
         return Some("the recording has no Longhorn object".to_owned());
     }
-    (cluster.objects.pods.is_empty() && cluster.objects.settings.is_empty())
-        .then(|| "the recording has neither pods nor settings".to_owned())
+    cluster
+        .objects
+        .pods
+        .is_empty()
+        .then(|| "the recording has no pods, so nothing is known of managers".to_owned())
 }
 
 fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {
