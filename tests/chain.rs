@@ -56,7 +56,7 @@ fn write_expected(path: &Path, alerts: &BTreeMap<String, u32>) {
 /// What promtool says it got, from lines such as `got: {alertname="A"} 1E+00`.
 fn got(output: &str) -> BTreeMap<String, u32> {
     let samples = output.split("got:").nth(1).unwrap_or_default();
-    let pattern = regex::Regex::new(r#"\{alertname="(\w+)"\} (\S+)"#).unwrap();
+    let pattern = regex::Regex::new(r#"\{alertname="(\w+)"\} ([0-9.E+]+)"#).unwrap();
     let sample = |found: regex::Captures<'_>| (found[1].to_owned(), found[2].parse::<f64>().unwrap() as u32);
     pattern.captures_iter(samples).map(sample).collect()
 }
