@@ -33,7 +33,7 @@ enum TargetArg {
     Dashboards,
     /// Access rules, and copies of rules and dashboards for the chart and kustomize
     Deploy,
-    /// Runbooks
+    /// Runbooks, references and JSON schemas
     Docs,
     /// Everything
     All,

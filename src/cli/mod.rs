@@ -9,7 +9,7 @@ mod source;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub use source::{SourceArgs, SourceError};
 
@@ -41,6 +41,11 @@ pub mod exit {
     pub const UNKNOWN: u8 = 2;
     /// Bad usage or unreadable input.
     pub const USAGE: u8 = 64;
+}
+
+/// The whole command line, for its reference.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Parses the command line and runs it.

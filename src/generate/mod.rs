@@ -29,6 +29,18 @@ pub struct Artifact {
     pub content: String,
 }
 
+/// A part of a file that is otherwise written by hand, between `<!-- generated: NAME -->` and
+/// `<!-- /generated -->`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The file, below the output directory.
+    pub path: &'static str,
+    /// Names the place in it.
+    pub name: &'static str,
+    /// What stands between the two marks, blank line first.
+    pub content: String,
+}
+
 /// What can be made. To add a target: a variant, the directories it owns, and its artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
@@ -103,6 +115,14 @@ impl Target {
             Target::Dashboards => grafana::artifacts(settings),
             Target::Docs => docs::artifacts(settings),
             Target::Deploy => deploy::artifacts(settings),
+        }
+    }
+
+    /// The parts of this target in files that are otherwise written by hand.
+    pub fn sections(self) -> Vec<Section> {
+        match self {
+            Target::Docs => docs::sections(),
+            Target::Rules | Target::Dashboards | Target::Deploy => Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::{Artifact, MARKER, Target};
+use super::{Artifact, MARKER, Section, Target};
 
 /// How a file differs from what would be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct OutputError {
 /// Compares without writing anything.
 pub fn check(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Vec<Drift>, OutputError> {
     let mut drifts = Vec::new();
-    for artifact in artifacts {
+    for artifact in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
         let present = read(&out.join(&artifact.path))?;
         if present.as_deref() != Some(artifact.content.as_str()) {
             drifts.push(drift(&artifact.path, present.as_deref(), Some(&artifact.content)));
@@ -57,7 +57,7 @@ pub fn check(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Vec<D
 /// written beside its place and renamed.
 pub fn write(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Written, OutputError> {
     let mut written = Written::default();
-    for artifact in artifacts {
+    for artifact in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
         let path = out.join(&artifact.path);
         if read(&path)?.as_deref() == Some(artifact.content.as_str()) {
             written.unchanged += 1;
@@ -72,6 +72,27 @@ pub fn write(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Writt
         written.removed.push(stale);
     }
     Ok(written)
+}
+
+/// The files that have a place for one of the sections, with the sections in it. Others are nobody's
+/// business: rules may be made for a directory that has a README of its own.
+fn with_sections(out: &Path, sections: &[Section]) -> Result<Vec<Artifact>, OutputError> {
+    let mut files: Vec<Artifact> = Vec::new();
+    for section in sections {
+        if let Some(file) = files.iter_mut().find(|file| file.path == section.path) {
+            file.content = with_section(&file.content, section);
+        } else if let Some(present) = read(&out.join(section.path))? {
+            files.push(Artifact { path: section.path.to_owned(), content: with_section(&present, section) });
+        }
+    }
+    Ok(files)
+}
+
+fn with_section(text: &str, section: &Section) -> String {
+    let open = format!("<!-- generated: {} -->\n", section.name);
+    let Some((before, rest)) = text.split_once(&open) else { return text.to_owned() };
+    let Some(end) = rest.find("<!-- /generated -->") else { return text.to_owned() };
+    format!("{before}{open}{}\n{}", section.content, rest.get(end..).unwrap_or_default())
 }
 
 fn replace(path: &Path, content: &str) -> io::Result<()> {
@@ -180,6 +201,21 @@ mod tests {
         let drifts = check(out.path(), Target::Rules, &[artifact("rules/a.yaml", "one\n2\n")]).unwrap();
         let expected = "--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
         assert_eq!(drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>(), expected);
+    }
+
+    #[test]
+    fn sections_replace_what_is_between_their_marks_and_nothing_else() {
+        let out = tempfile::tempdir().unwrap();
+        let section = |name| Section { path: "README.md", name, content: format!("\nnew {name}\n") };
+        let sections = [section("a"), section("b"), section("c")];
+        assert_eq!(with_sections(out.path(), &sections).unwrap(), [], "no file, no section");
+        let text = "x\n<!-- generated: a -->\nold\n<!-- /generated -->\ny\n<!-- generated: b -->\n<!-- /generated -->\nz\n";
+        fs::write(out.path().join("README.md"), text).unwrap();
+        let [file] = &with_sections(out.path(), &sections).unwrap()[..] else { panic!("one file") };
+        let expected = "x\n<!-- generated: a -->\n\nnew a\n\n<!-- /generated -->\ny\n\
+                        <!-- generated: b -->\n\nnew b\n\n<!-- /generated -->\nz\n";
+        assert_eq!(file.content, expected);
+        assert_eq!(sections.iter().fold(expected.to_owned(), |text, s| with_section(&text, s)), expected);
     }
 
     #[test]

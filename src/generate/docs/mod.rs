@@ -1,25 +1,51 @@
-//! References for readers: so far one runbook for every alert.
+//! References for readers: metrics, alerts, checks, runbooks, the configuration file, the report
+//! and the command line, and the two tables of the README.
 
-use super::{Artifact, GenerateError, Settings, Target, catalogue, rules};
+mod access;
+mod alerts;
+mod checks;
+mod command_line;
+mod configuration;
+mod index;
+mod markdown;
+mod metrics;
+mod report_schema;
+mod runbooks;
+
+use serde_json::Value;
+
+use super::{Artifact, GenerateError, Section, Settings};
+
+/// The dialect of the JSON schemas.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The files of this target.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
-    let mut artifacts = Vec::new();
-    for area in catalogue::areas() {
-        for alert in area.alerts {
-            let rule = rules::rule(&area, alert, settings)?;
-            let content = format!(
-                "<!-- {} -->\n\n# {}\n\n{} Severity {}, after {}.\n\n```promql\n{}\n```\n\n{}",
-                Target::Docs.header(),
-                alert.name,
-                alert.summary,
-                settings.alert(alert).severity,
-                rule.hold,
-                rule.expr,
-                alert.runbook
-            );
-            artifacts.push(Artifact { path: format!("docs/runbooks/{}.md", alert.name), content });
-        }
-    }
+    let page = |name: &str, content: String| Artifact { path: format!("docs/{name}"), content };
+    let mut artifacts = vec![
+        page("README.md", index::page()),
+        page("metrics.md", metrics::page()),
+        page("alerts.md", alerts::page(settings)?),
+        page("checks.md", checks::page()),
+        page("configuration.md", configuration::page()),
+        page(configuration::EXAMPLE, configuration::example()),
+        page(configuration::SCHEMA, configuration::schema()),
+        page("report.schema.json", report_schema::schema()),
+        page("command-line.md", command_line::page()),
+    ];
+    artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)
+}
+
+/// The parts of files that are otherwise written by hand.
+pub fn sections() -> Vec<Section> {
+    let section = |name, content| Section { path: "README.md", name, content };
+    vec![section("checks", checks::overview()), section("access", access::overview())]
+}
+
+fn pretty(value: &Value) -> String {
+    // a value that is made of strings and numbers can be written
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
 }

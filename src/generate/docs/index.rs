@@ -1,0 +1,32 @@
+//! docs/README.md: what there is to read.
+
+use super::markdown::Page;
+use crate::generate::catalogue;
+
+/// The page.
+pub fn page() -> String {
+    let mut page = Page::new("Documentation");
+    page.table(
+        ["page", "what it answers"],
+        PAGES.map(|(file, about)| [format!("[{file}]({file})"), about.to_owned()]),
+    );
+    page.heading(2, "Runbooks");
+    page.table(
+        ["runbook", "when"],
+        catalogue::alerts()
+            .map(|alert| [format!("[{0}](runbooks/{0}.md)", alert.name), alert.summary.to_owned()]),
+    );
+    page.finish()
+}
+
+const PAGES: [(&str, &str); 9] = [
+    ("checks.md", "What can go wrong, by cause, and what the exporter must be able to read to see it."),
+    ("metrics.md", "Every series: labels, unit, when it is absent, an example."),
+    ("alerts.md", "Every alert: expression, severity, `for`, thresholds, and why."),
+    ("configuration.md", "How to set thresholds, durations, severities and labels of the alerts."),
+    ("configuration.schema.json", "JSON Schema of that file."),
+    ("configuration.example.yaml", "That file with every key and its default."),
+    ("command-line.md", "Every option and environment variable."),
+    ("report.schema.json", "JSON Schema of `check -o json` and `/api/v1/report`."),
+    ("migration.md", "How to come from Longhorn's example rules or from kube-state-metrics."),
+];

@@ -1,0 +1,123 @@
+//! docs/metrics.md: every family with all that is declared about it.
+
+use super::markdown::{Page, code, codes, or_none};
+use crate::check::{Gauge, GaugeKind, Stability};
+use crate::generate::catalogue;
+
+/// The page.
+pub fn page() -> String {
+    let mut page = Page::new("Metrics");
+    page.paragraph(INTRODUCTION);
+    page.heading(2, "Overview");
+    let rows = catalogue::areas().flat_map(|area| area.gauges).map(|gauge| {
+        let name = format!("[{0}](#{0})", gauge.name);
+        [name, kind(gauge).to_owned(), labels(gauge), gauge.absent.to_owned()]
+    });
+    page.table(["metric", "type", "labels", "absent when"], rows);
+    for area in catalogue::areas().filter(|area| !area.gauges.is_empty()) {
+        page.heading(2, area.title);
+        if area.id != "exporter" {
+            page.paragraph(&format!("Check [{0}](checks.md#{0}).", area.id));
+        }
+        area.gauges.iter().for_each(|gauge| family(&mut page, gauge));
+    }
+    page.finish()
+}
+
+const INTRODUCTION: &str = "\
+Every series of `/metrics`. Nothing here grows with healthy objects: there are counts, and series of their own only for objects
+in trouble. A finding of any check appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the
+raw facts beside its verdict.
+
+Two exporter pods expose the same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped
+rules do. A check that cannot see what it needs has no series: ask
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health.
+
+*Stable* families are frozen except for added labels; *experimental* ones may change in any release, which the changelog then
+names with the query that replaces the old one.";
+
+fn family(page: &mut Page, gauge: &Gauge) {
+    page.heading(3, gauge.name);
+    page.paragraph(gauge.help);
+    let row = |name: &str, value: String| [name.to_owned(), value];
+    page.table(
+        ["", ""],
+        [
+            row("type", kind(gauge).to_owned()),
+            row("labels", labels(gauge)),
+            row("unit", unit(gauge).to_owned()),
+            row("absent when", gauge.absent.to_owned()),
+            row("stability", stability(gauge).to_owned()),
+        ],
+    );
+    page.code("promql", gauge.example);
+}
+
+fn labels(gauge: &Gauge) -> String {
+    or_none(codes(gauge.labels.iter().copied()))
+}
+
+fn kind(gauge: &Gauge) -> &'static str {
+    match gauge.kind {
+        GaugeKind::Gauge => "gauge",
+        GaugeKind::Counter => "counter",
+    }
+}
+
+fn stability(gauge: &Gauge) -> &'static str {
+    match gauge.stability {
+        Stability::Stable => "stable",
+        Stability::Experimental => "experimental",
+    }
+}
+
+/// The unit, which the name says as Prometheus' conventions want it.
+fn unit(gauge: &Gauge) -> &'static str {
+    let name = gauge.name.trim_end_matches("_total");
+    let help = gauge.help;
+    if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" {
+        "Unix time in seconds"
+    } else if name.ends_with("_seconds") {
+        "seconds"
+    } else if name.ends_with("_bytes") {
+        "bytes"
+    } else if help.starts_with("1 for") {
+        "always 1"
+    } else if help.starts_with("1 ") {
+        "1 or 0"
+    } else {
+        "number"
+    }
+}
+
+/// A link from the directory docs/.
+pub fn link(gauge: &Gauge) -> String {
+    format!("[{}](metrics.md#{})", code(gauge.name), gauge.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_its_section_and_a_line_in_the_overview() {
+        let page = page();
+        for gauge in catalogue::areas().flat_map(|area| area.gauges) {
+            assert!(page.contains(&format!("\n### {}\n", gauge.name)), "{}", gauge.name);
+            assert!(page.contains(&format!("\n| [{0}](#{0}) |", gauge.name)), "{}", gauge.name);
+        }
+    }
+
+    #[test]
+    fn units_follow_from_names() {
+        let unit_of = |name: &str| {
+            catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name).map(|g| unit(g))
+        };
+        assert_eq!(unit_of("process_cpu_seconds_total"), Some("seconds"));
+        assert_eq!(unit_of("process_resident_memory_bytes"), Some("bytes"));
+        assert_eq!(unit_of("longhorn_health_finding"), Some("always 1"));
+        assert_eq!(unit_of("longhorn_health_check_unknown"), Some("1 or 0"));
+        assert_eq!(unit_of("longhorn_health_findings"), Some("number"));
+        assert_eq!(unit_of("longhorn_health_finding_since_timestamp_seconds"), Some("Unix time in seconds"));
+    }
+}

@@ -1,0 +1,211 @@
+//! docs/report.schema.json: the report of `check -o json` and `/api/v1/report`, with every closed
+//! list filled in. It describes src/report.rs; tests/docs.rs holds the two together.
+
+use serde_json::{Value, json};
+
+use super::pretty;
+use crate::check::{Check, EvidenceSource, Severity};
+use crate::checks;
+use crate::cluster::Readability;
+use crate::generate::Target;
+use crate::longhorn::{Resource, VolumeRobustness};
+
+/// JSON Schema of the report.
+pub fn schema() -> String {
+    pretty(&json!({
+        "$comment": Target::Docs.header(),
+        "$schema": super::DIALECT,
+        "title": "Report of longhorn-health-exporter",
+        "description": "What `check -o json` prints and `/api/v1/report` answers. Within v1 keys are only added.",
+        "type": "object",
+        "required": ["schema", "verdict", "cluster", "findings", "unknown", "not_recorded", "resources"],
+        "additionalProperties": false,
+        "properties": {
+            "schema": about("Version of this shape.", json!({ "const": "v1" })),
+            "verdict": about(
+                "`unknown` only if nothing was found and not everything could be read.",
+                json!({ "enum": ["healthy", "findings", "unknown"] })
+            ),
+            "cluster": cluster(),
+            "findings": about("What is wrong, worst first.", list(finding())),
+            "unknown": about("Checks without a full verdict.", list(unknown())),
+            "not_recorded": about(
+                "Kinds of which a recording has no object; they count as empty.",
+                list(json!({ "enum": kinds() }))
+            ),
+            "resources": about("How each kind could be read.", list(resource())),
+        },
+        "oneOf": verdicts(),
+    }))
+}
+
+/// What each verdict means for the two lists.
+fn verdicts() -> Value {
+    let none = json!({ "maxItems": 0 });
+    let some = json!({ "minItems": 1 });
+    json!([
+        { "properties": { "verdict": { "const": "healthy" }, "findings": none, "unknown": none } },
+        { "properties": { "verdict": { "const": "findings" }, "findings": some } },
+        { "properties": { "verdict": { "const": "unknown" }, "findings": none, "unknown": some } },
+    ])
+}
+
+fn cluster() -> Value {
+    let robustness: Vec<_> = VolumeRobustness::KNOWN.iter().map(|known| known.as_str()).collect();
+    let counts: serde_json::Map<String, Value> =
+        robustness.iter().map(|name| ((*name).to_owned(), count())).collect();
+    about(
+        "What was looked at.",
+        object(
+            json!({
+                "namespace": text("Longhorn's namespace."),
+                "now": about("The moment the verdict is about.", time()),
+                "recorded": about("True for a recording, in which nothing ages.", json!({ "type": "boolean" })),
+                "nodes": about("Number of Longhorn nodes.", count()),
+                "volumes": about("Number of volumes.", count()),
+                "volumes_by_robustness": closed(&robustness, json!(counts)),
+                "instance_managers": about("Number of instance managers.", count()),
+            }),
+            json!({ "longhorn_version": text("Longhorn's release, if known.") }),
+        ),
+    )
+}
+
+fn finding() -> Value {
+    let mut finding = object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("From the closed list of the check."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "object": about("What it is about.", object_ref()),
+            "volumes": about("Volumes that are hit or that hold the object.", list(volume())),
+            "message": text("What is wrong, in one sentence."),
+            "impact": text("What it does to volumes and workloads."),
+            "evidence": about("What the verdict rests on.", list(evidence())),
+            "remedy": remedy(),
+        }),
+        json!({
+            "node": text("Node it happens on."),
+            "disk": text("Name of the disk on its node, or its UUID where no node lists it."),
+            "since": about("Since when, where that is known.", time()),
+            "runbook": text("Name of the runbook, which is the name of its alert."),
+        }),
+    );
+    if let Some(finding) = finding.as_object_mut() {
+        finding.insert("allOf".to_owned(), checks::ALL.iter().map(|check| causes(check)).collect());
+    }
+    finding
+}
+
+/// A finding of this check has one of its causes and one of its runbooks.
+fn causes(check: &Check) -> Value {
+    let causes: Vec<_> = check.causes.iter().map(|cause| cause.id).collect();
+    let runbooks: Vec<_> = check.alerts.iter().map(|alert| alert.name).collect();
+    json!({
+        "if": { "properties": { "check": { "const": check.id } } },
+        "then": { "properties": { "cause": { "enum": causes }, "runbook": { "enum": runbooks } } },
+    })
+}
+
+fn object_ref() -> Value {
+    object(
+        json!({
+            "kind": text("As in manifests; Longhorn's own Node is `nodes.longhorn.io`."),
+            "name": text("Its name."),
+        }),
+        json!({ "namespace": text("Absent for cluster-wide kinds.") }),
+    )
+}
+
+fn volume() -> Value {
+    object(
+        json!({
+            "name": text("Name of the Longhorn volume."),
+            "workloads": about(
+                "`Kind namespace/name` of what uses it.",
+                list(json!({ "type": "string" }))
+            ),
+        }),
+        json!({ "pvc": text("`namespace/name` of the claim, if one is bound.") }),
+    )
+}
+
+fn evidence() -> Value {
+    let sources = EvidenceSource::ALL.map(EvidenceSource::as_str);
+    object(json!({ "source": { "enum": sources }, "text": text("The fact, in one sentence.") }), json!({}))
+}
+
+fn remedy() -> Value {
+    let command = object(
+        json!({
+            "run": text("The command line, to be run by a person."),
+            "changes": about("True when it changes something.", json!({ "type": "boolean" })),
+        }),
+        json!({}),
+    );
+    let commands = about("Those that only read first.", list(command));
+    about("What to do.", object(json!({ "text": text("In words."), "commands": commands }), json!({})))
+}
+
+fn unknown() -> Value {
+    let checks = checks::ALL.iter().map(|check| check.id);
+    let ids: Vec<_> = checks.chain(["cluster"]).collect();
+    let check =
+        about("Id of the check, or `cluster` if there was nothing to look at.", json!({ "enum": ids }));
+    object(json!({ "check": check, "reason": text("Why.") }), json!({}))
+}
+
+fn resource() -> Value {
+    object(
+        json!({
+            "resource": { "enum": kinds() },
+            "state": { "enum": Readability::ALL.map(Readability::as_str) },
+            "objects": about("Objects held.", count()),
+            "undecodable": about("Objects that did not decode and are therefore missing.", count()),
+        }),
+        json!({
+            "last_success": about("When the source last answered.", time()),
+            "error": text("What the source said last, when it failed."),
+        }),
+    )
+}
+
+fn kinds() -> Vec<String> {
+    Resource::all().map(Resource::label).collect()
+}
+
+/// An object with these keys and no others.
+fn object(required: Value, optional: Value) -> Value {
+    let keys = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let mut properties = keys(&required);
+    let names: Vec<String> = properties.keys().cloned().collect();
+    properties.extend(keys(&optional));
+    closed(&names.iter().map(String::as_str).collect::<Vec<_>>(), json!(properties))
+}
+
+fn closed(required: &[&str], properties: Value) -> Value {
+    json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
+}
+
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+fn text(description: &str) -> Value {
+    about(description, json!({ "type": "string" }))
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn time() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+fn about(description: &str, mut schema: Value) -> Value {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("description".to_owned(), json!(description));
+    }
+    schema
+}

@@ -1,0 +1,43 @@
+//! docs/runbooks/: what is written beside a check, under a head that is made from its declarations.
+
+use super::alerts::{alert_causes, dashboard};
+use super::markdown::{Page, or_none};
+use crate::check::Alert;
+use crate::generate::catalogue::{self, Area};
+use crate::generate::{Artifact, GenerateError, Settings, rules};
+
+/// One page an alert.
+pub fn pages(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+    let mut pages = Vec::new();
+    for area in catalogue::areas() {
+        for alert in area.alerts {
+            let path = format!("docs/runbooks/{}.md", alert.name);
+            pages.push(Artifact { path, content: page(&area, alert, settings)? });
+        }
+    }
+    Ok(pages)
+}
+
+fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
+    let rule = rules::rule(area, alert, settings)?;
+    let mut page = Page::new(alert.name);
+    page.paragraph(alert.summary);
+    let check = match area.id {
+        "exporter" => String::new(),
+        id => format!("[{id}](../checks.md#{id})"),
+    };
+    page.table(
+        ["severity", "for", "check", "dashboard", "reference"],
+        [[
+            settings.alert(alert).severity.to_string(),
+            rule.hold,
+            or_none(check),
+            dashboard(area, "../.."),
+            format!("[why these numbers](../alerts.md#{})", alert.name.to_lowercase()),
+        ]],
+    );
+    page.code("promql", &rule.expr);
+    alert_causes(&mut page, area, alert);
+    page.paragraph(alert.runbook);
+    Ok(page.finish())
+}
