@@ -252,3 +252,46 @@ impl Pod {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(text: &str) -> Option<f64> {
+        Quantity(text.to_owned()).value()
+    }
+
+    #[test]
+    fn quantities() {
+        for (text, expected) in [
+            ("250m", Some(0.25)),
+            ("4", Some(4.0)),
+            ("1e3", Some(1000.0)),
+            ("2Gi", Some(2147483648.0)),
+            ("1k", Some(1000.0)),
+            ("", None),
+            ("inf", None),
+            ("nan", None),
+            ("m", None),
+            ("12 apples", None),
+        ] {
+            assert_eq!(value(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_quantity_is_finite_or_none(text in ".{0,20}") {
+            if let Some(amount) = value(&text) {
+                prop_assert!(amount.is_finite());
+            }
+        }
+
+        #[test]
+        fn thousandths_are_thousandths(amount in 0..1_000_000_u32) {
+            let (whole, milli) = (value(&amount.to_string()), value(&format!("{}m", u64::from(amount) * 1000)));
+            prop_assert!((whole.unwrap() - milli.unwrap()).abs() < 1e-6);
+        }
+    }
+}

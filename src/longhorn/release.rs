@@ -154,4 +154,26 @@ mod tests {
             assert_eq!(release(text).has_fix(&fixes), fixed, "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            let _ = (Release::parse(&text), Release::from_image(&text));
+        }
+
+        #[test]
+        fn what_is_written_reads_back(major in 0..9_u32, minor in 0..99_u32, patch in 0..99_u32, hotfix in 0..9_u32) {
+            let suffix = if hotfix == 0 { Suffix::None } else { Suffix::Hotfix(hotfix) };
+            let release = Release { major, minor, patch, suffix };
+            proptest::prop_assert_eq!(Release::parse(&release.to_string()), Some(release));
+            let image = format!("registry:5000/longhornio/longhorn-manager:{release}");
+            proptest::prop_assert_eq!(Release::from_image(&image), Some(release));
+        }
+
+        #[test]
+        fn the_order_is_that_of_the_numbers(a in (0..3_u32, 0..20_u32, 0..20_u32), b in (0..3_u32, 0..20_u32, 0..20_u32)) {
+            let order = Release::new(a.0, a.1, a.2).cmp(&Release::new(b.0, b.1, b.2));
+            proptest::prop_assert_eq!(order, a.cmp(&b));
+        }
+    }
 }

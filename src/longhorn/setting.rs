@@ -93,3 +93,43 @@ impl Setting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value_for(value: &str, engine: DataEngine) -> String {
+        Setting { value: value.to_owned(), ..Setting::default() }.value_for(engine)
+    }
+
+    #[test]
+    fn plain_and_json_values() {
+        let json = r#"{"v1":"12","v2":15}"#;
+        for (value, engine, expected) in [
+            ("12", DataEngine::V1, "12"),
+            ("12", DataEngine::V2, "12"),
+            (json, DataEngine::V1, "12"),
+            (json, DataEngine::Unset, "12"),
+            (json, DataEngine::V2, "15"),
+            (r#"{"v1":"12"}"#, DataEngine::V2, ""),
+            ("{broken", DataEngine::V1, "{broken"),
+            ("", DataEngine::V1, ""),
+        ] {
+            assert_eq!(value_for(value, engine), expected, "{value} {engine:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_read(value in ".{0,60}") {
+            let _ = value_for(&value, DataEngine::V1);
+        }
+
+        #[test]
+        fn a_value_in_json_is_the_value(value in "[ -~]{0,20}") {
+            let json = serde_json::json!({ "v1": value, "v2": "other" }).to_string();
+            prop_assert_eq!(value_for(&json, DataEngine::V1), value);
+        }
+    }
+}
