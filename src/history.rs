@@ -63,6 +63,8 @@ pub struct History {
     begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
     crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
+    /// By pod: its uid, and why the log of its last termination could not be read.
+    unread_logs: Arc<BTreeMap<String, (String, String)>>,
     crash_logs_denied: Option<Arc<str>>,
 }
 
@@ -149,6 +151,9 @@ impl History {
 
     /// Keeps the log of a crashed container; the newest one of a pod and container wins.
     pub fn add_crash_log(&mut self, log: CrashLog) {
+        if self.unread_logs.contains_key(&log.pod) {
+            Arc::make_mut(&mut self.unread_logs).remove(&log.pod);
+        }
         let logs = Arc::make_mut(&mut self.crash_logs);
         logs.insert((log.pod.clone(), log.container.clone()), log);
         while logs.len() > MAX_CRASH_LOGS {
@@ -156,10 +161,34 @@ impl History {
         }
     }
 
-    /// Forgets the logs of pods that are gone.
-    pub fn keep_crash_logs_of(&mut self, mut lives: impl FnMut(&CrashLog) -> bool) {
-        if self.crash_logs.values().any(|log| !lives(log)) {
-            Arc::make_mut(&mut self.crash_logs).retain(|_, log| lives(log));
+    /// Notes why the log of the last termination of a pod could not be read. Returns whether that is
+    /// news.
+    pub fn crash_log_unread(&mut self, pod: &str, uid: &str, why: &str) -> bool {
+        let unread = (uid.to_owned(), why.to_owned());
+        if self.unread_logs.get(pod) == Some(&unread) {
+            return false;
+        }
+        let all = Arc::make_mut(&mut self.unread_logs);
+        all.insert(pod.to_owned(), unread);
+        while all.len() > MAX_CRASH_LOGS {
+            all.pop_first();
+        }
+        true
+    }
+
+    /// Why the log of the last termination of a pod could not be read, if it was tried in vain.
+    pub fn why_crash_log_unread(&self, pod: &str, uid: &str) -> Option<&str> {
+        let (of, why) = self.unread_logs.get(pod)?;
+        (of == uid).then_some(why.as_str())
+    }
+
+    /// Forgets what is known of the logs of pods that are gone; `lives` is asked by name and uid.
+    pub fn keep_crash_logs_of(&mut self, lives: impl Fn(&str, &str) -> bool) {
+        if self.crash_logs.values().any(|log| !lives(&log.pod, &log.pod_uid)) {
+            Arc::make_mut(&mut self.crash_logs).retain(|_, log| lives(&log.pod, &log.pod_uid));
+        }
+        if self.unread_logs.iter().any(|(pod, (uid, _))| !lives(pod, uid)) {
+            Arc::make_mut(&mut self.unread_logs).retain(|pod, (uid, _)| lives(pod, uid));
         }
     }
 

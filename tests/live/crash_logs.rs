@@ -118,4 +118,7 @@ async fn a_log_that_is_gone_is_not_asked_for_again_and_stops_nothing() {
     let cluster = until(&live, "the other log", |cluster| log_of(cluster, "b").is_some()).await;
     assert_eq!(log_of(&cluster, "a"), None);
     assert_eq!(cluster.history.crash_logs_denied(), None);
+    let why = cluster.history.why_crash_log_unread("a", "1").unwrap();
+    assert!(why.starts_with("the API server answers 4"), "{why}");
+    assert_eq!(cluster.history.why_crash_log_unread("b", "2"), None);
 }

@@ -111,6 +111,11 @@ impl Case<'_> {
         }
     }
 
+    fn unread(&self) -> Option<&str> {
+        let meta = &self.pod.metadata;
+        self.cluster.history.why_crash_log_unread(&meta.name, &meta.uid)
+    }
+
     fn why_no_log(&self) -> String {
         let namespace = &self.cluster.namespace;
         match self.cluster.history.crash_logs_denied() {
@@ -121,7 +126,10 @@ impl Case<'_> {
             None if self.cluster.is_recorded() => {
                 "the recording has no previous log of this container".to_owned()
             }
-            None => "the previous log of this container has not been read yet".to_owned(),
+            None => match self.unread() {
+                Some(why) => format!("the previous log of this container could not be read ({why})"),
+                None => "the previous log of this container has not been read yet".to_owned(),
+            },
         }
     }
 

@@ -461,6 +461,20 @@ fn refused_logs_are_said_and_name_the_right() {
 }
 
 #[test]
+fn a_log_that_nobody_can_read_is_said() {
+    let mut cluster = live_at(NOW, &manager("v1.9.2", &backing_off(1, 2)));
+    let evidence = |cluster: &Cluster| run(&CHECK, cluster).report.findings[0].evidence.clone();
+    let said = |cluster: &Cluster, part| evidence(cluster).iter().any(|fact| fact.text.contains(part));
+    assert!(said(&cluster, "has not been read yet"));
+    let uid = cluster.objects.pods.get("longhorn-manager-a").unwrap().metadata.uid.clone();
+    assert!(cluster.history.crash_log_unread("longhorn-manager-a", &uid, "no route to host"));
+    assert!(!cluster.history.crash_log_unread("longhorn-manager-a", &uid, "no route to host"));
+    assert!(said(&cluster, "could not be read (no route to host)"));
+    assert!(cluster.history.crash_log_unread("longhorn-manager-a", "another", "no route to host"));
+    assert!(said(&cluster, "has not been read yet"), "of an earlier pod");
+}
+
+#[test]
 fn the_log_of_an_earlier_pod_says_nothing() {
     let mut cluster = live_at(NOW, &(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")));
     cluster.history.add_crash_log(CrashLog {

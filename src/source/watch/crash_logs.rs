@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::CrashLogs;
 use super::state::Shared;
-use super::trouble::{describe, reason_of, reason_of_code};
+use super::trouble::{describe, one_line, reason_of, reason_of_code};
 use crate::history::CrashLog;
 use crate::longhorn::{Pod, Resource, Terminated};
 use crate::source::ApiErrorReason;
@@ -75,14 +75,20 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
                     keep(&shared, &what, text);
                     tried.insert(what, ATTEMPTS);
                 }
-                Err(ApiErrorReason::Forbidden) => {
+                Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {
                     refused_until = Some(Instant::now() + shared.options.crash_logs_again);
                     refuse(&shared);
                     break;
                 }
-                // the log is gone, or the node cannot give it
-                Err(ApiErrorReason::NotServed | ApiErrorReason::Other) => drop(tried.insert(what, ATTEMPTS)),
-                Err(_) => *tried.entry(what).or_default() += 1,
+                Err(unread) => {
+                    note(&shared, &what, &unread);
+                    let attempts = tried.entry(what).or_default();
+                    *attempts = match unread.reason {
+                        // the log is gone, or the node cannot give it
+                        ApiErrorReason::NotServed | ApiErrorReason::Other => ATTEMPTS,
+                        _ => attempts.saturating_add(1),
+                    };
+                }
             }
         }
         if pods_known {
@@ -97,7 +103,7 @@ fn terminations(shared: &Shared, tried: &mut HashMap<Termination, u32>) -> HashS
     let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"));
     let found: HashSet<_> = managers.filter_map(termination).collect();
     tried.retain(|what, _| found.contains(what));
-    let lives = |log: &CrashLog| pods.get(&log.pod).is_some_and(|pod| pod.metadata.uid == log.pod_uid);
+    let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);
     shared.history(|history| history.keep_crash_logs_of(lives));
     found
 }
@@ -136,19 +142,38 @@ fn refuse(shared: &Shared) {
     }
 }
 
-/// The end of one log.
-async fn read(shared: &Shared, client: &Client, what: &Termination) -> Result<String, ApiErrorReason> {
-    match timeout(PATIENCE, get(client, &shared.options.namespace, &what.pod)).await {
-        Ok(Ok(bytes)) => Ok(tail(&bytes)),
-        Ok(Err(reason)) => {
-            tracing::debug!(pod = %what.pod, reason = reason.as_str(), "crash log not read");
-            Err(reason)
-        }
-        Err(_elapsed) => Err(ApiErrorReason::Timeout),
+/// Says why a log could not be read, so that nobody waits for it.
+fn note(shared: &Shared, what: &Termination, unread: &Unread) {
+    tracing::debug!(pod = %what.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
+    if shared.history(|history| history.crash_log_unread(&what.pod, &what.uid, &unread.message)) {
+        shared.changed();
     }
 }
 
-async fn get(client: &Client, namespace: &str, pod: &str) -> Result<Vec<u8>, ApiErrorReason> {
+/// A log that could not be read.
+struct Unread {
+    reason: ApiErrorReason,
+    message: String,
+}
+
+impl From<kube::Error> for Unread {
+    fn from(error: kube::Error) -> Self {
+        Unread { reason: reason_of(&error), message: describe(&error) }
+    }
+}
+
+/// The end of one log.
+async fn read(shared: &Shared, client: &Client, what: &Termination) -> Result<String, Unread> {
+    match timeout(PATIENCE, get(client, &shared.options.namespace, &what.pod)).await {
+        Ok(result) => result.map(|bytes| tail(&bytes)),
+        Err(_elapsed) => {
+            let message = format!("no answer within {PATIENCE:?}");
+            Err(Unread { reason: ApiErrorReason::Timeout, message })
+        }
+    }
+}
+
+async fn get(client: &Client, namespace: &str, pod: &str) -> Result<Vec<u8>, Unread> {
     let params = LogParams {
         container: Some(CONTAINER.to_owned()),
         previous: true,
@@ -157,17 +182,37 @@ async fn get(client: &Client, namespace: &str, pod: &str) -> Result<Vec<u8>, Api
         ..LogParams::default()
     };
     let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(pod, &params);
-    let request = request.map_err(|_| ApiErrorReason::Other)?.map(Body::from);
-    let response = client.send(request).await.map_err(|error| {
-        tracing::debug!(pod, error = describe(&error), "crash log not read");
-        reason_of(&error)
-    })?;
-    if !response.status().is_success() {
-        return Err(reason_of_code(response.status().as_u16()));
-    }
+    let unusable = |error: kube::core::request::Error| Unread {
+        reason: ApiErrorReason::Other,
+        message: error.to_string(),
+    };
+    let response = client.send(request.map_err(unusable)?.map(Body::from)).await?;
+    let status = response.status();
     let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
     let body = Limited::new(response.into_body(), limit).collect().await;
-    Ok(body.map_err(|_| ApiErrorReason::Connection)?.to_bytes().to_vec())
+    if !status.is_success() {
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        return Err(Unread {
+            reason: reason_of_code(status.as_u16()),
+            message: complaint(status.as_u16(), &body),
+        });
+    }
+    let broken =
+        |error| Unread { reason: ApiErrorReason::Connection, message: one_line(&format!("{error}")) };
+    Ok(body.map_err(broken)?.to_bytes().to_vec())
+}
+
+/// What the API server, or the kubelet behind it, has to say.
+fn complaint(code: u16, body: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Status {
+        message: String,
+    }
+    let said = serde_json::from_slice::<Status>(body).map(|status| status.message);
+    match said.map(|message| one_line(&message)) {
+        Ok(message) if !message.is_empty() => format!("the API server answers {code}: {message}"),
+        _ => format!("the API server answers {code}"),
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +240,13 @@ mod tests {
     fn a_container_that_just_ended_has_no_previous_log_yet() {
         assert_eq!(termination(&pod(r#""restartCount":0,"state":{"terminated":{"exitCode":1}}"#)), None);
         assert_eq!(termination(&pod(r#""restartCount":0,"state":{"running":{}}"#)), None);
+    }
+
+    #[test]
+    fn complaints_are_those_of_the_server() {
+        let status = br#"{"kind":"Status","message":"no preferred addresses found\nknown","code":500}"#;
+        assert_eq!(complaint(500, status), "the API server answers 500: no preferred addresses found known");
+        assert_eq!(complaint(502, b"<html>"), "the API server answers 502");
     }
 
     #[test]

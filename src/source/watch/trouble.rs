@@ -112,7 +112,7 @@ fn describe_status(status: &kube::core::Status) -> String {
     one_line(&format!("{}: {}", status.code, status.message))
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() > MAX_MESSAGE {
         let end = (0..=MAX_MESSAGE).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
