@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::page::Page;
-use super::{NAMESPACE, SOON, healthy};
+use super::{NAMESPACE, RBAC, SOON, healthy};
 
 const STATE: &str = "longhorn_health_resource_state";
 const UNKNOWN: &str = "longhorn_health_check_unknown";
@@ -15,7 +15,6 @@ const ERRORS: &str = "longhorn_health_resource_errors_total";
 const LAST_SUCCESS: &str = "longhorn_health_resource_last_success_timestamp_seconds";
 const OBJECTS: &str = "longhorn_health_resource_objects";
 const VOLUMES: &str = "volumes.longhorn.io";
-const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const STALE: &str = "instance_manager_stale";
 
 /// Within this a withdrawn right has to show.

@@ -1,7 +1,9 @@
 //! The exporter's own binary against the real API server, with exactly the generated rights.
 
+mod crash_logs;
 mod following;
 mod interruptions;
+mod monitoring;
 mod page;
 mod run;
 mod scenarios;
@@ -18,6 +20,9 @@ use crate::support::Bench;
 
 /// Longhorn's namespace in the scenarios and in the generated rights.
 const NAMESPACE: &str = "longhorn-system";
+
+/// Roles and their bindings.
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 /// The service account of the kustomization.
 const ACCOUNT: &str = "longhorn-health-exporter";

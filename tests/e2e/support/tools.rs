@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Programs of the bench: kube-apiserver, kubectl, helm and kubeconform as `tools/build.sh` makes
-/// them, etcd from the distribution.
+/// them, etcd, Prometheus and Alertmanager from the distribution.
 #[derive(Debug, Clone)]
 pub struct Tools {
     pub etcd: PathBuf,
@@ -13,6 +13,8 @@ pub struct Tools {
     pub kubectl: PathBuf,
     pub helm: PathBuf,
     pub kubeconform: PathBuf,
+    pub prometheus: PathBuf,
+    pub alertmanager: PathBuf,
 }
 
 impl Tools {
@@ -45,9 +47,19 @@ impl Tools {
                 Err(format!("{} is missing: run tests/e2e/tools/build.sh", path.display()))
             }
         };
+        let packaged = |names: &[&str]| {
+            names.iter().find_map(|name| on_path(name)).ok_or_else(|| {
+                format!(
+                    "{} is not on PATH: install the packages named in tests/e2e/packages.txt",
+                    names.join(" or ")
+                )
+            })
+        };
         Ok(Self {
-            etcd: on_path("etcd")
-                .ok_or("etcd is not on PATH: install the packages named in tests/e2e/packages.txt")?,
+            etcd: packaged(&["etcd"])?,
+            prometheus: packaged(&["prometheus"])?,
+            // Debian's name, and that of everybody else
+            alertmanager: packaged(&["prometheus-alertmanager", "alertmanager"])?,
             kube_apiserver: tool("kube-apiserver")?,
             kubectl: tool("kubectl")?,
             helm: tool("helm")?,
@@ -56,8 +68,8 @@ impl Tools {
     }
 }
 
-/// A program on PATH, for what the distribution provides (etcd, prometheus, alertmanager).
-pub fn on_path(name: &str) -> Option<PathBuf> {
+/// A program on PATH.
+fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
