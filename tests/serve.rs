@@ -211,8 +211,12 @@ impl Server {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let router =
-            Router::new(Arc::new(Evaluator::new(source, now, false)), Access::Open, "/metrics", max_requests);
+        let router = Router::new(
+            Arc::new(Evaluator::new(source, now, false)),
+            Access::open(),
+            "/metrics",
+            max_requests,
+        );
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let limits = Limits { drain, ..Limits::default() };
         let stopped = async move { drop(stopped.await) };

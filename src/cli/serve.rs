@@ -1,5 +1,6 @@
 //! `serve`: watch the cluster and answer over HTTP until told to stop.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::{Failure, SourceArgs, exit};
 use crate::exporter::Evaluator;
-use crate::http::{self, Access, Limits, Router, Transport};
+use crate::http::{self, Access, Digester, Limits, Reviewer, Router, Transport, WebConfigFile};
+use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
 /// Facts age even when nobody scrapes.
@@ -71,9 +73,27 @@ struct WebArgs {
     )]
     max_requests: usize,
 
+    /// File with TLS, users, headers and a rate limit, in the format of Prometheus' exporter-toolkit.
+    /// It and what it names are read again when they change
+    #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
+    config_file: Option<PathBuf>,
+
+    /// Who may read metrics, page and report; health endpoints are open to everybody
+    #[arg(long = "web.auth", value_enum, default_value_t = WebAuth::None, value_name = "WAY", env = "LONGHORN_HEALTH_WEB_AUTH")]
+    auth: WebAuth,
+
     /// Leave out metrics about the exporter's own process
     #[arg(long = "web.disable-exporter-metrics", env = "LONGHORN_HEALTH_WEB_DISABLE_EXPORTER_METRICS")]
     disable_exporter_metrics: bool,
+}
+
+/// Who decides who may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WebAuth {
+    /// Nobody, or the users of the web configuration
+    None,
+    /// The Kubernetes API: a bearer token whose owner may get the path; needs TLS
+    Kubernetes,
 }
 
 /// Options of the log.
@@ -120,6 +140,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
+    let (access, transport) = open_web(&args).await?;
     let (source, live) = open_source(&args.source).await?;
     let mut listeners = Vec::new();
     for address in &args.web.listen_address {
@@ -130,13 +151,12 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
 
     let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
     let evaluator = Arc::new(Evaluator::new(source, Timestamp::now, !disable_exporter_metrics));
-    let router = Router::new(evaluator.clone(), Access::Open, telemetry_path, *max_requests);
+    let router = Router::new(evaluator.clone(), access, telemetry_path, *max_requests);
     let (shutdown, mut shut_down) = watch::channel(());
     let until_shutdown = async move {
         let _ = shut_down.changed().await;
     };
-    let mut server =
-        tokio::spawn(http::run(listeners, Transport::Plain, router, Limits::default(), until_shutdown));
+    let mut server = tokio::spawn(http::run(listeners, transport, router, Limits::default(), until_shutdown));
     let ended = tokio::select! {
         reason = stop.asked() => Ok(reason),
         _ = &mut server => Err("the HTTP server ended".to_owned()),
@@ -157,6 +177,41 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
         // half an exporter would look healthy; whoever restarts us gives a whole one
         Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
     }
+}
+
+/// Who may connect and read. Tokens ask for TLS, since whoever sees one can use it.
+async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
+    let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
+    let file = match &args.web.config_file {
+        Some(path) => Some(Arc::new(WebConfigFile::open(path, !by_kubernetes).map_err(Failure::usage)?)),
+        None => None,
+    };
+    let tls = file.clone().filter(|file| file.serves_tls());
+    if by_kubernetes && tls.is_none() {
+        let message = "--web.auth=kubernetes needs TLS, because tokens must not travel in clear text; \
+                       give --web.config.file with tls_server_config";
+        return Err(Failure::usage(anyhow!(message)));
+    }
+    if by_kubernetes && http::is_open_to_all(&args.web.telemetry_path) {
+        let path = &args.web.telemetry_path;
+        return Err(Failure::usage(anyhow!(
+            "Kubernetes lets every account get {path}, so --web.auth=kubernetes would protect nothing there; \
+             choose another --web.telemetry-path"
+        )));
+    }
+    let mut access = Access::open();
+    if let Some(file) = file {
+        access = access.by_file(file, digester()?);
+    }
+    if by_kubernetes {
+        let reviews = Reviews::new(args.source.connect().await?.client());
+        access = access.by_kubernetes(Reviewer::new(reviews, digester()?));
+    }
+    Ok((access, tls.map_or(Transport::Plain, Transport::Tls)))
+}
+
+fn digester() -> Result<Digester, Failure> {
+    Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system gives no random numbers")))
 }
 
 /// The source, and the live one again where it is that, because it has tasks to look after. An API
@@ -203,6 +258,8 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         stale_after = %format_args!("{:#}", args.source.stale_after),
         telemetry_path,
         max_requests,
+        web_config_file = args.web.config_file.as_ref().map(|path| path.display().to_string()),
+        web_auth = spelled(args.web.auth),
         disable_exporter_metrics,
         log_level = spelled(args.log.level),
         log_format = spelled(args.log.format),

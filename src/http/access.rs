@@ -1,22 +1,68 @@
 //! Who may read what.
 
+use std::sync::Arc;
+
 use hyper::http::request::Parts;
 
+use super::digest::Digester;
+use super::passwords::Passwords;
+use super::rate::RateLimiter;
 use super::respond::Refusal;
+use super::reviewer::Reviewer;
+use super::web_config::{WebConfig, WebConfigFile};
 
-/// How a request is authorised. Health endpoints are open whatever this says; the router does not
+/// How requests are authorised. Health endpoints are open whatever this says; the router does not
 /// ask for them.
-#[derive(Debug, Clone)]
-pub enum Access {
-    /// Everybody may read everything.
-    Open,
+#[derive(Clone, Default)]
+pub struct Access {
+    file: Option<Arc<WebConfigFile>>,
+    reviewer: Option<Arc<Reviewer>>,
+    passwords: Option<Arc<Passwords>>,
+    rate: Arc<RateLimiter>,
 }
 
 impl Access {
-    /// Lets a request pass or refuses it.
-    pub async fn authorize(&self, _request: &Parts) -> Result<(), Refusal> {
-        match self {
-            Access::Open => Ok(()),
+    /// Everybody may read everything.
+    pub fn open() -> Self {
+        Access::default()
+    }
+
+    /// As the web configuration says.
+    pub fn by_file(mut self, file: Arc<WebConfigFile>, digester: Digester) -> Self {
+        self.file = Some(file);
+        self.passwords = Some(Arc::new(Passwords::new(digester)));
+        self
+    }
+
+    /// By the Kubernetes API.
+    pub fn by_kubernetes(mut self, reviewer: Reviewer) -> Self {
+        self.reviewer = Some(Arc::new(reviewer));
+        self
+    }
+
+    /// The web configuration at this moment.
+    pub async fn config(&self) -> Arc<WebConfig> {
+        match &self.file {
+            Some(file) => file.current().await,
+            None => Arc::default(),
         }
+    }
+
+    /// Lets a request pass or refuses it.
+    pub async fn authorize(&self, config: &WebConfig, request: &Parts) -> Result<(), Refusal> {
+        if let Some(reviewer) = &self.reviewer {
+            reviewer.authorize(request).await?;
+        }
+        match &self.passwords {
+            Some(passwords) if !config.users.is_empty() => {
+                passwords.authorize(&config.users, &request.headers).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a request against the rate limit.
+    pub fn take_turn(&self, config: &WebConfig) -> Result<(), Refusal> {
+        self.rate.take(config.rate)
     }
 }

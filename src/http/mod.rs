@@ -1,17 +1,23 @@
 //! The HTTP server: the only user of `hyper`.
 //!
 //! [`run`] takes listeners and a shutdown future, so that whoever calls owns both ends. A
-//! connection passes [`transport`] (plain TCP, or later TLS), [`timed`] (time limits), [`router`]
+//! connection passes [`transport`] (plain TCP or TLS), [`timed`] (time limits), [`router`]
 //! (path, method, access, concurrency) and ends in a page.
 
 mod access;
+mod cache;
 mod connection;
+mod digest;
 mod negotiate;
 mod page;
+mod passwords;
+mod rate;
 mod respond;
+mod reviewer;
 mod router;
 mod timed;
 mod transport;
+mod web_config;
 
 use std::future::Future;
 use std::io;
@@ -24,8 +30,11 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 pub use access::Access;
+pub use digest::Digester;
+pub use reviewer::{Reviewer, is_open_to_all};
 pub use router::Router;
 pub use transport::Transport;
+pub use web_config::{WebConfigError, WebConfigFile};
 
 /// Time limits of a connection, and how many there may be.
 #[derive(Debug, Clone)]

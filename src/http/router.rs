@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::access::Access;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
+use super::web_config::WebConfig;
 use super::{negotiate, page};
 use crate::exporter::Evaluator;
 
@@ -43,7 +44,11 @@ impl Router {
     /// The answer; never fails. Bodies of requests are not read.
     pub async fn answer<B>(&self, request: Request<B>) -> Answer {
         let (parts, _body) = request.into_parts();
-        let mut answer = self.try_answer(&parts).await.unwrap_or_else(Refusal::answer);
+        let config = self.access.config().await;
+        let mut answer = self.try_answer(&config, &parts).await.unwrap_or_else(Refusal::answer);
+        for (name, value) in &config.headers {
+            answer.headers_mut().insert(name, value.clone());
+        }
         if parts.method == Method::HEAD {
             let length = hyper::body::Body::size_hint(answer.body()).exact().unwrap_or_default();
             answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
@@ -53,7 +58,7 @@ impl Router {
         answer
     }
 
-    async fn try_answer(&self, request: &Parts) -> Result<Answer, Refusal> {
+    async fn try_answer(&self, config: &WebConfig, request: &Parts) -> Result<Answer, Refusal> {
         let route = self.route(request.uri.path())?;
         if !matches!(request.method, Method::GET | Method::HEAD) {
             let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed here");
@@ -64,8 +69,9 @@ impl Router {
             Route::Ready => return Ok(self.ready()),
             Route::Metrics | Route::Report | Route::Landing => {}
         }
+        self.access.take_turn(config)?;
         let _slot = self.take_slot()?;
-        self.access.authorize(request).await?;
+        self.access.authorize(config, request).await?;
         let (router, headers) = (self.clone(), request.headers.clone());
         // evaluating and writing may take long on large clusters
         let work = tokio::task::spawn_blocking(move || router.render(route, &headers));
@@ -157,7 +163,7 @@ pub mod tests {
     pub fn demo_router() -> Router {
         let now = || time("2026-01-01T12:00:00Z");
         let source = Fixed::moving(demo::cluster(now()).unwrap());
-        Router::new(Arc::new(Evaluator::new(Arc::new(source), now, true)), Access::Open, "/metrics", 2)
+        Router::new(Arc::new(Evaluator::new(Arc::new(source), now, true)), Access::open(), "/metrics", 2)
     }
 
     async fn get(router: &Router, method: &str, path: &str, headers: &[(&'static str, &str)]) -> Answer {

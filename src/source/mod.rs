@@ -4,6 +4,7 @@ pub mod connect;
 pub mod demo;
 pub mod fixed;
 pub mod recording;
+pub mod reviews;
 pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,10 @@
 //! End-to-end tests against a real etcd and kube-apiserver (`tests/e2e/tools/build.sh` builds it).
 
+mod auth;
 mod bench;
 mod deploy;
 mod exporter;
 mod support;
+#[path = "../web_auth/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of the web server, which use all of it")]
+mod web;

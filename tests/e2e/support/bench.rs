@@ -8,6 +8,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, PostParams};
@@ -121,6 +123,19 @@ impl Bench {
             .await
             .with_context(|| format!("no token for service account {namespace}/{name}"))?;
         answer.status.and_then(|status| status.token).context("a token request was answered without a token")
+    }
+
+    /// A service account token as the apiserver would issue it, of claims it never would.
+    pub fn forged_token(&self, claims: &Value) -> Result<String> {
+        let key = rcgen::KeyPair::from_pem(&fs::read_to_string(self.dir.join("sa.key"))?)?.serialize_der();
+        let random = ring::rand::SystemRandom::new();
+        let algorithm = &ring::signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let key = ring::signature::EcdsaKeyPair::from_pkcs8(algorithm, &key, &random)
+            .map_err(|error| anyhow!("the signing key cannot be used: {error}"))?;
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(&json!({"alg": "ES256", "typ": "JWT"})), part(claims));
+        let signature = key.sign(&random, signed.as_bytes()).map_err(|_| anyhow!("cannot sign"))?;
+        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
     /// Ends the apiserver; its port refuses connections until [`Bench::start_apiserver`].

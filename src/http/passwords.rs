@@ -1,0 +1,138 @@
+//! Basic authentication by bcrypt hashes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::{HeaderMap, StatusCode, header};
+
+use super::cache::Cache;
+use super::digest::Digester;
+use super::respond::Refusal;
+
+/// Verdicts kept.
+const KEPT: usize = 100;
+/// Time a verdict is kept; a changed hash is another verdict.
+const REMEMBER: Duration = Duration::from_secs(3600);
+
+/// Checks passwords. Only good ones are remembered: whoever guesses pays with the time of bcrypt
+/// for each guess, and cannot push out whoever knows.
+pub struct Passwords {
+    digester: Digester,
+    good: Cache<()>,
+    /// bcrypt takes a processor for a good part of a second, so there is one at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Passwords {
+    /// Remembers nothing yet.
+    pub fn new(digester: Digester) -> Self {
+        Passwords { digester, good: Cache::new(KEPT), turn: tokio::sync::Mutex::default() }
+    }
+
+    /// Lets a request of a user pass or refuses it.
+    pub async fn authorize(
+        &self,
+        users: &BTreeMap<String, String>,
+        headers: &HeaderMap,
+    ) -> Result<(), Refusal> {
+        let refused = |message| {
+            Refusal::new(StatusCode::UNAUTHORIZED, message)
+                .with(header::WWW_AUTHENTICATE, "Basic realm=\"longhorn-health-exporter\", charset=\"UTF-8\"")
+        };
+        let (name, password) =
+            credentials(headers).ok_or_else(|| refused("a user name and a password are needed"))?;
+        if self.is_good(users, &name, password).await {
+            return Ok(());
+        }
+        Err(refused("wrong user name or password"))
+    }
+
+    async fn is_good(&self, users: &BTreeMap<String, String>, name: &[u8], password: Vec<u8>) -> bool {
+        let hash = std::str::from_utf8(name).ok().and_then(|name| users.get(name));
+        let is_known = hash.is_some();
+        // a user who does not exist takes as long as one who does
+        let Some(hash) = hash.or_else(|| users.values().max_by_key(|hash| cost(hash))).cloned() else {
+            return false;
+        };
+        let key = self.digester.digest(&[name, hash.as_bytes(), &password]);
+        if self.good.get(&key).is_some() {
+            return true;
+        }
+        let _turn = self.turn.lock().await;
+        let verified = tokio::task::spawn_blocking(move || bcrypt::verify(password, &hash)).await;
+        let is_good = is_known && matches!(verified, Ok(Ok(true)));
+        if is_good {
+            self.good.put(key, (), REMEMBER);
+        }
+        is_good
+    }
+}
+
+fn cost(hash: &str) -> u32 {
+    hash.parse::<bcrypt::HashParts>().map_or(0, |parts| parts.get_cost())
+}
+
+/// User name and password as RFC 7617 encodes them.
+fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
+    let encoded = scheme(headers, "basic")?;
+    let decoded = STANDARD.decode(encoded).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    let (name, password) = decoded.split_at_checked(colon)?;
+    Some((name.to_vec(), password.get(1..)?.to_vec()))
+}
+
+/// What follows the scheme in the header `Authorization`; nothing if there are several.
+pub fn scheme<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (all.next(), all.next()) else { return None };
+    let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case(wanted).then(|| rest.trim()).filter(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (header::AUTHORIZATION, value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn credentials_are_read_as_they_are_sent() {
+        let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
+        for (header, expected) in [
+            (basic("a:b"), Some(("a", "b"))),
+            (basic("a:b:c"), Some(("a", "b:c"))),
+            (basic(":"), Some(("", ""))),
+            (basic("a:b").replace("Basic", "bAsIc"), Some(("a", "b"))),
+            (basic("ab"), None),
+            ("Basic ?".to_owned(), None),
+            ("Basic ".to_owned(), None),
+            ("Bearer abc".to_owned(), None),
+            ("nonsense".to_owned(), None),
+        ] {
+            let expected = expected.map(|(name, word)| (name.as_bytes().to_vec(), word.as_bytes().to_vec()));
+            assert_eq!(credentials(&headers(&[&header])), expected, "{header}");
+        }
+        assert_eq!(credentials(&HeaderMap::new()), None);
+        assert_eq!(credentials(&headers(&[&basic("a:b"), &basic("c:d")])), None, "two are none");
+    }
+
+    #[tokio::test]
+    async fn good_passwords_are_remembered_until_the_hash_changes() {
+        let passwords = Passwords::new(Digester::new().unwrap());
+        let users = |word| BTreeMap::from([("alice".to_owned(), bcrypt::hash(word, 4).unwrap())]);
+        let (old, new) = (users("old"), users("new"));
+        for _ in 0..2 {
+            assert!(passwords.is_good(&old, b"alice", b"old".to_vec()).await);
+        }
+        for (name, word) in [("alice", "new"), ("alice", ""), ("bob", "old"), ("", ""), ("alice\0", "old")] {
+            assert!(!passwords.is_good(&old, name.as_bytes(), word.into()).await, "{name} {word}");
+        }
+        assert!(!passwords.is_good(&new, b"alice", b"old".to_vec()).await);
+        assert!(passwords.is_good(&new, b"alice", b"new".to_vec()).await);
+        assert!(!passwords.is_good(&BTreeMap::new(), b"alice", b"new".to_vec()).await);
+    }
+}

@@ -1,0 +1,184 @@
+//! `--web.auth=kubernetes`: the API server says who sends a bearer token and whether they may get
+//! the path. Whatever cannot be found out is refused.
+
+use std::future::Future;
+use std::time::Duration;
+
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, StatusCode, header};
+
+use super::cache::Cache;
+use super::digest::{Digest, Digester};
+use super::passwords::scheme;
+use super::respond::Refusal;
+use crate::source::reviews::{Reviews, User};
+
+/// Time that an answer about a token is kept.
+const TOKEN: Duration = Duration::from_secs(60);
+/// Time that an allowance is kept.
+const ALLOWED: Duration = Duration::from_secs(300);
+/// Time that a denial is kept: shorter, because whoever mends a role waits for it.
+const DENIED: Duration = Duration::from_secs(30);
+/// Time for both questions together.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What a scraper must have left to receive the answer.
+const MARGIN: Duration = Duration::from_millis(500);
+/// Entries of each cache.
+const KEPT: usize = 1000;
+
+/// Asks the API server about requests and remembers what it said.
+pub struct Reviewer {
+    reviews: Reviews,
+    digester: Digester,
+    known: Cache<User>,
+    /// Apart from those who are known, so that garbage does not push them out.
+    unknown: Cache<()>,
+    access: Cache<bool>,
+}
+
+impl Reviewer {
+    /// Has asked nothing yet.
+    pub fn new(reviews: Reviews, digester: Digester) -> Self {
+        let (known, unknown, access) = (Cache::new(KEPT), Cache::new(KEPT), Cache::new(KEPT));
+        Reviewer { reviews, digester, known, unknown, access }
+    }
+
+    /// Lets a request pass or refuses it: 401 for who is not known, 403 for who may not, 500 when
+    /// that cannot be found out.
+    pub async fn authorize(&self, request: &Parts) -> Result<(), Refusal> {
+        let Some(token) = scheme(&request.headers, "bearer") else {
+            return Err(unauthenticated("a bearer token is needed"));
+        };
+        let path = asked_path(request.uri.path());
+        match in_time(&request.headers, self.review(token, path)).await? {
+            Verdict::Allowed => Ok(()),
+            Verdict::Denied(name) => {
+                Err(Refusal::new(StatusCode::FORBIDDEN, format!("{name} may not get {path}")))
+            }
+            Verdict::Unknown => Err(unauthenticated("the Kubernetes API does not accept this token")),
+        }
+    }
+
+    async fn review(&self, token: &str, path: &str) -> Result<Verdict, String> {
+        let key = self.digester.digest(&[token.as_bytes()]);
+        let Some(user) = self.user(key, token).await? else { return Ok(Verdict::Unknown) };
+        // everything of the user counts, their groups too
+        let identity = serde_json::to_vec(&user).map_err(|error| error.to_string())?;
+        let key = self.digester.digest(&[&identity, path.as_bytes()]);
+        let allowed = match self.access.get(&key) {
+            Some(allowed) => allowed,
+            None => {
+                let allowed = self.reviews.may_get(&user, path).await?;
+                self.access.put(key, allowed, if allowed { ALLOWED } else { DENIED });
+                allowed
+            }
+        };
+        Ok(if allowed { Verdict::Allowed } else { Verdict::Denied(user.username) })
+    }
+
+    async fn user(&self, key: Digest, token: &str) -> Result<Option<User>, String> {
+        if let Some(user) = self.known.get(&key) {
+            return Ok(Some(user));
+        }
+        if self.unknown.get(&key).is_some() {
+            return Ok(None);
+        }
+        let user = self.reviews.token(token).await?;
+        match &user {
+            Some(user) => self.known.put(key, user.clone(), TOKEN),
+            None => self.unknown.put(key, (), TOKEN),
+        }
+        Ok(user)
+    }
+}
+
+/// Whether Kubernetes lets every account get a path: the ClusterRole `system:discovery`, which each
+/// cluster binds to `system:authenticated`, names these. A review of such a path protects nothing.
+pub fn is_open_to_all(path: &str) -> bool {
+    const TREES: [&str; 3] = ["/api", "/apis", "/openapi"];
+    const PATHS: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
+    let below =
+        |tree: &&str| path.strip_prefix(*tree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    TREES.iter().any(|tree| below(&tree)) || PATHS.contains(&path.trim_end_matches('/'))
+}
+
+/// The path whose right is asked for: that of the request, or of the page when everybody has the
+/// former. The page shows what the report does.
+fn asked_path(path: &str) -> &str {
+    if is_open_to_all(path) { "/" } else { path }
+}
+
+/// What the API server said of a request.
+enum Verdict {
+    Allowed,
+    Denied(String),
+    Unknown,
+}
+
+fn unauthenticated(message: &str) -> Refusal {
+    Refusal::new(StatusCode::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, "Bearer")
+}
+
+/// The verdict, or a refusal when there is none in time. What went wrong is for the log only.
+async fn in_time(
+    headers: &HeaderMap,
+    review: impl Future<Output = Result<Verdict, String>>,
+) -> Result<Verdict, Refusal> {
+    let patience = patience(headers);
+    let error = match tokio::time::timeout(patience, review).await {
+        Ok(Ok(verdict)) => return Ok(verdict),
+        Ok(Err(error)) => error,
+        Err(_) => format!("no answer within {patience:?}"),
+    };
+    tracing::error!(%error, "a request is refused because the Kubernetes API could not be asked about its token");
+    let message = "the Kubernetes API could not be asked about the token; see the exporter's log";
+    Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))
+}
+
+/// A scraper that has gone by then learns nothing from the answer.
+fn patience(headers: &HeaderMap) -> Duration {
+    let timeout = headers.get("x-prometheus-scrape-timeout-seconds");
+    let seconds: Option<f64> = timeout.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match timeout.filter(|timeout| !timeout.is_zero()) {
+        Some(timeout) => PATIENCE.min(timeout - MARGIN.min(timeout / 2)),
+        None => PATIENCE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_is_asked_for_that_every_account_may_get() {
+        for path in ["/api/v1/report", "/api", "/apis/a", "/openapi/", "/version/", "/livez"] {
+            assert_eq!(asked_path(path), "/", "{path}");
+        }
+        for path in ["/metrics", "/", "/apiary", "/livez/x", "/versions"] {
+            assert_eq!(asked_path(path), path);
+        }
+    }
+
+    #[test]
+    fn the_scrape_timeout_bounds_the_questions() {
+        for (header, expected) in [
+            (None, 10_000),
+            (Some("10"), 9_500),
+            (Some("3.5"), 3_000),
+            (Some("0.4"), 200),
+            (Some("60"), 10_000),
+            (Some("0"), 10_000),
+            (Some("-1"), 10_000),
+            (Some("NaN"), 10_000),
+            (Some("1e300"), 10_000),
+            (Some("soon"), 10_000),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(header) = header {
+                headers.insert("x-prometheus-scrape-timeout-seconds", header.parse().unwrap());
+            }
+            assert_eq!(patience(&headers).as_millis(), expected, "{header:?}");
+        }
+    }
+}

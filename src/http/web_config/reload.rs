@@ -1,0 +1,111 @@
+//! The file over time. Certificates are renewed and users change without a restart.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{WebConfig, WebConfigError};
+
+/// The configuration in force, read again when one of its files changed. A file that became
+/// unusable leaves the configuration before it in force, and is told in the log once.
+pub struct WebConfigFile {
+    path: PathBuf,
+    requires_tls: bool,
+    passwords_allowed: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    config: Arc<WebConfig>,
+    /// How the files looked when they were read last, whether that went well or not.
+    seen: Seen,
+}
+
+/// Files and how they looked just before they were read.
+pub type Seen = Vec<(PathBuf, Option<Stamp>)>;
+
+/// Changes with the content of a file, also where a link to it is turned, as in a mounted Secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    inode: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// `None` for a file that cannot be seen.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Stamp {
+            inode: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
+impl WebConfigFile {
+    /// Reads the file for the first time. With `passwords_allowed` false (another kind of
+    /// authentication is on) the file may name no users.
+    pub fn open(path: &Path, passwords_allowed: bool) -> Result<Self, WebConfigError> {
+        let (config, seen) = WebConfig::read(path);
+        let config = config?;
+        let requires_tls = config.tls.is_some();
+        let state = Mutex::new(State { config: Arc::new(config), seen });
+        let file = WebConfigFile { path: path.to_owned(), requires_tls, passwords_allowed, state };
+        file.check(&file.lock().config)?;
+        Ok(file)
+    }
+
+    /// Whether TLS is served. Decided once: a listener does not change its scheme.
+    pub fn serves_tls(&self) -> bool {
+        self.requires_tls
+    }
+
+    /// The configuration at this moment.
+    pub async fn current(self: &Arc<Self>) -> Arc<WebConfig> {
+        let file = self.clone();
+        let refreshed = tokio::task::spawn_blocking(move || file.refresh()).await;
+        refreshed.unwrap_or_else(|error| {
+            tracing::error!(%error, "the web configuration could not be looked at");
+            self.lock().config.clone()
+        })
+    }
+
+    fn refresh(&self) -> Arc<WebConfig> {
+        let mut state = self.lock();
+        if state.seen.iter().all(|(path, stamp)| Stamp::of(path) == *stamp) {
+            return state.config.clone();
+        }
+        let (config, seen) = WebConfig::read(&self.path);
+        state.seen = seen;
+        match config.and_then(|config| self.check(&config).map(|()| config)) {
+            Ok(config) => {
+                tracing::info!(file = %self.path.display(), "web configuration read again");
+                state.config = Arc::new(config);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the changed web configuration cannot be used; the one before it stays in force");
+            }
+        }
+        state.config.clone()
+    }
+
+    fn check(&self, config: &WebConfig) -> Result<(), WebConfigError> {
+        let wrong = |message| Err(WebConfigError::at(&self.path.display().to_string(), None, message));
+        if config.tls.is_some() != self.requires_tls {
+            return wrong("TLS cannot be turned on or off without a restart");
+        }
+        if !self.passwords_allowed && !config.users.is_empty() {
+            return wrong("basic_auth_users and --web.auth=kubernetes exclude each other");
+        }
+        Ok(())
+    }
+
+    /// What the lock guards is replaced as a whole, so it is sound even after a panic elsewhere.
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,152 @@
+//! TLS, client certificates, headers.
+
+use rcgen::SanType;
+use rcgen::string::Ia5String;
+
+use crate::support::*;
+
+fn ca(files: &Files) -> String {
+    files.path("ca.crt").display().to_string()
+}
+
+/// The arguments that show a client certificate.
+fn client(files: &Files, name: &str) -> [String; 4] {
+    let path = |kind| files.path(&format!("{name}.{kind}")).display().to_string();
+    ["--cert".to_owned(), path("crt"), "--key".to_owned(), path("key")]
+}
+
+fn with_client(serve: &Serve, files: &Files, name: &str) -> Answer {
+    let ca = ca(files);
+    let client = client(files, name);
+    let mut arguments = vec!["--cacert", &ca];
+    arguments.extend(client.iter().map(String::as_str));
+    serve.curl("/metrics", &arguments)
+}
+
+#[test]
+fn tls_is_served_and_plain_http_is_told_so() {
+    let files = Files::new();
+    let serve = Serve::start(Some(&files.web("")));
+    let ca = ca(&files);
+    for tls in ["1.2", "1.3"] {
+        let arguments = ["--cacert", &ca, &format!("--tlsv{tls}"), "--tls-max", tls];
+        let answer = serve.curl("/metrics", &arguments);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.body().contains("\nlonghorn_health_findings{"));
+    }
+    let plain = serve.curl("/metrics", &[]);
+    assert_eq!(plain.status, 400);
+    assert_eq!(plain.body(), "this port serves HTTPS; use https:// here\n");
+    let stranger = Files::new();
+    let answer = serve.curl("/metrics", &["--cacert", &stranger.path("ca.crt").display().to_string()]);
+    assert_eq!(answer.status, 0, "another authority: {answer:?}");
+}
+
+#[test]
+fn versions_and_suites_are_those_of_the_file() {
+    let files = Files::new();
+    let ca = ca(&files);
+    let serve = Serve::start(Some(&files.web("  min_version: TLS13\n")));
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca, "--tls-max", "1.2"]).status, 0);
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca]).status, 200);
+    let suite = "  max_version: TLS12\n  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]\n";
+    let serve = Serve::start(Some(&files.web(suite)));
+    let with = |cipher| serve.curl("/livez", &["--cacert", &ca, "--ciphers", cipher]).status;
+    assert_eq!(with("ECDHE-ECDSA-AES128-GCM-SHA256"), 0);
+    assert_eq!(with("ECDHE-ECDSA-AES256-GCM-SHA384"), 200);
+}
+
+#[test]
+fn client_certificates_are_required_and_judged() {
+    let files = Files::new();
+    files.certify_name("prometheus", "prometheus.monitoring");
+    let uri = SanType::URI(Ia5String::try_from("spiffe://cluster/prometheus").unwrap());
+    files.certify("spiffe", uri);
+    files.certify("ip", SanType::IpAddress([10, 0, 0, 1].into()));
+    files.certify_name("other", "*.monitoring");
+    let stranger = Files::new();
+    stranger.certify_name("stranger", "prometheus.monitoring");
+    for name in ["stranger.crt", "stranger.key"] {
+        files.write(name, &std::fs::read_to_string(stranger.path(name)).unwrap());
+    }
+    let mtls = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
+    let serve = Serve::start(Some(&files.web(mtls)));
+    assert_eq!(serve.curl("/metrics", &["--cacert", &ca(&files)]).status, 0, "none shown");
+    assert_eq!(with_client(&serve, &files, "stranger").status, 0, "of another authority");
+    for name in ["prometheus", "spiffe", "ip", "other"] {
+        assert_eq!(with_client(&serve, &files, name).status, 200, "{name}");
+    }
+
+    // the names are taken over without a restart
+    let sans = "  client_allowed_sans: [prometheus.monitoring, 'spiffe://cluster/prometheus', 10.0.0.1]\n";
+    files.web(&format!("{mtls}{sans}"));
+    for name in ["prometheus", "spiffe", "ip"] {
+        assert_eq!(with_client(&serve, &files, name).status, 200, "{name}");
+    }
+    for name in ["other", "stranger"] {
+        assert_eq!(with_client(&serve, &files, name).status, 0, "{name}");
+    }
+
+    files.web("  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: ca.crt\n");
+    assert_eq!(serve.curl("/metrics", &["--cacert", &ca(&files)]).status, 200);
+    assert_eq!(with_client(&serve, &files, "prometheus").status, 200);
+    assert_eq!(with_client(&serve, &files, "stranger").status, 0);
+
+    files.web("  client_auth_type: RequireAnyClientCert\n");
+    assert_eq!(serve.curl("/metrics", &["--cacert", &ca(&files)]).status, 0);
+    assert_eq!(with_client(&serve, &files, "stranger").status, 200);
+}
+
+#[test]
+fn headers_are_on_every_answer() {
+    let files = Files::new();
+    let headers = "http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=60\n    \
+                   Content-Security-Policy: default-src 'self'\n";
+    let serve = Serve::start(Some(&files.web(headers)));
+    for path in ["/", "/livez", "/metrics", "/nothing"] {
+        let text = serve.curl(path, &["--cacert", &ca(&files)]).text;
+        assert!(text.contains("\r\nstrict-transport-security: max-age=60\r\n"), "{path}: {text}");
+        assert_eq!(text.matches("content-security-policy: ").count(), 1, "{path}");
+        assert!(text.contains("\r\ncontent-security-policy: default-src 'self'\r\n"), "{path}");
+    }
+}
+
+#[test]
+fn a_renewed_certificate_is_served_and_a_broken_one_is_not() {
+    let files = Files::new();
+    let serve = Serve::start(Some(&files.web("")));
+    let old = std::fs::read_to_string(files.path("ca.crt")).unwrap();
+    let renewed = Files::new();
+    for name in ["tls.key", "tls.crt"] {
+        files.write(name, &std::fs::read_to_string(renewed.path(name)).unwrap());
+    }
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca(&renewed)]).status, 200);
+    files.write("old.crt", &old);
+    assert_eq!(serve.curl("/livez", &["--cacert", &files.path("old.crt").display().to_string()]).status, 0);
+
+    files.write("tls.crt", "half a certificate");
+    for _ in 0..3 {
+        assert_eq!(serve.curl("/livez", &["--cacert", &ca(&renewed)]).status, 200);
+    }
+    serve.wait_for_log("cannot be used");
+    files.write("web.yml", "tls_server_config: {cert: a, certificate: b}\n");
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca(&renewed)]).status, 200);
+    serve.wait_for_log("unknown key certificate; did you mean ");
+    assert_eq!(serve.log().matches("cannot be used").count(), 2, "each told once: {}", serve.log());
+
+    renewed.certify("tls", SanType::IpAddress([127, 0, 0, 1].into()));
+    for name in ["tls.key", "tls.crt"] {
+        files.write(name, &std::fs::read_to_string(renewed.path(name)).unwrap());
+    }
+    files.web("  min_version: TLS13\n");
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca(&renewed)]).status, 200);
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca(&renewed), "--tls-max", "1.2"]).status, 0);
+}
+
+#[test]
+fn without_a_file_there_is_no_tls() {
+    let serve = Serve::start(None);
+    assert_eq!(serve.curl("/metrics", &[]).status, 200);
+    let url = format!("https://{}/metrics", serve.address);
+    assert_eq!(serve.curl_url(&url, &["--insecure"]).status, 0);
+}
