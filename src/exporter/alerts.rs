@@ -7,7 +7,9 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthExporterDown",
         causes: &[],
-        expr: "absent(up{$job} == 1) == 1",
+        expr: "(group by ($cluster) (last_over_time(up{$job}[1d])) \
+               unless on ($cluster) group by ($cluster) (up{$job} == 1) \
+               or on () absent(up{$job} == 1)) == 1",
         hold: "10m",
         keep_firing_for: "",
         severity: Severity::Critical,
@@ -15,7 +17,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "Nothing watches the health of Longhorn.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
-        why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node.",
+        why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
+              each cluster that had an exporter in the last day is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
     },
     Alert {

@@ -58,9 +58,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The cluster label with a comma, as the front of a list of labels.
+    /// The cluster label with a comma, as the front of a list of labels; a space follows in the template.
     pub fn cluster_list(&self) -> String {
-        if self.cluster_label.is_empty() { String::new() } else { format!("{}, ", self.cluster_label) }
+        if self.cluster_label.is_empty() { String::new() } else { format!("{},", self.cluster_label) }
     }
 
     /// The last part of the address of a runbook. Addresses of files in a repository end in `.md`;

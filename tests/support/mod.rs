@@ -1,5 +1,7 @@
 //! What the tests of the generated files share.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;

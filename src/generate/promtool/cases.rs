@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::plan::{KEPT, Plan, Series, seconds};
+use super::plan::{Exporter, Plan, Series, WrittenCase, seconds};
 use super::template::{Labels, render};
 
 /// What a case shows. Every alert has all of them.
@@ -118,7 +118,12 @@ impl<'a> Maker<'a> {
         let (hold, keep) = (seconds(&plan.rule.hold)?, seconds(&plan.rule.keep_firing_for)?);
         // a tick that divides every duration, so that "one tick before" is exact; for a wait of hours
         // a longer one, so that promtool does not take minutes
-        let base = if hold < SLOW { 60 } else { 600 };
+        let base = match hold {
+            // half of it is a tick, so that a wait of half the time shows
+            1..120 => hold / 2,
+            _ if hold < SLOW => 60,
+            _ => 600,
+        };
         let tick = [hold, keep, plan.after, plan.recovers].into_iter().fold(base, gcd);
         let ticks = |seconds: u64| seconds / tick;
         let (after, recovers) = (ticks(plan.after), ticks(plan.recovers));
@@ -131,8 +136,11 @@ impl<'a> Maker<'a> {
         cases.push(self.missing()?);
         cases.extend([self.two_pods()?, self.replaced()?, self.label_missing()?, self.recovery()?]);
         cases.extend([self.two_clusters()?, self.neighbour()]);
+        cases.extend(self.one_of_two_pods()?);
+        cases.extend(self.other_severity()?);
         cases.extend(self.siblings()?);
-        for written in &self.plan.cases {
+        let applies = |case: &&WrittenCase| !case.clusters || !self.cluster_label.is_empty();
+        for written in self.plan.cases.iter().filter(applies) {
             cases.push(self.written(written)?);
         }
         Ok(cases)
@@ -210,6 +218,38 @@ impl<'a> Maker<'a> {
         Ok(self.case(Kind::TwoPods, "two pods of the exporter give one alert", inputs, looks))
     }
 
+    /// Two pods that disagree; where health has no series, there is nothing to disagree about.
+    fn one_of_two_pods(&self) -> Result<Option<Case>, String> {
+        if self.plan.good.is_empty() || self.plan.absence {
+            return Ok(None);
+        }
+        let mut inputs = self.trouble(&Target::pod("a"), self.end());
+        inputs.extend(self.steady(&self.plan.good, &Target::pod("b"), self.end()));
+        let look = self.firing(self.fire(), &[&self.plan.labels])?;
+        Ok(Some(self.case(Kind::TwoPods, "one of two pods that sees it is enough", inputs, vec![look])))
+    }
+
+    /// The rule's own severity replaces that of the finding, so that two of them would collide.
+    fn other_severity(&self) -> Result<Option<Case>, String> {
+        let [series] = &self.plan.bad[..] else { return Ok(None) };
+        let Some(severity) = series.labels.get("severity").filter(|_| self.plan.any_severity) else {
+            return Ok(None);
+        };
+        let other = if severity == "critical" { "warning" } else { "critical" };
+        let stretches = [(LEAD, None, 0.0), (self.end() - LEAD, Some(series.start), 0.0)];
+        let inputs = vec![
+            self.input(series, &Target::pod("a"), &stretches, false),
+            self.input(&series.with("severity", other), &Target::pod("b"), &stretches, false),
+        ];
+        let looks = vec![self.silent(self.fire() - 1), self.firing(self.fire(), &[&self.plan.labels])?];
+        Ok(Some(self.case(
+            Kind::TwoPods,
+            "two pods that disagree about severity give one alert",
+            inputs,
+            looks,
+        )))
+    }
+
     fn replaced(&self) -> Result<Case, String> {
         let (plan, end) = (self.plan, self.end());
         let change = LEAD + self.after + self.hold.div_ceil(2);
@@ -271,8 +311,10 @@ impl<'a> Maker<'a> {
         let mut looks = vec![self.firing(better - 1, &[&plan.labels])?];
         match gone > better {
             false => looks.push(self.silent(better)),
-            // what a window still counts depends on the release of Prometheus; only its end is looked at
-            true if self.recovers > 0 => {}
+            // what a window still counts depends on the release of Prometheus
+            true if self.recovers > 0 && plan.bad.iter().any(|series| series.step != 0.0) => {}
+            // and so does whether its oldest moment belongs to it
+            true if self.recovers > 0 => looks.push(self.firing(gone - 2, &[&plan.labels])?),
             true => looks.push(self.firing(gone - 1, &[&plan.labels])?),
         }
         looks.push(self.silent(gone));
@@ -330,7 +372,7 @@ impl<'a> Maker<'a> {
         Ok(Some(self.case(Kind::Fires, "fires for each of its causes", inputs, vec![look])))
     }
 
-    fn written(&self, written: &super::plan::WrittenCase) -> Result<Case, String> {
+    fn written(&self, written: &WrittenCase) -> Result<Case, String> {
         let input = |line: &String| {
             let end = line.rfind('}').map_or_else(|| line.find(' '), |brace| Some(brace + 1));
             let (series, values) =
@@ -338,7 +380,12 @@ impl<'a> Maker<'a> {
             Ok(Input { series: series.to_owned(), values: values.trim().to_owned() })
         };
         let inputs = written.series.iter().map(input).collect::<Result<Vec<_>, String>>()?;
-        let labels = written.labels.as_ref().unwrap_or(&self.plan.labels);
+        let own = written.labels.iter().chain(&written.also).map(|labels| self.plan.with_target(labels));
+        let mut all: Vec<Labels> = own.collect();
+        if written.labels.is_none() {
+            all.insert(0, self.plan.labels.clone());
+        }
+        let labels: Vec<&Labels> = all.iter().collect();
         let value = written.value.unwrap_or(self.plan.value);
         let mut looks = Vec::new();
         let at = |moment: &String, look: Look| {
@@ -348,7 +395,7 @@ impl<'a> Maker<'a> {
             looks.push(at(moment, self.silent(0))?);
         }
         for moment in &written.fires_at {
-            looks.push(at(moment, self.firing_with(0, &[labels], value)?)?);
+            looks.push(at(moment, self.firing_with(0, &labels, value)?)?);
         }
         looks.sort_by_key(|(seconds, _)| *seconds);
         let looks = looks.into_iter().map(|(_, look)| look).collect();
@@ -409,7 +456,7 @@ impl<'a> Maker<'a> {
     }
 
     fn input(&self, series: &Series, target: &Target, stretches: &[Stretch], ends: bool) -> Input {
-        let mut labels = target.labels();
+        let mut labels = target.labels(&self.plan.exporter);
         labels.extend(series.labels.clone());
         let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
         let mut values: Vec<String> = stretches
@@ -495,7 +542,7 @@ impl Target {
     }
 
     /// As a ServiceMonitor sets them.
-    fn labels(&self) -> Labels {
+    fn labels(&self, exporter: &Exporter) -> Labels {
         let pod = &self.pod;
         let own = [
             ("pod", format!("longhorn-health-exporter-{pod}")),
@@ -504,9 +551,8 @@ impl Target {
             ("endpoint", "http".to_owned()),
             ("service", "longhorn-health-exporter".to_owned()),
         ];
-        let kept = KEPT.iter().map(|(label, value)| (*label, (*value).to_owned()));
-        let labels = kept.chain(own).map(|(label, value)| (label.to_owned(), value));
-        labels.chain(self.cluster.iter().cloned()).collect()
+        let own = own.map(|(label, value)| (label.to_owned(), value));
+        exporter.labels.clone().into_iter().chain(own).chain(self.cluster.iter().cloned()).collect()
     }
 }
 

@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::cases::{Case, Maker};
-use self::plan::{Plan, Written};
+use self::plan::{Exporter, Plan, Written};
+use self::template::Labels;
 use super::alertmanager::EXPORTER_DOWN;
 use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::settings::AlertSettings;
 use super::{Artifact, GenerateError, Settings, Target, rules, yaml};
 use crate::check::Alert;
 use crate::checks::manager_crash_loop;
@@ -45,23 +47,31 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
             let suffix = if interval == USUAL { String::new() } else { format!(".{interval}") };
             let file = TestFile { rule_files, evaluation_interval: &interval, tests: &tests };
             let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
-            artifacts.push(Artifact { path, content: yaml::document(&Target::Rules.header(), &file) });
+            artifacts.push(Artifact { path, content: yaml::document(&header(&area, settings)?, &file) });
         }
     }
-    artifacts.push(Artifact {
-        path: "rules/tests/incident.test.yaml".to_owned(),
-        content: format!("# {}\n{}", Target::Rules.header(), manager_crash_loop::INCIDENT_CASES),
-    });
+    if KUBE_STATE_METRICS
+        .alerts
+        .iter()
+        .all(|alert| settings.alert(alert).enabled && !is_changed(alert, settings))
+    {
+        let cases = filled(manager_crash_loop::INCIDENT_CASES, settings);
+        let content = format!("# {}\n{cases}", Target::Rules.header());
+        artifacts.push(Artifact { path: "rules/tests/incident.test.yaml".to_owned(), content });
+    }
     Ok(artifacts)
 }
 
 /// The cases of the enabled alerts of one part.
 pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
-    let written = written(area)?;
+    let written = written(area, settings)?;
     let down = down(settings)?;
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        if written.contains_key(alert.name) && is_changed(alert, settings) {
+            continue;
+        }
         // the tests of the rules say which alert has no cases
         let Some(plan) = plan(area, alert, &written, settings)? else { continue };
         let is_other = |down: &&Plan| area.id != KUBE_STATE_METRICS.id && down.rule.alert != alert.name;
@@ -82,14 +92,38 @@ fn plan(
     let default = Written::default();
     let written = written.get(alert.name).unwrap_or(&default);
     let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
-    Plan::new(area, alert, rule, written).map_err(failed)
+    Plan::new(area, alert, rule, written, Exporter::of(settings)).map_err(failed)
 }
 
-fn written(area: &Area) -> Result<BTreeMap<String, Written>, GenerateError> {
+/// Does the configuration change what written cases count with?
+fn is_changed(alert: &Alert, settings: &Settings) -> bool {
+    let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
+    (set.hold, set.keep_firing_for, set.thresholds)
+        != (declared.hold, declared.keep_firing_for, declared.thresholds)
+}
+
+/// Says which alerts of an area have no cases because of the configuration.
+fn header(area: &Area, settings: &Settings) -> Result<String, GenerateError> {
+    let written = written(area, settings)?;
+    let without = area.alerts.iter().filter(|alert| {
+        settings.alert(alert).enabled && written.contains_key(alert.name) && is_changed(alert, settings)
+    });
+    let names: Vec<_> = without.map(|alert| alert.name).collect();
+    let header = Target::Rules.header();
+    Ok(match names.as_slice() {
+        [] => header,
+        names => format!(
+            "{header}\nNo cases, because they count with the numbers that the configuration changes: {}.",
+            names.join(", ")
+        ),
+    })
+}
+
+fn written(area: &Area, settings: &Settings) -> Result<BTreeMap<String, Written>, GenerateError> {
     let failed = |reason| GenerateError::Case { owner: format!("{}/alerts.test.yaml", area.id), reason };
     let written: BTreeMap<String, Written> = match area.cases {
         "" => BTreeMap::new(),
-        cases => serde_yaml::from_str(cases).map_err(|error| failed(error.to_string()))?,
+        cases => serde_yaml::from_str(&filled(cases, settings)).map_err(|error| failed(error.to_string()))?,
     };
     match written.keys().find(|name| !area.alerts.iter().any(|alert| alert.name == **name)) {
         Some(name) => Err(failed(format!("{name} is no alert of this check"))),
@@ -97,12 +131,25 @@ fn written(area: &Area) -> Result<BTreeMap<String, Written>, GenerateError> {
     }
 }
 
+/// A written text with the labels of this configuration.
+fn filled(text: &str, settings: &Settings) -> String {
+    let exporter = Exporter::of(settings);
+    let other = exporter.labels.clone().into_iter().chain(exporter.other()).collect();
+    let list = |labels: &Labels| {
+        labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect::<Vec<_>>().join(",")
+    };
+    text.replace("$target", &list(&exporter.labels))
+        .replace("$other", &list(&other))
+        .replace("$cluster_label", &settings.cluster_label)
+        .replace("$namespace", &settings.namespace)
+}
+
 /// What fires when the exporter is gone.
 fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
     let of =
         |area: Area| area.alerts.iter().find(|alert| alert.name == EXPORTER_DOWN).map(|alert| (area, alert));
     match catalogue::areas().find_map(of) {
-        Some((area, alert)) => plan(&area, alert, &written(&area)?, settings),
+        Some((area, alert)) => plan(&area, alert, &written(&area, settings)?, settings),
         None => Ok(None),
     }
 }

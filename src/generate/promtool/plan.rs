@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::template::Labels;
 use crate::check::{Alert, Gauge};
+use crate::generate::Settings;
 use crate::generate::catalogue::{self, Area};
 use crate::generate::promql::{self, Kind, Selector};
 use crate::generate::rules::Rule;
@@ -25,8 +26,8 @@ pub struct Written {
     pub edge_fires: bool,
     /// Series that resemble trouble and are none, one case each.
     pub neighbours: Vec<String>,
-    /// The alert's own labels, without `severity`, the configured ones and the cluster. `job` and
-    /// `namespace` only if the expression keeps them.
+    /// The alert's own labels, without `severity`, the configured ones, the cluster and those of the
+    /// target, which `without` keeps.
     pub labels: Option<Labels>,
     /// Labels that may be empty.
     pub optional: Vec<String>,
@@ -54,7 +55,9 @@ pub struct Written {
 pub struct WrittenCase {
     /// What it shows.
     pub name: String,
-    /// Selector with all labels, a space, and promtool's notation of values, one a minute.
+    /// Selector with all labels, a space, and promtool's notation of values, one a minute. `$target`
+    /// stands for the labels of the exporter's target, `$other` for those of another target,
+    /// `$cluster_label` and `$namespace` for what the configuration says.
     pub series: Vec<String>,
     /// Moments at which the alert fires, as `12m`.
     #[serde(default)]
@@ -64,6 +67,12 @@ pub struct WrittenCase {
     pub silent_at: Vec<String>,
     /// Labels as in [`Written::labels`]; left out: as there.
     pub labels: Option<Labels>,
+    /// Labels of further alerts that fire at the same moments.
+    #[serde(default)]
+    pub also: Vec<Labels>,
+    /// It needs a label that tells clusters apart.
+    #[serde(default)]
+    pub clusters: bool,
     /// `$value`; left out: as in [`Written::value`].
     pub value: Option<f64>,
 }
@@ -90,6 +99,8 @@ pub struct Series {
 pub struct Plan {
     /// Its rule.
     pub rule: Rule,
+    /// The target whose series it reads.
+    pub exporter: Exporter,
     /// Series in trouble.
     pub bad: Vec<Series>,
     /// The same series in health; empty: they are absent.
@@ -120,28 +131,67 @@ pub struct Plan {
     pub recovers: u64,
     /// The alert is about absence.
     pub absence: bool,
+    /// The severity of a finding is no part of the alert.
+    pub any_severity: bool,
     /// Cases in full.
     pub cases: Vec<WrittenCase>,
 }
 
-/// Labels that every target has in Kubernetes and that rules keep.
-pub const KEPT: [(&str, &str); 2] = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
+/// The exporter as Prometheus sees it.
+#[derive(Debug, Clone)]
+pub struct Exporter {
+    /// Labels that tell the target from others and that rules keep.
+    pub labels: Labels,
+    /// Those of them that the configured selector asks for.
+    pub selected: Vec<String>,
+}
+
+impl Exporter {
+    /// Labels that the configured selector takes.
+    pub fn of(settings: &Settings) -> Exporter {
+        let usual = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
+        let mut labels: Labels = usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
+        let mut selected = Vec::new();
+        for selector in promql::selectors(&format!("up{{{}}}", settings.selector)) {
+            for (label, operator, value) in selector.matchers {
+                if operator.starts_with('=') {
+                    let first = value.split('|').next().unwrap_or_default();
+                    labels.insert(label.clone(), first.to_owned());
+                    selected.push(label);
+                }
+            }
+        }
+        Exporter { labels, selected }
+    }
+
+    /// Labels of a target that is not the exporter.
+    pub fn other(&self) -> Labels {
+        self.selected.iter().map(|label| (label.clone(), "another".to_owned())).collect()
+    }
+}
 
 impl Plan {
     /// The plan of an alert; none if its expression is not plain and nothing is written about it.
-    pub fn new(area: &Area, alert: &Alert, rule: Rule, written: &Written) -> Result<Option<Plan>, String> {
-        let mut plan = match Plain::of(&rule.expr) {
+    pub fn new(
+        area: &Area,
+        alert: &Alert,
+        rule: Rule,
+        written: &Written,
+        exporter: Exporter,
+    ) -> Result<Option<Plan>, String> {
+        let mut plan = match Plain::of(&rule.expr, &exporter) {
             Some(plain) => plain.plan(area, alert, rule)?,
             None if written.bad.is_empty() => return Ok(None),
-            None => Plan::empty(rule),
+            None => Plan::empty(rule, exporter),
         };
         plan.overlay(written)?;
         Ok(Some(plan))
     }
 
-    fn empty(rule: Rule) -> Plan {
+    fn empty(rule: Rule, exporter: Exporter) -> Plan {
         Plan {
             rule,
+            exporter,
             bad: Vec::new(),
             good: Vec::new(),
             edge: Vec::new(),
@@ -157,6 +207,7 @@ impl Plan {
             after: 0,
             recovers: 0,
             absence: false,
+            any_severity: false,
             cases: Vec::new(),
         }
     }
@@ -180,7 +231,7 @@ impl Plan {
         }
         self.neighbours.extend(read(&written.neighbours)?);
         if let Some(labels) = &written.labels {
-            self.labels = labels.clone();
+            self.labels = self.with_target(labels);
         }
         self.optional.extend(written.optional.iter().cloned());
         self.value = written.value.unwrap_or(self.value);
@@ -192,6 +243,13 @@ impl Plan {
         self.absence = written.absence;
         self.cases = written.cases.clone();
         Ok(())
+    }
+
+    /// The alert's labels from its own.
+    pub fn with_target(&self, own: &Labels) -> Labels {
+        let keeps_target = self.rule.expr.contains("without (");
+        let target = self.exporter.labels.iter().filter(|_| keeps_target);
+        target.chain(own).map(|(label, value)| (label.clone(), value.clone())).collect()
     }
 }
 
@@ -223,7 +281,8 @@ impl Series {
         Ok(Series { metric, labels, start: number(start)?, step: number(step)?, now: false, values: None })
     }
 
-    fn with(&self, label: &str, value: &str) -> Series {
+    /// The series with another value of a label.
+    pub fn with(&self, label: &str, value: &str) -> Series {
         let mut other = self.clone();
         other.labels.insert(label.to_owned(), value.to_owned());
         other
@@ -260,6 +319,7 @@ pub fn seconds(duration: &str) -> Result<u64, String> {
 
 /// An expression of the form `max without (…) (selector) == 1`, from which cases can be derived.
 struct Plain {
+    exporter: Exporter,
     selector: Selector,
     /// Labels that the expression aggregates away.
     without: Vec<String>,
@@ -268,7 +328,7 @@ struct Plain {
 }
 
 impl Plain {
-    fn of(expr: &str) -> Option<Plain> {
+    fn of(expr: &str, exporter: &Exporter) -> Option<Plain> {
         let mut selectors = promql::selectors(expr);
         let (selector, None) = (selectors.pop()?, selectors.pop()) else { return None };
         let tokens: Vec<_> =
@@ -282,7 +342,8 @@ impl Plain {
         let threshold = number.text.parse().ok().filter(|_| plain)?;
         let without = tokens.get(3..grouping_ends)?.iter().filter(|token| token.kind == Kind::Word);
         let without = without.map(|token| token.text.to_owned()).collect();
-        Some(Plain { selector, without, operator: operator.text.to_owned(), threshold })
+        let exporter = exporter.clone();
+        Some(Plain { exporter, selector, without, operator: operator.text.to_owned(), threshold })
     }
 
     fn plan(&self, area: &Area, alert: &Alert, rule: Rule) -> Result<Plan, String> {
@@ -297,12 +358,13 @@ impl Plain {
         };
         let series = self.series(area, alert, bad);
         let alert_labels = |series: &Series| -> Labels {
-            let own = series.labels.iter().filter(|(label, _)| !self.without.contains(label));
-            let kept = KEPT.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned()));
-            own.map(|(label, value)| (label.clone(), value.clone())).chain(kept).collect()
+            let labels = self.exporter.labels.iter().chain(&series.labels);
+            let kept = labels.filter(|(label, _)| !self.without.contains(label));
+            kept.map(|(label, value)| (label.clone(), value.clone())).collect()
         };
-        let mut plan = Plan::empty(rule);
+        let mut plan = Plan::empty(rule, self.exporter.clone());
         plan.labels = alert_labels(&series);
+        plan.any_severity = self.without.iter().any(|label| label == "severity") && self.is_free("severity");
         plan.optional = ["node", "disk"].iter().map(|label| (*label).to_owned()).collect();
         plan.optional.retain(|label| plan.labels.contains_key(label) && self.is_free(label));
         plan.neighbours = self.neighbours(area, &series);
@@ -365,14 +427,14 @@ impl Plain {
         };
         self.own_matchers()
             .map(|(label, operator, value)| series.with(label, &outside(label, operator, value)))
-            .chain([series.with("job", "another")])
+            .chain(self.exporter.other().iter().map(|(label, value)| series.with(label, value)))
             .collect()
     }
 
     /// Matchers but those on the target.
     fn own_matchers(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let matchers = self.selector.matchers.iter().map(|(l, o, v)| (l.as_str(), o.as_str(), v.as_str()));
-        matchers.filter(|(label, ..)| *label != "job")
+        matchers.filter(|(label, ..)| !self.exporter.selected.iter().any(|selected| selected == label))
     }
 }
 

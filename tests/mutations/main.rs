@@ -1,0 +1,195 @@
+//! Are the cases of the alerts worth their name? Each rule gets one mistake at a time, and the
+//! cases of its alert must notice every one. `cargo test --test mutations -- --nocapture` prints
+//! the score.
+
+mod mutants;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::promtool::{
+    self,
+    cases::{Case, Kind},
+};
+use longhorn_health_exporter::generate::rules::{self, Group, Rule, RuleFile};
+use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
+use mutants::Mutant;
+use serde_json::json;
+
+/// Mutants that no case can tell from the rule: alerts, start of the mutation, and why it changes
+/// nothing. Every alert of every entry must need it.
+const EQUIVALENT: &[(&[&str], &str, &str)] = &[
+    (
+        &["LonghornInstanceManagerDown", "LonghornDrainBlocked", "LonghornKnownBadRelease"],
+        "drop severity at 58",
+        "the selector takes one severity only",
+    ),
+    (
+        &[
+            "LonghornManagerCrashLoopBackOff",
+            "LonghornManagerHighRestarts",
+            "LonghornInstanceManagerReplaced",
+            "LonghornDangerZoneSettingPending",
+            "LonghornHealthNotSynced",
+            "LonghornHealthResourceStale",
+            "LonghornHealthAccessDenied",
+            "LonghornHealthCheckUnknown",
+        ],
+        "drop severity at ",
+        "the family has no such label",
+    ),
+];
+
+/// A mutant with the test files that are its cases.
+struct Trial {
+    alert: String,
+    mutant: Mutant,
+    /// With the stage in which each is run.
+    tests: Vec<(usize, PathBuf)>,
+}
+
+impl Trial {
+    fn tests(&self, stage: usize) -> impl Iterator<Item = PathBuf> + use<'_> {
+        self.tests.iter().filter(move |(of, _)| *of == stage).map(|(_, test)| test.clone())
+    }
+}
+
+/// How often the surviving mutants are looked at.
+const STAGES: usize = 3;
+
+/// Cases that notice most come first.
+fn stage(case: &Case) -> usize {
+    match case.kind {
+        Kind::Fires => 0,
+        Kind::Threshold | Kind::Neighbour | Kind::TwoPods => 1,
+        _ => 2,
+    }
+}
+
+#[test]
+fn every_mutant_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (down, subjects) = subjects();
+    let mut trials = Vec::new();
+    for (rule, cases) in &subjects {
+        // the rule itself is one of the mutants, and the only one that may pass
+        let unchanged = Mutant { what: String::new(), rule: rule.clone() };
+        for mutant in [unchanged].into_iter().chain(mutants::of(rule)) {
+            let folder = directory.path().join(trials.len().to_string());
+            trials.push(trial(&folder, mutant, &down, cases));
+        }
+    }
+    assert_every_rule_is_valid(directory.path(), trials.len());
+    let mut survivors: Vec<&Trial> = trials.iter().collect();
+    // most mutants fail the first case, so that the others need not be asked about them
+    for stage in 0..STAGES {
+        let passed = passed(&survivors.iter().flat_map(|trial| trial.tests(stage)).collect::<Vec<_>>());
+        survivors.retain(|trial| trial.tests(stage).all(|test| passed.contains(&test)));
+    }
+
+    let unchanged = survivors.iter().filter(|trial| trial.mutant.what.is_empty()).count();
+    assert_eq!(unchanged, subjects.len(), "the cases do not even pass as they are");
+    let mut needed = BTreeSet::new();
+    let mut unnoticed = Vec::new();
+    let mut equivalent = 0;
+    for trial in survivors.into_iter().filter(|trial| !trial.mutant.what.is_empty()) {
+        let excuse = EQUIVALENT.iter().find(|(alerts, what, _)| {
+            alerts.contains(&trial.alert.as_str()) && trial.mutant.what.starts_with(what)
+        });
+        match excuse {
+            Some((_, what, _)) => {
+                equivalent += 1;
+                needed.insert((trial.alert.as_str(), *what));
+            }
+            None => {
+                unnoticed
+                    .push(format!("{}: {}\n    {}", trial.alert, trial.mutant.what, trial.mutant.rule.expr));
+            }
+        }
+    }
+    let total = trials.len() - subjects.len();
+    println!("mutants killed: {} of {total}, equivalent: {equivalent}", total - equivalent - unnoticed.len());
+    assert!(unnoticed.is_empty(), "no case notices {} mutants\n{}", unnoticed.len(), unnoticed.join("\n"));
+    for (alerts, what, why) in EQUIVALENT {
+        let idle: Vec<_> = alerts.iter().filter(|alert| !needed.contains(&(**alert, *what))).collect();
+        assert!(idle.is_empty(), "{what} ({why}) excuses nothing about {idle:?}");
+    }
+}
+
+/// The rule that fires when the exporter is gone, and every rule with its cases.
+fn subjects() -> (Rule, Vec<(Rule, Vec<Case>)>) {
+    let settings = Settings::default();
+    let mut subjects = Vec::new();
+    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+        let cases = promtool::cases(&area, &settings).unwrap();
+        for alert in area.alerts {
+            let own = cases.iter().filter(|case| case.alert == alert.name).cloned().collect();
+            subjects.push((rules::rule(&area, alert, &settings).unwrap(), own));
+        }
+    }
+    let down = subjects.iter().find(|(rule, _)| rule.alert == EXPORTER_DOWN).unwrap().0.clone();
+    (down, subjects)
+}
+
+/// Writes a mutant and its cases.
+fn trial(folder: &Path, mutant: Mutant, down: &Rule, cases: &[Case]) -> Trial {
+    std::fs::create_dir(folder).unwrap();
+    let alert = mutant.rule.alert.clone();
+    let mut rules = vec![mutant.rule.clone()];
+    if alert != EXPORTER_DOWN {
+        rules.push(down.clone());
+    }
+    let file = RuleFile { groups: vec![Group { name: "mutant".to_owned(), rules }] };
+    write(&folder.join("rules.yaml"), &file);
+    let mut files: BTreeMap<(usize, &str), Vec<&Case>> = BTreeMap::new();
+    for case in cases {
+        files.entry((stage(case), &case.interval)).or_default().push(case);
+    }
+    let write_tests = |((stage, interval), cases): ((usize, &str), Vec<&Case>)| {
+        let path = folder.join(format!("{stage}.{interval}.test.yaml"));
+        write(
+            &path,
+            &json!({ "rule_files": ["rules.yaml"], "evaluation_interval": interval, "tests": cases }),
+        );
+        (stage, path)
+    };
+    Trial { alert, mutant, tests: files.into_iter().map(write_tests).collect() }
+}
+
+fn write(path: &Path, content: &impl serde::Serialize) {
+    std::fs::write(path, serde_json::to_string(content).unwrap()).unwrap();
+}
+
+/// A mutant that Prometheus refuses proves nothing.
+fn assert_every_rule_is_valid(directory: &Path, number: usize) {
+    let files = (0..number).map(|index| directory.join(index.to_string()).join("rules.yaml"));
+    let args = ["check", "rules", "--lint=none"].map(PathBuf::from);
+    support::run(&support::promtools()[0], args.into_iter().chain(files)).unwrap();
+}
+
+/// The test files that pass, from two promtools side by side.
+fn passed(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let promtool = &support::promtools()[0];
+    std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..2)
+            .map(|lane| {
+                let files = files.iter().skip(lane).step_by(2);
+                let mut command = Command::new(promtool);
+                command.args(["test", "rules"]).args(files);
+                scope.spawn(move || passed_by(&mut command))
+            })
+            .collect();
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+    })
+}
+
+fn passed_by(promtool: &mut Command) -> Vec<PathBuf> {
+    let output = promtool.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let blocks = text.split("Unit Testing:").skip(1).filter(|block| block.contains("SUCCESS"));
+    blocks.map(|block| PathBuf::from(block.lines().next().unwrap().trim())).collect()
+}
