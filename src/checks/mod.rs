@@ -17,6 +17,7 @@ pub mod known_bad_release;
 pub mod looping;
 pub mod manager_crash_loop;
 pub mod manager_probes;
+pub mod node_iscsi_errors;
 pub mod node_unregistered;
 pub mod webhook_unavailable;
 
@@ -36,6 +37,7 @@ pub const ALL: &[&Check] = &[
     &eviction_inconsistent::CHECK,
     &eviction_stalled::CHECK,
     &known_bad_release::CHECK,
+    &node_iscsi_errors::CHECK,
 ];
 
 /// A check by its id.

@@ -199,7 +199,54 @@ narrow! {
     }
 }
 
+/// An event about a Kubernetes node, as node-problem-detector writes it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(transparent)]
+pub struct NodeEvent(Event);
+
+/// What the monitors that we deliver for node-problem-detector report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeTrouble {
+    /// The kernel lost an iSCSI connection: `detected conn error (1020)`.
+    IscsiConnError,
+    /// containerd lost a shim: `shim disconnected`.
+    ShimDisconnected,
+}
+
+impl std::ops::Deref for NodeEvent {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for NodeEvent {
+    fn deref_mut(&mut self) -> &mut Event {
+        &mut self.0
+    }
+}
+
+impl NodeEvent {
+    /// What it reports; `None` for all that others report about nodes.
+    pub fn trouble(&self) -> Option<NodeTrouble> {
+        match self.reason.as_str() {
+            "LonghornISCSIConnError" => Some(NodeTrouble::IscsiConnError),
+            "LonghornShimDisconnected" => Some(NodeTrouble::ShimDisconnected),
+            _ => None,
+        }
+    }
+}
+
 impl Event {
+    /// When it was first seen, in whichever form the event is written.
+    pub fn first_seen(&self) -> Option<jiff::Timestamp> {
+        [self.first_timestamp.get(), self.event_time.get(), self.metadata.created()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
     /// When it was last seen, in whichever form the event is written.
     pub fn last_seen(&self) -> Option<jiff::Timestamp> {
         [

@@ -26,7 +26,7 @@ pub use instance_manager::{
 };
 pub use kubernetes::{
     DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
-    PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
+    NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
 };
 pub use lenient::{Int, StringMap, Time};
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};

@@ -19,6 +19,10 @@ pub trait Kind: DeserializeOwned + Clone + std::fmt::Debug + Send + Sync + 'stat
     fn store(objects: &Objects) -> &Store<Self>;
     /// Its store among the others, to change it.
     fn store_mut(objects: &mut Objects) -> &mut Store<Self>;
+    /// False for objects that no check reads; they are not stored.
+    fn is_kept(&self) -> bool {
+        true
+    }
     /// Names of fields that hold a value which no known release writes.
     fn unrecognized(&self) -> Vec<&'static str> {
         Vec::new()
@@ -76,10 +80,14 @@ impl<T: Kind> Store<T> {
         self.0.is_empty()
     }
 
-    /// Adds or replaces an object.
+    /// Adds or replaces an object, unless it is one that no check reads.
     pub fn insert(&mut self, object: T) {
-        let name = object.meta().name.as_str().into();
-        Arc::make_mut(&mut self.0).insert(name, Arc::new(object));
+        if object.is_kept() {
+            let name = object.meta().name.as_str().into();
+            Arc::make_mut(&mut self.0).insert(name, Arc::new(object));
+        } else if self.get(&object.meta().name).is_some() {
+            self.remove(&object.meta().name);
+        }
     }
 
     /// Removes an object and returns it.
@@ -89,15 +97,19 @@ impl<T: Kind> Store<T> {
 
     /// Replaces everything at once, as a relist does.
     pub fn replace(&mut self, objects: impl IntoIterator<Item = T>) {
-        let by_name =
-            objects.into_iter().map(|object| (object.meta().name.as_str().into(), Arc::new(object)));
+        let kept = objects.into_iter().filter(Kind::is_kept);
+        let by_name = kept.map(|object| (object.meta().name.as_str().into(), Arc::new(object)));
         self.0 = Arc::new(by_name.collect());
     }
 }
 
 /// Declares [`Objects`] and what each kind needs to live in it.
 macro_rules! objects {
-    ($( $field:ident: $type:ident = $resource:ident $(, unrecognized($object:ident) $fields:block)?; )*) => {
+    ($(
+        $field:ident: $type:ident = $resource:ident
+        $(, unrecognized($object:ident) $fields:block)?
+        $(, kept($candidate:ident) $keep:block)?;
+    )*) => {
         /// Everything that was read, one store a kind.
         #[derive(Debug, Clone, Default)]
         pub struct Objects {
@@ -111,6 +123,7 @@ macro_rules! objects {
             fn store(objects: &Objects) -> &Store<Self> { &objects.$field }
             fn store_mut(objects: &mut Objects) -> &mut Store<Self> { &mut objects.$field }
             $( fn unrecognized(&self) -> Vec<&'static str> { let $object = self; $fields } )?
+            $( fn is_kept(&self) -> bool { let $candidate = self; $keep } )?
         } )*
 
         /// Calls the visitor with every kind, in the order of [`Objects`].
@@ -218,6 +231,7 @@ objects! {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     };
     events: Event = Events;
+    node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
     daemon_sets: DaemonSet = DaemonSets;

@@ -22,6 +22,7 @@ pub enum Resource {
     Settings,
     Pods,
     Events,
+    NodeEvents,
     Services,
     EndpointSlices,
     DaemonSets,
@@ -39,6 +40,13 @@ pub enum Resource {
 pub enum Scope {
     /// In Longhorn's namespace; readable with a Role there.
     Namespaced,
+    /// In one other namespace, and only what the field selector selects; needs a Role there.
+    InNamespace {
+        /// The namespace.
+        namespace: &'static str,
+        /// What is asked for.
+        field_selector: &'static str,
+    },
     /// Cluster-wide; needs a ClusterRole.
     Cluster,
     /// Cluster-wide, but only the one object of this name is asked for.
@@ -106,6 +114,7 @@ pub const TABLE: &[ResourceInfo] = &[
     longhorn(Settings, "settings", "Setting", None),
     kubernetes(Pods, "", "pods", "Pod", Scope::Namespaced),
     kubernetes(Events, "", "events", "Event", Scope::Namespaced),
+    kubernetes(NodeEvents, "", "events", "Event", NODE_EVENTS),
     kubernetes(Services, "", "services", "Service", Scope::Namespaced),
     kubernetes(EndpointSlices, "discovery.k8s.io", "endpointslices", "EndpointSlice", Scope::Namespaced),
     kubernetes(DaemonSets, "apps", "daemonsets", "DaemonSet", Scope::Namespaced),
@@ -136,6 +145,11 @@ pub const TABLE: &[ResourceInfo] = &[
     ),
 ];
 
+/// Events about Kubernetes nodes: a cluster-wide object has its Events in `default`, unless
+/// node-problem-detector is told otherwise (kubernetes/client-go tools/record/event.go makeEvent).
+const NODE_EVENTS: Scope =
+    Scope::InNamespace { namespace: "default", field_selector: "involvedObject.kind=Node" };
+
 /// Name of Longhorn's ValidatingWebhookConfiguration (longhorn-manager v1.12.1 types/webhook.go).
 pub const VALIDATOR: &str = "longhorn-webhook-validator";
 /// Name of Longhorn's MutatingWebhookConfiguration (longhorn-manager v1.12.1 types/webhook.go).
@@ -155,9 +169,18 @@ impl Resource {
     }
 
     /// The kind of an object by its `apiVersion` and `kind`; any version of the group will do.
+    /// Of two that share both, the one in Longhorn's namespace: see [`Resource::of_event`].
     pub fn of(api_version: &str, kind: &str) -> Option<Resource> {
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         TABLE.iter().find(|info| info.group == group && info.kind == kind).map(|info| info.resource)
+    }
+
+    /// The kind of an Event by its namespace and by what it is about. Events about Longhorn's own
+    /// nodes name their kind `Node`, too, but with the group of Longhorn.
+    pub fn of_event(namespace: &str, about_api_version: &str, about_kind: &str) -> Resource {
+        let here = matches!(NODE_EVENTS, Scope::InNamespace { namespace: wanted, .. } if wanted == namespace);
+        let about_node = about_kind == "Node" && !about_api_version.starts_with(LONGHORN);
+        if here && about_node { NodeEvents } else { Events }
     }
 
     /// The `resource` label: `volumes.longhorn.io`, `pods`, `endpointslices.discovery.k8s.io`.
@@ -207,6 +230,8 @@ impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.info();
         match info.group {
+            // two kinds of one plural: this one is named as its right is
+            _ if *self == NodeEvents => f.write_str("node-events"),
             "" => f.write_str(info.plural),
             group => write!(f, "{}.{group}", info.plural),
         }
@@ -232,5 +257,21 @@ mod tests {
         assert_eq!(Resource::of("storage.k8s.io/v1", "VolumeAttachment"), None);
         assert_eq!(LonghornNodes.to_string(), "nodes.longhorn.io");
         assert_eq!(KubeNodes.to_string(), "nodes");
+    }
+
+    #[test]
+    fn every_kind_has_a_label_of_its_own() {
+        let labels: std::collections::BTreeSet<_> = Resource::all().map(Resource::label).collect();
+        assert_eq!(labels.len(), TABLE.len());
+    }
+
+    #[test]
+    fn events_about_kubernetes_nodes_are_a_kind_of_their_own() {
+        assert_eq!(Resource::of("v1", "Event"), Some(Events));
+        assert_eq!(Resource::of_event("default", "", "Node"), NodeEvents);
+        assert_eq!(Resource::of_event("default", "v1", "Node"), NodeEvents);
+        assert_eq!(Resource::of_event("default", "longhorn.io/v1beta2", "Node"), Events);
+        assert_eq!(Resource::of_event("default", "v1", "Pod"), Events);
+        assert_eq!(Resource::of_event("longhorn-system", "", "Node"), Events);
     }
 }

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use fake_apiserver::{Expired, Fault, Verb};
-use longhorn_health_exporter::cluster::Readability;
+use longhorn_health_exporter::cluster::{Cluster, Readability};
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::source::{ApiErrorReason, LiveOptions, Source};
+use serde_json::json;
 
 use crate::support::*;
 
@@ -37,6 +38,38 @@ async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
     }
     live.stop().await;
     server.wait_for_open_watches("*", 0).await;
+}
+
+#[tokio::test]
+async fn events_about_nodes_come_from_their_own_namespace_and_only_what_is_read_is_kept() {
+    let event = |name: &str, namespace: &str, kind: &str, reason: &str| {
+        let metadata = json!({"name": name, "namespace": namespace});
+        json!({"metadata": metadata, "involvedObject": {"kind": kind, "name": "x"}, "reason": reason})
+    };
+    let server = server().await;
+    server.put("events", event("lost", "default", "Node", "LonghornISCSIConnError"));
+    server.put("events", event("other", "default", "Node", "NodeNotReady"));
+    server.put("events", event("pod", "default", "Pod", "LonghornISCSIConnError"));
+    server.put("events", event("ours", NAMESPACE, "Node", "Ready"));
+    let live = synced(&server).await;
+    let names = |cluster: &Cluster| -> Vec<String> {
+        cluster.objects.node_events.iter().map(|event| event.metadata.name.clone()).collect()
+    };
+    let cluster = live.snapshot(now());
+    assert_eq!(names(&cluster), ["lost"]);
+    assert_eq!(cluster.objects.events.iter().count(), 1);
+    for verb in [Verb::List, Verb::Watch] {
+        server.wait_for_open_watches("events", 2).await;
+        let mut selectors = parameters(&server, "events", verb, "fieldSelector");
+        selectors.sort();
+        assert_eq!(selectors, ["", "involvedObject.kind%3DNode"]);
+    }
+    server.put("events", event("more", "default", "Node", "NodeReady"));
+    server.put("events", event("shim", "default", "Node", "LonghornShimDisconnected"));
+    until(&live, "the Event", |cluster| names(cluster) == ["lost", "shim"]).await;
+    assert_eq!(live.totals()[&Resource::NodeEvents].lists, 1);
+    assert_eq!(live.totals()[&Resource::NodeEvents].events, 2);
+    assert_eq!(live.totals()[&Resource::Events].events, 0);
 }
 
 #[tokio::test]

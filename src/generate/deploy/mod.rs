@@ -76,8 +76,9 @@ fn list_of_rights(rights: &[Right], header: &str) -> Artifact {
         format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
     for right in rights {
         let reach = match right.reach {
-            Reach::Longhorn => "Longhorn's namespace",
-            Reach::Cluster => "cluster",
+            Reach::Longhorn => "Longhorn's namespace".to_owned(),
+            Reach::Namespace(namespace) => format!("namespace {namespace}"),
+            Reach::Cluster => "cluster".to_owned(),
         };
         let id = right.id;
         text.push_str(&format!("  # {reach}\n  - {id}.yaml\n  - {id}-binding.yaml\n"));

@@ -1,7 +1,7 @@
 //! Access rules, from the kinds that are watched and from what the checks do with them.
 //!
 //! Everything in Longhorn's namespace is one Role. What reaches further is one ClusterRole a
-//! feature, so that each can be refused on its own; the checks that then know less are named in it.
+//! feature, or one Role in another namespace, so that each can be refused on its own; the checks that then know less are named in it.
 
 use std::fmt::Write;
 
@@ -29,6 +29,8 @@ pub struct Right {
 pub enum Reach {
     /// In Longhorn's namespace.
     Longhorn,
+    /// In this namespace, wherever Longhorn is.
+    Namespace(&'static str),
     /// In the whole cluster.
     Cluster,
 }
@@ -53,16 +55,12 @@ const WATCH: &[&str] = &["list", "watch"];
 pub fn rights(checks: &[&Check]) -> Vec<Right> {
     let mut rights = vec![longhorn()];
     for info in TABLE {
-        let Some((id, purpose, rule)) = cluster_rule(info.resource) else { continue };
+        let Some((id, purpose, reach, rule)) = rule_elsewhere(info.resource) else { continue };
         match rights.iter_mut().find(|right| right.id == id) {
             Some(right) => right.rules.push(rule),
-            None => rights.push(Right {
-                id,
-                reach: Reach::Cluster,
-                purpose,
-                without: without(checks, id),
-                rules: vec![rule],
-            }),
+            None => {
+                rights.push(Right { id, reach, purpose, without: without(checks, id), rules: vec![rule] })
+            }
         }
     }
     rights.push(crash_logs());
@@ -93,13 +91,14 @@ fn longhorn() -> Right {
     }
 }
 
-/// The ClusterRole that a kind belongs to, and its rule there.
-fn cluster_rule(resource: Resource) -> Option<(&'static str, &'static str, Rule)> {
+/// The right outside Longhorn's namespace that a kind belongs to, and its rule there.
+fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Reach, Rule)> {
     let info = resource.info();
-    let names = match info.scope {
+    let (reach, names) = match info.scope {
         Scope::Namespaced => return None,
-        Scope::Cluster => vec![],
-        Scope::ClusterNamed(name) => vec![name],
+        Scope::InNamespace { namespace, .. } => (Reach::Namespace(namespace), vec![]),
+        Scope::Cluster => (Reach::Cluster, vec![]),
+        Scope::ClusterNamed(name) => (Reach::Cluster, vec![name]),
     };
     let (id, purpose) = match resource {
         Resource::ValidatingWebhookConfigurations | Resource::MutatingWebhookConfigurations => {
@@ -111,9 +110,14 @@ fn cluster_rule(resource: Resource) -> Option<(&'static str, &'static str, Rule)
         Resource::PriorityClasses => {
             ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
         }
+        Resource::NodeEvents => (
+            "node-events",
+            "Events about Kubernetes nodes: what node-problem-detector reports with the monitors of \
+             deploy/node-problem-detector. Where that does not run, nothing is lost without this right but certainty.",
+        ),
         other => (other.info().plural, "A kind that the checks read."),
     };
-    Some((id, purpose, Rule { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
+    Some((id, purpose, reach, Rule { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
 }
 
 fn crash_logs() -> Right {
@@ -147,7 +151,7 @@ fn token_review() -> Right {
 
 /// Names the checks that stop or know less.
 fn without(checks: &[&Check], id: &str) -> String {
-    let belongs = |resource: &Resource| cluster_rule(*resource).is_some_and(|(of, ..)| of == id);
+    let belongs = |resource: &Resource| rule_elsewhere(*resource).is_some_and(|(of, ..)| of == id);
     let ids = |kinds: fn(&Check) -> &'static [Resource]| -> Vec<&str> {
         checks.iter().filter(|check| kinds(check).iter().any(belongs)).map(|check| check.id).collect()
     };
@@ -178,7 +182,7 @@ impl Right {
     /// `Role` or `ClusterRole`.
     pub fn kind(&self) -> &'static str {
         match self.reach {
-            Reach::Longhorn => "Role",
+            Reach::Longhorn | Reach::Namespace(_) => "Role",
             Reach::Cluster => "ClusterRole",
         }
     }
@@ -219,6 +223,7 @@ impl Right {
         let (name, id) = (self.role_name(), self.id);
         let namespace = match self.reach {
             Reach::Longhorn => format!("\n  namespace: {NAMESPACE}"),
+            Reach::Namespace(namespace) => format!("\n  namespace: {namespace}"),
             Reach::Cluster => String::new(),
         };
         let _ = write!(

@@ -6,7 +6,7 @@ use super::*;
 use crate::checks;
 
 /// What may be done, by reach, group, resource and name.
-type Grants = BTreeMap<(bool, &'static str, &'static str, &'static str), &'static [&'static str]>;
+type Grants = BTreeMap<(&'static str, &'static str, &'static str, &'static str), &'static [&'static str]>;
 
 fn granted() -> Grants {
     let mut grants = Grants::new();
@@ -14,7 +14,7 @@ fn granted() -> Grants {
         for rule in &right.rules {
             let names = if rule.names.is_empty() { vec![""] } else { rule.names.clone() };
             for (resource, name) in rule.resources.iter().flat_map(|r| names.iter().map(move |n| (*r, *n))) {
-                let key = (right.reach == Reach::Cluster, rule.group, resource, name);
+                let key = (place(right.reach), rule.group, resource, name);
                 assert_eq!(grants.insert(key, rule.verbs), None, "{key:?} is granted twice");
             }
         }
@@ -22,21 +22,31 @@ fn granted() -> Grants {
     grants
 }
 
+/// The namespace, `*` for all.
+fn place(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Longhorn => NAMESPACE,
+        Reach::Namespace(namespace) => namespace,
+        Reach::Cluster => "*",
+    }
+}
+
 #[test]
 fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
     let mut grants = granted();
     for info in TABLE {
         let key = match info.scope {
-            Scope::Namespaced => (false, info.group, info.plural, ""),
-            Scope::Cluster => (true, info.group, info.plural, ""),
-            Scope::ClusterNamed(name) => (true, info.group, info.plural, name),
+            Scope::Namespaced => (NAMESPACE, info.group, info.plural, ""),
+            Scope::InNamespace { namespace, .. } => (namespace, info.group, info.plural, ""),
+            Scope::Cluster => ("*", info.group, info.plural, ""),
+            Scope::ClusterNamed(name) => ("*", info.group, info.plural, name),
         };
         assert_eq!(grants.remove(&key), Some(WATCH), "{}", info.resource);
     }
     let rest: Grants = BTreeMap::from([
-        ((false, "", "pods/log", ""), &["get"] as &[_]),
-        ((true, "authentication.k8s.io", "tokenreviews", ""), &["create"]),
-        ((true, "authorization.k8s.io", "subjectaccessreviews", ""), &["create"]),
+        ((NAMESPACE, "", "pods/log", ""), &["get"] as &[_]),
+        (("*", "authentication.k8s.io", "tokenreviews", ""), &["create"]),
+        (("*", "authorization.k8s.io", "subjectaccessreviews", ""), &["create"]),
     ]);
     assert_eq!(grants, rest);
 }

@@ -30,8 +30,9 @@ fn granted(right: &Right) -> String {
         format!("{} {}{only}", rule.verbs.join(", "), codes(kinds.iter().map(String::as_str)))
     };
     let place = match right.reach {
-        Reach::Longhorn => "in Longhorn's namespace",
-        Reach::Cluster => "in the whole cluster",
+        Reach::Longhorn => "in Longhorn's namespace".to_owned(),
+        Reach::Namespace(namespace) => format!("in namespace `{namespace}`"),
+        Reach::Cluster => "in the whole cluster".to_owned(),
     };
     format!("{} {place}", right.rules.iter().map(rule).collect::<Vec<_>>().join("; "))
 }

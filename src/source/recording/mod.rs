@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Objects, Resource};
+use crate::longhorn::{Objects, Resource, Scope};
 
 /// A recording that cannot be used. The message names the file and says what to do.
 #[derive(Debug, Error)]
@@ -143,11 +143,19 @@ impl Recording {
 
     fn add(&mut self, file: &str, object: &serde_json::Value, namespace: &str, latest: Timestamp) {
         let text = |pointer| object.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
-        let Some(resource) = Resource::of(text("/apiVersion"), text("/kind")) else { return };
+        let Some(mut resource) = Resource::of(text("/apiVersion"), text("/kind")) else { return };
         let object_namespace = text("/metadata/namespace");
         let name = text("/metadata/name");
-        let namespaced = resource.info().scope == crate::longhorn::Scope::Namespaced;
-        if namespaced && !object_namespace.is_empty() && object_namespace != namespace {
+        if resource == Resource::Events {
+            let about = (text("/involvedObject/apiVersion"), text("/involvedObject/kind"));
+            resource = Resource::of_event(object_namespace, about.0, about.1);
+        }
+        let home = match resource.info().scope {
+            Scope::Namespaced => Some(namespace),
+            Scope::InNamespace { namespace, .. } => Some(namespace),
+            Scope::Cluster | Scope::ClusterNamed(_) => None,
+        };
+        if !object_namespace.is_empty() && home.is_some_and(|home| home != object_namespace) {
             self.foreign += 1;
             return;
         }

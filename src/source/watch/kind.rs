@@ -59,6 +59,7 @@ pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
 fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
     match T::RESOURCE.info().scope {
         Scope::Namespaced => Api::namespaced_with(client, namespace, &()),
+        Scope::InNamespace { namespace, .. } => Api::namespaced_with(client, namespace, &()),
         Scope::Cluster | Scope::ClusterNamed(_) => Api::all_with(client, &()),
     }
 }
@@ -66,6 +67,7 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
 fn config<T: Kind>(shared: &Shared) -> watcher::Config {
     let config = watcher::Config::default().timeout(shared.options.watch_seconds).page_size(PAGE);
     match T::RESOURCE.info().scope {
+        Scope::InNamespace { field_selector, .. } => config.fields(field_selector),
         Scope::ClusterNamed(name) => config.fields(&format!("metadata.name={name}")),
         Scope::Namespaced | Scope::Cluster => config,
     }

@@ -28,7 +28,8 @@ use crate::source::{ApiErrorReason, ApiTotals};
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    kinds: BTreeMap<String, Resource>,
+    /// By path, and by whether a part of it is asked for: two kinds may share a path.
+    kinds: BTreeMap<(String, bool), Resource>,
     calls: PerKind<Mutex<Calls>>,
     clock: Clock,
     answer_timeout: Duration,
@@ -56,7 +57,8 @@ struct Call {
 
 impl Traffic {
     pub(super) fn new(options: &LiveOptions) -> Self {
-        let kinds = Resource::all().map(|kind| (collection_path(kind, &options.namespace), kind)).collect();
+        let key = |kind| (collection_path(kind, &options.namespace), has_selector(kind));
+        let kinds = Resource::all().map(|kind| (key(kind), kind)).collect();
         Traffic {
             kinds,
             calls: PerKind::new(|_| Mutex::default()),
@@ -103,10 +105,10 @@ impl Traffic {
     }
 
     fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
-        let resource = *self.kinds.get(uri.path())?;
         let has = |wanted: &str| {
             uri.query().unwrap_or_default().split('&').any(|parameter| parameter.starts_with(wanted))
         };
+        let resource = *self.kinds.get(&(uri.path().to_owned(), has("fieldSelector=")))?;
         Some(Call { traffic: self.clone(), resource, watch: has("watch=true"), first: !has("continue=") })
     }
 }
@@ -120,8 +122,13 @@ fn collection_path(resource: Resource, namespace: &str) -> String {
     };
     match info.scope {
         Scope::Namespaced => format!("{group}/namespaces/{namespace}/{}", info.plural),
+        Scope::InNamespace { namespace, .. } => format!("{group}/namespaces/{namespace}/{}", info.plural),
         Scope::Cluster | Scope::ClusterNamed(_) => format!("{group}/{}", info.plural),
     }
+}
+
+fn has_selector(resource: Resource) -> bool {
+    matches!(resource.info().scope, Scope::InNamespace { .. } | Scope::ClusterNamed(_))
 }
 
 impl Call {
@@ -256,7 +263,11 @@ mod tests {
     use super::*;
 
     fn call(uri: &str) -> Option<(Resource, bool, bool)> {
-        let options = LiveOptions::new("longhorn-system", || Timestamp::UNIX_EPOCH);
+        call_in("longhorn-system", uri)
+    }
+
+    fn call_in(namespace: &str, uri: &str) -> Option<(Resource, bool, bool)> {
+        let options = LiveOptions::new(namespace, || Timestamp::UNIX_EPOCH);
         let call = Arc::new(Traffic::new(&options)).call(&uri.parse().unwrap())?;
         Some((call.resource, call.watch, call.first))
     }
@@ -275,6 +286,19 @@ mod tests {
         assert_eq!(call("/api/v1/namespaces/longhorn-system/pods"), Some((Pods, false, true)));
         let hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?fieldSelector=a";
         assert_eq!(call(hooks), Some((ValidatingWebhookConfigurations, false, true)));
+    }
+
+    #[test]
+    fn two_kinds_of_events_differ_by_namespace_and_selector() {
+        use Resource::*;
+        let of_nodes =
+            "/api/v1/namespaces/default/events?&limit=500&fieldSelector=involvedObject.kind%3DNode";
+        let of_longhorn = |namespace: &str| format!("/api/v1/namespaces/{namespace}/events?limit=500");
+        for namespace in ["longhorn-system", "default"] {
+            assert_eq!(call_in(namespace, of_nodes), Some((NodeEvents, false, true)));
+            assert_eq!(call_in(namespace, &of_longhorn(namespace)), Some((Events, false, true)));
+        }
+        assert_eq!(call(&of_longhorn("default")), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ async fn chart_and_kustomization_are_accepted() -> Result<()> {
         ("chart, other namespace", template(bench.tools(), "{longhorn: {namespace: storage}}")?),
         ("base", kustomize(bench.tools(), &[])?),
         ("base without cluster rights", kustomize(bench.tools(), &["without-cluster-rights"])?),
+        ("base without Events of nodes", kustomize(bench.tools(), &["without-node-events"])?),
         ("base with stock components", kustomize(bench.tools(), components)?),
     ];
     for (what, text) in &stock {

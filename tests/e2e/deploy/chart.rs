@@ -28,12 +28,13 @@ fn lint_has_nothing_to_say() -> Result<()> {
 }
 
 #[test]
-fn defaults_need_no_foreign_definition_and_give_rights_in_two_places() -> Result<()> {
+fn defaults_need_no_foreign_definition_and_give_rights_where_they_belong() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let objects = render(&tools, "")?;
     assert_eq!(kinds(&objects), STOCK.iter().copied().collect());
     for object in &objects {
         let namespace = match object["kind"].as_str().context("no kind")? {
+            "Role" | "RoleBinding" if right(object) == "node-events" => json!("default"),
             "Role" | "RoleBinding" => json!("longhorn-system"),
             "ClusterRole" | "ClusterRoleBinding" => Value::Null,
             _ => json!(NAMESPACE),
@@ -68,14 +69,14 @@ fn each_right_can_be_withheld() -> Result<()> {
     let roles = |values: &str| -> Result<BTreeSet<String>> {
         let objects = render(&tools, values)?;
         let roles = objects.iter().filter(|object| object["roleRef"].is_null());
-        let label = |object: &Value| object["metadata"]["labels"]["longhorn-health-exporter/right"].clone();
-        Ok(roles.filter_map(|object| label(object).as_str().map(str::to_owned)).collect())
+        Ok(roles.map(right).filter(|right| !right.is_empty()).map(str::to_owned).collect())
     };
     let all = roles("")?;
     for (values, right) in [
         ("{rbac: {clusterRoles: {nodes: false}}}", "nodes"),
         ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
         ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
+        ("{rbac: {roles: {nodeEvents: false}}}", "node-events"),
         ("{crashLogs: \"off\"}", "crash-logs"),
     ] {
         let left = roles(values)?;
@@ -253,6 +254,10 @@ fn the_program_knows_the_arguments() -> Result<()> {
         ensure!(help.contains("--web.listen-address"), "{help}");
     }
     Ok(())
+}
+
+fn right(object: &Value) -> &str {
+    object["metadata"]["labels"]["longhorn-health-exporter/right"].as_str().unwrap_or("")
 }
 
 fn container(deployment: &Value) -> &Value {

@@ -31,7 +31,7 @@ async fn the_service_account_can_do_what_is_listed_and_no_more() -> Result<()> {
     for (namespace, reaches) in [
         ("longhorn-system", &[Reach::Longhorn, Reach::Cluster] as &[Reach]),
         (NAMESPACE, &[Reach::Cluster]),
-        ("default", &[Reach::Cluster]),
+        ("default", &[Reach::Namespace("default"), Reach::Cluster]),
     ] {
         let all = can_i(&bench, exporter, namespace).await?;
         let own: Access = all.difference(&everybody).cloned().collect();

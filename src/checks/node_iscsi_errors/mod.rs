@@ -1,0 +1,304 @@
+//! iSCSI connections that a node's kernel lost, and containerd shims that went with them.
+//!
+//! The engine of a v1 volume is an iSCSI target in its instance manager. When that ends, the kernel
+//! of the node logs `detected conn error (1020)` for every session, and containerd logs `shim
+//! disconnected`. Neither reaches the Kubernetes API by itself: node-problem-detector writes them as
+//! Events of the node, with the monitors of deploy/node-problem-detector. Without it there are no
+//! such Events, and this check has nothing to find.
+
+mod reports;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::checks::instance_managers::{api, is_pod_of_instance_manager, users_of};
+use crate::cluster::Cluster;
+use crate::longhorn::{DataEngine, Resource};
+
+use reports::{Reports, span};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "node_iscsi_errors",
+    title: "iSCSI errors on nodes",
+    summary: "The kernel of a node lost iSCSI connections within the last hour, as node-problem-detector reports it \
+              with the monitors that come with the exporter. Without those there is nothing to find. containerd logs \
+              a disconnected shim for containers that end on purpose, too; it is found only within five minutes of an \
+              iSCSI error of the same node.",
+    needs: &[Resource::NodeEvents],
+    uses: &[
+        Resource::LonghornNodes,
+        Resource::InstanceManagers,
+        Resource::Pods,
+        Resource::Engines,
+        Resource::Volumes,
+    ],
+    causes: &[
+        Cause {
+            id: ISCSI,
+            severity: Severity::Warning,
+            summary: "the kernel lost iSCSI connections, over which v1 volumes reach their engine",
+        },
+        Cause {
+            id: SHIM,
+            severity: Severity::Warning,
+            summary: "containerd lost the shim of a container when iSCSI connections were lost on that node",
+        },
+    ],
+    gauges: &[&EVENTS, &LAST],
+    alerts: &[Alert {
+        name: "LonghornNodeIscsiErrors",
+        causes: &[ISCSI, SHIM],
+        expr: "max without ($without) (longhorn_health_finding{$job, check=\"node_iscsi_errors\", \
+               cause=\"iscsi_conn_error\"}) == 1",
+        hold: "0m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
+        description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
+                      attached there may have detached or turned read-only. See whether an instance manager of the \
+                      node was replaced, then whether the volumes came back.",
+        why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
+              after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
+        runbook: include_str!("LonghornNodeIscsiErrors.md"),
+    }],
+    cases: "",
+    panels: &[
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "iSCSI errors by node",
+            description: "Errors that node-problem-detector reported, as its Events of the last hour count them. A lower \
+                          bound: a burst is reported in part only. Compare with the replacements above.",
+            kind: PanelKind::TimeSeries,
+            unit: Unit::Short,
+            queries: &[Query {
+                expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job, $filter})",
+                legend: "{{node}} {{cause}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "no error within an hour, or no node-problem-detector that reports them",
+        },
+        Panel {
+            dashboard: Dashboard::InstanceManagers,
+            title: "Last iSCSI errors",
+            description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
+            kind: PanelKind::Table,
+            unit: Unit::FromNow,
+            queries: &[Query {
+                expr: "max by ($cluster node, cause) \
+                       (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job, $filter}) * 1000",
+                legend: "{{node}}",
+            }],
+            steps: &[],
+            width: Width::Half,
+            no_data: "no error within an hour, or no node-problem-detector that reports them",
+        },
+    ],
+    run,
+};
+
+const ISCSI: &str = "iscsi_conn_error";
+const SHIM: &str = "shim_disconnected";
+
+static EVENTS: Gauge = Gauge {
+    name: "longhorn_health_node_iscsi_error_events",
+    help: "Occurrences of the error in those Events of the node that were seen within the last hour; a lower bound, as bursts of Events are dropped.",
+    kind: GaugeKind::Gauge,
+    labels: &["node", "cause"],
+    absent: "no such Event within an hour, or node-problem-detector does not report them",
+    example: "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})",
+    stability: Stability::Experimental,
+};
+
+static LAST: Gauge = Gauge {
+    name: "longhorn_health_node_iscsi_error_last_timestamp_seconds",
+    help: "When the error was last seen on the node.",
+    kind: GaugeKind::Gauge,
+    labels: &["node", "cause"],
+    absent: "no such Event within an hour, or node-problem-detector does not report them",
+    example: "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600",
+    stability: Stability::Experimental,
+};
+
+/// A pod of an instance manager that ended or was made this close to the errors belongs to them.
+const NEAR: SignedDuration = SignedDuration::from_mins(10);
+/// A pod that is this much younger than its instance manager is not its first.
+const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
+
+/// What is known about a node with errors.
+struct Scene<'a> {
+    node: &'a str,
+    /// Instance managers of the node that were replaced about then, and when.
+    replaced: BTreeMap<&'a str, Timestamp>,
+    volumes: Vec<VolumeRef>,
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let reports = Reports::of(cluster);
+    if reports.by_node.is_empty() {
+        return;
+    }
+    let mut volumes = volumes_by_node(cluster, &reports);
+    let mut replaced = replaced_by_node(cluster, &reports);
+    for (node, of_node) in &reports.by_node {
+        let names = volumes.remove(node).unwrap_or_default();
+        let scene = Scene {
+            node,
+            replaced: replaced.remove(node).unwrap_or_default(),
+            volumes: names.into_iter().map(|volume| cluster.volume_ref(volume)).collect(),
+        };
+        for (cause, events) in [(ISCSI, &of_node.iscsi), (SHIM, &of_node.shims)] {
+            let Some((first, last)) = span(events) else { continue };
+            let count = events.iter().map(|report| report.count).fold(0, u64::saturating_add);
+            out.sample(&EVENTS, &[node, cause], count as f64);
+            out.sample(&LAST, &[node, cause], last.as_second() as f64);
+            let finding = match cause {
+                ISCSI => iscsi_finding(cluster, &scene, count),
+                _ => shim_finding(cluster, &scene, count),
+            };
+            let often = counted(count, "time");
+            let times = format!("reported by node-problem-detector {often} between {first} and {last}");
+            let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
+            let mut finding = finding.since(Some(first)).because(EvidenceSource::Event, times);
+            if let Some(message) = quote.filter(|message| !message.is_empty()) {
+                finding = finding.because(EvidenceSource::Event, format!("the last one: {message}"));
+            }
+            finding.evidence.extend(surroundings(cluster, &scene));
+            out.find(finding);
+        }
+    }
+}
+
+fn iscsi_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
+    let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
+    let replaced: Vec<&str> = scene.replaced.keys().copied().collect();
+    let message = match replaced.as_slice() {
+        [] => format!("the kernel of node {node} lost at least {lost}"),
+        names => format!(
+            "the kernel of node {node} lost at least {lost} about when instance manager {} was replaced",
+            names.join(", ")
+        ),
+    };
+    let impact = if scene.volumes.is_empty() {
+        "no v1 volume has its engine on the node now; one that had may have detached, or the sessions were of other storage"
+            .to_owned()
+    } else {
+        format!(
+            "volumes attached there may have detached or turned read-only for a while or for good: {}",
+            users_of(&scene.volumes)
+        )
+    };
+    let text = if replaced.is_empty() {
+        "See that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
+         replaced about then: look in the node's kernel log for what came before the errors (memory, network, iscsid), \
+         and whether other storage there uses iSCSI."
+    } else {
+        "See that the volumes of the node are attached and writable, then find out why the instance manager ended: the \
+         check instance_manager_replaced tells. The errors are its consequence."
+    };
+    Finding::new(ISCSI, ObjectRef::cluster("Node", node), message)
+        .node(node)
+        .volumes(scene.volumes.clone())
+        .impact(impact)
+        .remedy(remedy(cluster, node, text))
+}
+
+fn shim_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
+    let node = scene.node;
+    let message = format!(
+        "containerd on node {node} lost {} within {} minutes of iSCSI errors",
+        counted(count, "shim"),
+        reports::TOGETHER.as_mins()
+    );
+    let text = "Find the container that ended by the id in the Event; if it is that of an instance manager, its end came \
+                first and the iSCSI errors follow from it.";
+    Finding::new(SHIM, ObjectRef::cluster("Node", node), message)
+        .node(node)
+        .volumes(scene.volumes.clone())
+        .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
+        .because(
+            EvidenceSource::Fingerprint,
+            "containerd writes this for containers that end on purpose, too",
+        )
+        .remedy(remedy(cluster, node, text).read("crictl ps -a --name instance-manager  # on the node"))
+}
+
+fn remedy(cluster: &Cluster, node: &str, text: &str) -> Remedy {
+    let ns = &cluster.namespace;
+    let selector = format!("longhorn.io/component=instance-manager,longhorn.io/node={node}");
+    Remedy::new(text)
+        .read(format!("kubectl -n {ns} get volumes.longhorn.io"))
+        .read(format!("kubectl -n {ns} get pods -l {selector}"))
+        .read(format!(
+            "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name={node}"
+        ))
+        .read("dmesg -T | grep -e 'conn error' -e 'I/O error' -e 'Remounting filesystem'  # on the node")
+}
+
+fn surroundings(cluster: &Cluster, scene: &Scene) -> Vec<Evidence> {
+    let told = |(name, at): (&&str, &Timestamp)| {
+        api(format!("instance manager {name} on this node was replaced at {at}"))
+    };
+    let mut evidence: Vec<Evidence> = scene.replaced.iter().map(told).collect();
+    let readable =
+        [Resource::Pods, Resource::InstanceManagers].into_iter().all(|kind| cluster.can_read(kind));
+    if evidence.is_empty() {
+        evidence.push(api(if readable {
+            "no replacement of an instance manager on this node is seen about then; the kernel does not tell whose \
+             sessions it lost"
+        } else {
+            "instance managers or their pods are not readable, so whether one was replaced is not known"
+        }));
+    }
+    evidence
+}
+
+/// v1 volumes by the node their engine runs on, for nodes with errors. Engines of v2 volumes use
+/// NVMe over TCP and no iSCSI.
+fn volumes_by_node<'a>(cluster: &'a Cluster, reports: &Reports<'a>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut volumes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for engine in cluster.objects.engines.iter() {
+        let (node, volume) = (engine.spec.node_id.as_str(), engine.spec.volume_name.as_str());
+        if engine.spec.data_engine != DataEngine::V2
+            && !volume.is_empty()
+            && reports.by_node.contains_key(node)
+        {
+            volumes.entry(node).or_default().insert(volume);
+        }
+    }
+    volumes
+}
+
+/// Instance managers that were replaced about when the errors came: a pod that was seen to end, or
+/// one that is much younger than its instance manager.
+fn replaced_by_node<'a>(
+    cluster: &'a Cluster,
+    reports: &Reports<'a>,
+) -> BTreeMap<&'a str, BTreeMap<&'a str, Timestamp>> {
+    let gone = cluster.history.gone_pods().map(|gone| (&*gone.last, Some(gone.at)));
+    let young = cluster.objects.pods.iter().map(|pod| {
+        let im = cluster.objects.instance_managers.get(&pod.metadata.name);
+        let began = im.and_then(|im| im.metadata.created());
+        let made = pod.metadata.created();
+        let well_after =
+            began.zip(made).is_some_and(|(began, made)| made.duration_since(began) >= WELL_AFTER);
+        (pod, made.filter(|_| well_after))
+    });
+    let mut replaced: BTreeMap<&str, BTreeMap<&str, Timestamp>> = BTreeMap::new();
+    for (pod, at) in gone.chain(young) {
+        let (node, name) = (pod.spec.node_name.as_str(), pod.metadata.name.as_str());
+        let errors = reports.by_node.get(node).and_then(|of_node| span(&of_node.iscsi));
+        let (Some(at), Some((first, last))) = (at, errors) else { continue };
+        let near = at.duration_since(first) >= -NEAR && at.duration_since(last) <= NEAR;
+        if near && is_pod_of_instance_manager(pod) {
+            replaced.entry(node).or_default().insert(name, at);
+        }
+    }
+    replaced
+}
