@@ -99,7 +99,7 @@ pub fn is_open_to_all(path: &str) -> bool {
     const PATHS: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
     let below =
         |tree: &&str| path.strip_prefix(*tree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    TREES.iter().any(|tree| below(&tree)) || PATHS.contains(&path.trim_end_matches('/'))
+    TREES.iter().any(below) || PATHS.contains(&path.trim_end_matches('/'))
 }
 
 /// The path whose right is asked for: that of the request, or of the page when everybody has the

@@ -3,6 +3,8 @@
 //!
 //! The rules are made with `generate rules --config` and `for: 0s`, so that seconds are enough.
 
+#![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
+
 #[path = "../support/stack.rs"]
 mod stack;
 
@@ -121,7 +123,7 @@ impl Stack {
     }
 }
 
-fn config(rules: &Path, exporters: &Vec<Server>, alertmanager: &Server) -> String {
+fn config(rules: &Path, exporters: &[Server], alertmanager: &Server) -> String {
     let mut targets = Vec::new();
     for (number, exporter) in exporters.iter().enumerate() {
         let pod = format!("longhorn-health-exporter-{number}");
