@@ -53,7 +53,8 @@ impl Stack {
         let rules = stack::impatient_rules(path);
         let alertmanager =
             stack::alertmanager(path, &Path::new(ROOT).join("rules/alertmanager.example.yaml"));
-        let exporters = [(); 2].map(|()| stack::exporter(path, &["--demo"], Address::free())).into();
+        let exporters: Vec<Server> =
+            [(); 2].map(|()| stack::exporter(path, &["--demo"], Address::free())).into();
         let config = config(&rules, &exporters, &alertmanager);
         let prometheus = stack::prometheus(path, &config);
         let stack = Stack { directory, exporters, prometheus, alertmanager };
