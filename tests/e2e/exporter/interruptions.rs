@@ -92,7 +92,10 @@ async fn an_api_server_that_is_away_for_two_minutes_is_seen_and_outlived() -> Re
     let began = Instant::now();
     exporter
         .until("every kind to be read again", HEALS, |page| {
-            !page.has_value(STATE, &[("state", "stale")], 1.0)
+            // A server that starts may also refuse, or not know a definition, for a moment.
+            ["stale", "forbidden", "not_served", "pending"]
+                .iter()
+                .all(|state| !page.has_value(STATE, &[("state", state)], 1.0))
                 && page.value(LAST_SUCCESS, &success) > Some(last)
                 && page.is(UNKNOWN, &[("check", STALE)], 0.0)
         })
