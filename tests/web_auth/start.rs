@@ -14,7 +14,10 @@ fn refused(files: &Files, more: &[&str]) -> String {
 fn an_unknown_key_is_refused_by_name() {
     let files = Files::new();
     files.web("  client_auth: RequireAndVerifyClientCert\n");
-    assert_eq!(refused(&files, &[]), "error: web.yml:4: unknown key client_auth; did you mean client_ca?\n");
+    assert_eq!(
+        refused(&files, &[]),
+        "error: web.yml:4: unknown key client_auth; did you mean client_auth_type?\n"
+    );
     files.write("web.yml", "basic_auth_user: {}\n");
     assert_eq!(
         refused(&files, &[]),

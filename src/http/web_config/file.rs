@@ -96,9 +96,13 @@ pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
     })
 }
 
-/// A hint at the nearest of the names that exist.
+/// A hint at the nearest of the names that exist; first among those that hold the whole name.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
-    let (name, near) = (name.to_lowercase(), |known: &str| known.to_lowercase());
-    let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(&near(known), &name));
+    let name = name.to_lowercase();
+    let distance = |known: &&&str| {
+        let known = known.to_lowercase();
+        (!known.contains(&name), strsim::damerau_levenshtein(&known, &name))
+    };
+    let nearest = known.iter().min_by_key(distance);
     nearest.map_or("there is none here".to_owned(), |nearest| format!("did you mean {nearest}?"))
 }

@@ -155,8 +155,8 @@ fn what_is_wrong_is_told_with_file_and_line() {
             "web.yml:5: cipher suite TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265 is unknown or not supported; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?",
         ),
         (
-            tls("curve_preferences: [CurveP265]"),
-            "web.yml:4: curve CurveP265 is unknown or not supported; did you mean CurveP256?",
+            tls("curve_preferences: [P256]"),
+            "web.yml:4: curve P256 is unknown or not supported; did you mean CurveP256?",
         ),
         (
             tls("client_auth_type: RequireAndVerify"),
