@@ -1,0 +1,152 @@
+//! Links between pages, and between alerts, dashboards and runbooks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use longhorn_health_exporter::checks;
+use longhorn_health_exporter::generate::catalogue;
+use regex::Regex;
+
+use super::{files, pages, prose, root, text};
+
+/// Anchors of a page as GitHub makes them of its headings.
+fn anchors(markdown: &str) -> BTreeSet<String> {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let headings = prose(markdown)
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    let anchor = |heading: &str| {
+        let kept = heading.trim().to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>()
+    };
+    let numbered = headings.map(anchor).map(|anchor| {
+        let count = seen.entry(anchor.clone()).or_default();
+        *count += 1;
+        if *count == 1 { anchor } else { format!("{anchor}-{}", *count - 1) }
+    });
+    numbered.collect()
+}
+
+fn targets(markdown: &str) -> Vec<String> {
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let code = Regex::new(r"`[^`]*`").unwrap();
+    prose(markdown)
+        .flat_map(|line| {
+            let line = code.replace_all(line, "`code`").into_owned();
+            link.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()
+        })
+        // taken of the finished page at a release
+        .filter(|target| !target.starts_with("docs/images/"))
+        .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
+        .collect()
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => assert!(plain.pop(), "{} leads out of the repository", path.display()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Why a link on a page leads nowhere, if so.
+fn broken(page: &Path, target: &str) -> Option<String> {
+    let (file, anchor) = target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+    let path = match file {
+        "" => page.to_owned(),
+        file => plain(&page.parent().unwrap().join(file)),
+    };
+    if !root().join(&path).exists() {
+        return Some(format!("{}: no {}", page.display(), path.display()));
+    }
+    let anchor = anchor?;
+    (!anchors(&text(&path)).contains(anchor))
+        .then(|| format!("{}: no #{anchor} in {}", page.display(), path.display()))
+}
+
+#[test]
+fn links_lead_to_files_and_headings_that_exist() {
+    let mut links = 0;
+    let mut wrong = Vec::new();
+    for page in pages() {
+        for target in targets(&text(&page)) {
+            links += 1;
+            wrong.extend(broken(&page, &target));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(links > 300, "only {links} links were looked at");
+}
+
+#[test]
+fn broken_links_are_seen() {
+    let page = Path::new("docs/metrics.md");
+    assert_eq!(broken(page, "#longhorn_health_findings"), None);
+    assert_eq!(broken(page, "checks.md#danger_zone_pending"), None);
+    assert!(broken(page, "#longhorn_health_none").is_some());
+    assert!(broken(page, "nothing.md").is_some());
+    assert_eq!(targets("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h)"), ["b.md"]);
+    assert_eq!(
+        anchors("# A `b_c` (d)!\n## Same\n## Same\n"),
+        ["a-b_c-d", "same", "same-1"].map(str::to_owned).into()
+    );
+}
+
+/// Names of alerts, of those for kube-state-metrics too: they share the runbooks.
+fn alerts() -> BTreeSet<String> {
+    catalogue::alerts().map(|alert| alert.name.to_owned()).collect()
+}
+
+#[test]
+fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
+    let published = files("docs/runbooks", &[".md"]);
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    assert_eq!(published.iter().map(name).collect::<BTreeSet<_>>(), alerts());
+    let written: Vec<_> =
+        ["src/checks", "src/exporter"].into_iter().flat_map(|place| files(place, &[".md"])).collect();
+    assert_eq!(written.iter().map(name).collect::<BTreeSet<_>>(), alerts());
+    assert_eq!(written.len(), alerts().len(), "two runbooks of the same name");
+}
+
+#[test]
+fn runbooks_have_their_sections_in_order() {
+    for path in files("docs/runbooks", &[".md"]) {
+        let text = text(&path);
+        let sections: Vec<_> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(sections, ["Meaning", "Impact", "Diagnosis", "Mitigation"], "{}", path.display());
+        let parts: Vec<_> = text.split("\n## ").skip(1).collect();
+        assert!(
+            parts.iter().all(|part| part.trim().lines().count() > 1),
+            "{}: an empty section",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
+    let runbook = Regex::new(r"/docs/runbooks/(\w+)\.md").unwrap();
+    let dashboard = Regex::new(r"/d/(longhorn-health-[a-z-]+)").unwrap();
+    let mut runbooks = BTreeSet::new();
+    for path in files("rules", &[".yaml"]).into_iter().chain(files("dashboards", &[".json"])) {
+        let text = text(&path);
+        runbooks.extend(runbook.captures_iter(&text).map(|found| found[1].to_owned()));
+        for found in dashboard.captures_iter(&text) {
+            let file = format!("dashboards/{}.json", &found[1]);
+            assert!(root().join(&file).exists(), "{}: no {file}", path.display());
+        }
+    }
+    assert_eq!(runbooks, alerts(), "rules and dashboards link to exactly the runbooks there are");
+    for check in checks::ALL {
+        for cause in check.causes {
+            let runbook =
+                check.runbook(cause.id).unwrap_or_else(|| panic!("{}: no alert, no runbook", check.id));
+            assert!(alerts().contains(runbook), "{runbook}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Names of series and kinds that texts mention.
+
+use std::collections::BTreeSet;
+
+use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::longhorn::resource::TABLE;
+use regex::Regex;
+
+use super::{files, pages, text};
+
+/// Longhorn's own metrics that docs/migration.md is about (longhorn-manager v1.12.1
+/// metrics_collector/).
+const OF_LONGHORN: [&str; 4] = [
+    "longhorn_node_count_total",
+    "longhorn_node_status",
+    "longhorn_volume_robustness",
+    "longhorn_volume_state",
+];
+
+/// What begins like a series and is something else: the crate, and a key of the report.
+const NO_SERIES: [&str; 2] = ["longhorn_health_exporter", "longhorn_version"];
+
+/// Words that begin like one of Longhorn's series or ours.
+fn series(text: &str) -> BTreeSet<String> {
+    // the worked example of CONTRIBUTING.md declares a series that is not there
+    let rust = Regex::new(r"(?s)```rust.*?```").unwrap();
+    let name = Regex::new(r"\blonghorn_[a-z_]*[a-z]\b").unwrap();
+    name.find_iter(&rust.replace_all(text, "")).map(|found| found.as_str().to_owned()).collect()
+}
+
+#[test]
+fn series_that_texts_dashboards_and_rules_name_exist() {
+    let declared: BTreeSet<&str> =
+        catalogue::areas().flat_map(|area| area.gauges).map(|gauge| gauge.name).collect();
+    let known =
+        |name: &str| declared.contains(name) || OF_LONGHORN.contains(&name) || NO_SERIES.contains(&name);
+    let mut wrong = Vec::new();
+    let generated = [files("rules", &[".yaml"]), files("dashboards", &[".json"])].concat();
+    for path in pages().into_iter().chain(generated) {
+        let unknown = series(&text(&path)).into_iter().filter(|name| !known(name));
+        wrong.extend(unknown.map(|name| format!("{}: {name}", path.display())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(
+        series("a longhorn_health_x{} ```rust\nlonghorn_health_y\n``` longhorn_ longhorn_volume_state"),
+        ["longhorn_health_x", "longhorn_volume_state"].map(str::to_owned).into()
+    );
+}
+
+/// Kinds that commands name although no check reads them.
+const UNREAD: [&str; 7] = [
+    "sharemanagers.longhorn.io",
+    "crds",
+    "roles",
+    "rolebindings",
+    "clusterroles",
+    "clusterrolebindings",
+    "namespaces",
+];
+
+/// Kinds on which the commands in a text work.
+fn kinds(text: &str) -> Vec<String> {
+    let command = Regex::new(
+        r"kubectl[^\n`|;]*?\s(?:get|describe|patch|delete|edit|label|annotate|wait)\s+([a-z][a-z.,]*)",
+    )
+    .unwrap();
+    let kinds = command
+        .captures_iter(text)
+        .flat_map(|found| found[1].split(',').map(str::to_owned).collect::<Vec<_>>());
+    kinds.collect()
+}
+
+fn is_known(kind: &str) -> bool {
+    let full = |plural: &str, group: &str| format!("{plural}.{group}");
+    let read = TABLE.iter().any(|info| match info.group {
+        // without its group a kind of Longhorn may be taken for another: volumes, nodes, settings
+        "longhorn.io" => kind == full(info.plural, info.group),
+        group => {
+            let name = kind.strip_suffix(&format!(".{group}")).unwrap_or(kind);
+            [info.plural, &info.kind.to_lowercase()].contains(&name)
+        }
+    });
+    read || UNREAD.contains(&kind)
+}
+
+#[test]
+fn commands_name_kinds_that_exist() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for path in pages() {
+        for kind in kinds(&text(&path)) {
+            seen += 1;
+            if !is_known(&kind) {
+                wrong.push(format!("{}: {kind}", path.display()));
+            }
+        }
+    }
+    let plural = Regex::new(r"\b([a-z]+)\.longhorn\.io\b").unwrap();
+    for path in pages() {
+        for found in plural.find_iter(&text(&path)) {
+            if !is_known(found.as_str()) {
+                wrong.push(format!("{}: {}", path.display(), found.as_str()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 80, "only {seen} commands were looked at");
+    let made_up = "kubectl -n longhorn-system get volumes\nkubectl get node.longhorn.io,pods x";
+    assert_eq!(kinds(made_up), ["volumes", "node.longhorn.io", "pods"]);
+    assert_eq!(kinds(made_up).iter().map(|kind| is_known(kind)).collect::<Vec<_>>(), [false, false, true]);
+}
