@@ -26,7 +26,7 @@ pub struct SourceArgs {
     pub from: Option<PathBuf>,
 
     /// Moment a recording is judged at (RFC 3339) [default: the newest time in it]
-    #[arg(long, value_name = "TIME", requires = "from")]
+    #[arg(long, value_name = "TIME", requires = "from", env = "LONGHORN_HEALTH_NOW")]
     pub now: Option<Timestamp>,
 
     /// Namespace of Longhorn

@@ -28,23 +28,23 @@ pub struct CheckArgs {
     source: SourceArgs,
 
     /// How to print the report
-    #[arg(long, short = 'o', value_enum, default_value_t = Format::Table)]
+    #[arg(long, short = 'o', value_enum, default_value_t = Format::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: Format,
 
     /// Mildest severity that makes the exit code 1
-    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
     /// Run these checks only (comma-separated)
-    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id)]
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
     /// Time to list a live cluster; what has not answered by then is unknown
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
     /// Look again until nothing reaches --fail-on and nothing is unknown, at most so long
-    #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"])]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 }
 
