@@ -13,10 +13,13 @@ pub struct Panel {
     pub kind: PanelKind,
     /// Unit of the values.
     pub unit: Unit,
-    /// What it asks for. Placeholders as in alerts, plus Grafana's variables `$cluster`, `$node`,
-    /// `$volume`, which become matchers by `$filter` (see generate::grafana).
+    /// What it asks for. Placeholders as in alerts; with `$job` come the matchers of the dashboard's
+    /// variables (cluster, node, volume, PVC namespace) for which the family has a label, and `$alerts`
+    /// selects the alerts of these rules in `ALERTS`. A query
+    /// that ends in `== 1` is about facts: a table of them shows labels alone.
     pub queries: &'static [Query],
-    /// Colours by value, ascending; empty for neutral.
+    /// Colours by value, ascending; empty for neutral. Below the first one, and without data, a
+    /// panel is grey.
     pub steps: &'static [Step],
     /// Width on the grid.
     pub width: Width,
@@ -96,12 +99,16 @@ pub enum Unit {
     Bool,
     /// CPU cores.
     Cores,
+    /// Bytes, drawn with binary prefixes.
+    Bytes,
+    /// 0 nothing found, 1 info, 2 no verdict, 3 warning, 4 critical.
+    Severity,
 }
 
 /// A colour from a value on.
 #[derive(Debug)]
 pub struct Step {
-    /// From this value on; the first step counts from minus infinity.
+    /// From this value on.
     pub from: f64,
     /// `green`, `yellow`, `orange`, `red`, `blue`, `text`.
     pub color: &'static str,

@@ -5,6 +5,14 @@ use crate::check::{Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 const GOOD_IS_ZERO: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }];
 const WARN_FROM_ONE: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }];
 
+const SEVERITIES: &[Step] = &[
+    Step { from: 0.0, color: "green" },
+    Step { from: 1.0, color: "blue" },
+    Step { from: 2.0, color: "purple" },
+    Step { from: 3.0, color: "orange" },
+    Step { from: 4.0, color: "red" },
+];
+
 /// Panels that belong to no single check.
 pub const PANELS: &[Panel] = &[
     Panel {
@@ -14,11 +22,11 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "sum by ($cluster severity) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
             legend: "critical",
         }],
         steps: GOOD_IS_ZERO,
-        width: Width::Quarter,
+        width: Width::Sixth,
         no_data: "the exporter is down or not synced",
     },
     Panel {
@@ -28,12 +36,26 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "sum by ($cluster severity) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
+            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
             legend: "warning",
         }],
         steps: WARN_FROM_ONE,
-        width: Width::Quarter,
+        width: Width::Sixth,
         no_data: "the exporter is down or not synced",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Firing alerts",
+        description: "Alerts of these rules that fire now. Grey is no proof of health: the rules may not be loaded.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "count(max without ($without) (ALERTS{$alerts, alertstate=\"firing\"}))",
+            legend: "firing",
+        }],
+        steps: &[Step { from: 1.0, color: "orange" }],
+        width: Width::Sixth,
+        no_data: "none, if the rules are loaded",
     },
     Panel {
         dashboard: Dashboard::Overview,
@@ -46,7 +68,102 @@ pub const PANELS: &[Panel] = &[
             legend: "unknown",
         }],
         steps: WARN_FROM_ONE,
-        width: Width::Quarter,
+        width: Width::Sixth,
+        no_data: "the exporter is down or not synced",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Exporter pods up",
+        description: "Exporters that Prometheus can scrape. Without one, nothing on this page is known.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query { expr: "sum by ($cluster job) (up{$job})", legend: "up" }],
+        steps: &[Step { from: 0.0, color: "red" }, Step { from: 1.0, color: "green" }],
+        width: Width::Sixth,
+        no_data: "Prometheus has no such target",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Age of the oldest data",
+        description: "How long ago the Kubernetes API last answered for the kind that waited longest. Minutes are fine; from a quarter of an hour on the exporter calls a kind stale.",
+        kind: PanelKind::Stat,
+        unit: Unit::Seconds,
+        queries: &[Query {
+            expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
+            legend: "oldest",
+        }],
+        steps: &[Step { from: 0.0, color: "green" }, Step { from: 900.0, color: "orange" }],
+        width: Width::Sixth,
+        no_data: "the exporter is down, or serves a recording",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Findings",
+        description: "Everything that is wrong now. Check leads to the dashboard, cause to the runbook, node to what else is there. The page of the exporter has evidence and remedy.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1",
+            legend: "{{check}} {{cause}} {{object}}",
+        }],
+        steps: &[],
+        width: Width::Full,
+        no_data: "nothing is found; make sure that no check is without verdict",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Firing alerts, one by one",
+        description: "What Alertmanager has been told. The alert leads to its runbook and to the dashboard that tells more.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
+            legend: "{{alertname}} {{object}} {{node}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "none, if the rules are loaded",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Volumes that are hit",
+        description: "Volumes and their claims that a finding concerns: whom to tell.",
+        kind: PanelKind::Table,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
+            legend: "{{volume}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "no finding names a volume; make sure that no check is without verdict",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Worst finding of each check over time",
+        description: "Shows what began together and what followed. A gap is an exporter that was down, not health.",
+        kind: PanelKind::StateTimeline,
+        unit: Unit::Severity,
+        queries: &[Query {
+            expr: "max by ($cluster check) (4 * (longhorn_health_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_findings{$job, severity=\"info\"} > bool 0))",
+            legend: "{{check}}",
+        }],
+        steps: SEVERITIES,
+        width: Width::Full,
+        no_data: "the exporter is down or not synced",
+    },
+    Panel {
+        dashboard: Dashboard::Overview,
+        title: "Findings over time",
+        description: "Number of findings by check.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_findings{$job}))",
+            legend: "{{check}}",
+        }],
+        steps: &[],
+        width: Width::Half,
         no_data: "the exporter is down or not synced",
     },
     Panel {
@@ -60,37 +177,8 @@ pub const PANELS: &[Panel] = &[
             legend: "{{robustness}}",
         }],
         steps: &[],
-        width: Width::Quarter,
+        width: Width::Half,
         no_data: "the exporter is down or not synced",
-    },
-    Panel {
-        dashboard: Dashboard::Overview,
-        title: "Findings",
-        description: "Everything that is wrong now, with the object and the node. The page of the exporter has \
-                      evidence and remedy.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
-        queries: &[Query {
-            expr: "max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job, $filter}) == 1",
-            legend: "{{check}} {{cause}} {{object}}",
-        }],
-        steps: &[],
-        width: Width::Full,
-        no_data: "nothing is found; make sure that no check is without verdict",
-    },
-    Panel {
-        dashboard: Dashboard::Overview,
-        title: "Findings over time",
-        description: "Number of findings by check; shows what began together.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
-        queries: &[Query {
-            expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job})) > 0",
-            legend: "{{check}}",
-        }],
-        steps: &[],
-        width: Width::Full,
-        no_data: "nothing was found in this time; make sure that the exporter was up",
     },
     Panel {
         dashboard: Dashboard::Exporter,
@@ -128,7 +216,7 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[15m])) > 0",
+            expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[$__rate_interval]))",
             legend: "{{resource}} {{reason}}",
         }],
         steps: &[],
@@ -162,7 +250,21 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Cores,
         queries: &[Query {
-            expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[5m]))",
+            expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[$__rate_interval]))",
+            legend: "{{instance}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "the exporter is down",
+    },
+    Panel {
+        dashboard: Dashboard::Exporter,
+        title: "Memory",
+        description: "Resident memory of each exporter pod. It grows with the number of objects, not with time.",
+        kind: PanelKind::TimeSeries,
+        unit: Unit::Bytes,
+        queries: &[Query {
+            expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
             legend: "{{instance}}",
         }],
         steps: &[],

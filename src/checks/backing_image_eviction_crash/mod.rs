@@ -104,7 +104,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, $filter, \
+            expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
             legend: "at risk",
         }],
@@ -136,7 +136,7 @@ const PANELS: &[Panel] = &[
         unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster backing_image, node, disk) \
-                   (longhorn_health_backing_image_status_not_spec{$job, $filter})",
+                   (longhorn_health_backing_image_status_not_spec{$job}) == 1",
             legend: "{{backing_image}} on {{node}}",
         }],
         steps: &[],

@@ -48,7 +48,7 @@ pub const CHECK: Check = Check {
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job, $filter}) > 0",
+            expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
             legend: "{{setting}}",
         }],
         steps: &[],

@@ -80,7 +80,7 @@ pub const CHECK: Check = Check {
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max without ($without) (longhorn_health_finding{$job, $filter, check=\"driver_deployer_blocked\"})",
+            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
             legend: "{{cause}}",
         }],
         steps: &[],

@@ -132,7 +132,7 @@ pub const CHECK: Check = Check {
             unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause, object_kind, object, node, disk) \
-                       (longhorn_health_finding{$job, $filter, check=\"eviction_inconsistent\"})",
+                       (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",
                 legend: "{{cause}} {{object}}",
             }],
             steps: &[],
@@ -147,7 +147,7 @@ pub const CHECK: Check = Check {
             unit: Unit::Short,
             queries: &[Query {
                 expr: "sum by ($cluster cause) (max without ($without) \
-                       (longhorn_health_finding{$job, $filter, check=\"eviction_inconsistent\"}))",
+                       (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
                 legend: "{{cause}}",
             }],
             steps: &[],

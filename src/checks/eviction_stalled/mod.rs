@@ -102,7 +102,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job, $filter})",
+            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job})",
             legend: "{{node}} {{disk}}",
         }],
         steps: &[],
@@ -117,7 +117,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job, $filter})",
+            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job})",
             legend: "{{node}} {{disk}}",
         }],
         steps: &[],
@@ -131,7 +131,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
-            expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job, $filter})",
+            expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
             legend: "{{node}} {{disk}}",
         }],
         steps: &[],
@@ -147,7 +147,7 @@ const PANELS: &[Panel] = &[
         unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster object, node, severity) \
-                   (longhorn_health_finding{$job, $filter, check=\"eviction_stalled\", cause=\"pdb_blocks\"})",
+                   (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
             legend: "{{object}} on {{node}}",
         }],
         steps: &[],

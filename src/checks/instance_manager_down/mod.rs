@@ -46,10 +46,10 @@ pub const CHECK: Check = Check {
             queries: &[Query {
                 expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                        check=\"instance_manager_down\", severity=\"critical\"}))",
-                legend: "",
+                legend: "down",
             }],
             steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }],
-            width: Width::Quarter,
+            width: Width::Sixth,
             no_data: "the exporter does not report",
         },
         Panel {
@@ -75,7 +75,7 @@ pub const CHECK: Check = Check {
             unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster node, object, cause, severity) \
-                       (longhorn_health_finding{$job, check=\"instance_manager_down\", $filter})",
+                       (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
                 legend: "{{object}}",
             }],
             steps: &[],

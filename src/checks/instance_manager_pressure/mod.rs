@@ -54,7 +54,7 @@ pub const CHECK: Check = Check {
                 expr: "max by ($cluster data_engine) (longhorn_health_instance_manager_max_instances{$job})",
                 legend: "{{data_engine}}",
             }],
-            steps: &[],
+            steps: &[Step { from: BUSY.default, color: "orange" }],
             width: Width::Half,
             no_data: "no instance manager runs",
         },
@@ -69,7 +69,7 @@ pub const CHECK: Check = Check {
                 expr: "min by ($cluster data_engine) (longhorn_health_instance_manager_min_probe_window_seconds{$job})",
                 legend: "{{data_engine}}",
             }],
-            steps: &[Step { from: 0.0, color: "orange" }, Step { from: 30.0, color: "green" }],
+            steps: &[Step { from: 0.0, color: "orange" }, Step { from: IMPATIENT.default, color: "green" }],
             width: Width::Half,
             no_data: "no instance manager pod has a liveness probe",
         },
@@ -124,6 +124,20 @@ const PRIORITY_CLASS: Alert = Alert {
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
 };
 
+const BUSY: Threshold = Threshold {
+    name: "instances",
+    default: 100.0,
+    unit: "instances",
+    why: "processes on one node; the write-up of incident 000 names none, so this is a start, not a limit",
+};
+
+const IMPATIENT: Threshold = Threshold {
+    name: "window",
+    default: 30.0,
+    unit: "seconds",
+    why: "releases with the first fix bear 30 seconds",
+};
+
 const UNDER_PRESSURE: Alert = Alert {
     name: "LonghornInstanceManagerUnderPressure",
     causes: &["probe_window_short", "cpu_request_low"],
@@ -133,20 +147,7 @@ const UNDER_PRESSURE: Alert = Alert {
     hold: "1h",
     keep_firing_for: "",
     severity: Severity::Info,
-    thresholds: &[
-        Threshold {
-            name: "instances",
-            default: 100.0,
-            unit: "instances",
-            why: "processes on one node; the write-up of incident 000 names none, so this is a start, not a limit",
-        },
-        Threshold {
-            name: "window",
-            default: 30.0,
-            unit: "seconds",
-            why: "releases with the first fix bear 30 seconds",
-        },
-    ],
+    thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
     description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
                   probe there gives up in less than 30 seconds. Under CPU load the kubelet kills it with all that runs \

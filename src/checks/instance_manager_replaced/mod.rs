@@ -57,10 +57,10 @@ pub const CHECK: Check = Check {
             queries: &[Query {
                 expr: "sum without (cause, expected) (max without ($without) \
                        (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
-                legend: "",
+                legend: "lost",
             }],
             steps: &[Step { from: 0.0, color: "green" }, Step { from: 0.5, color: "orange" }],
-            width: Width::Quarter,
+            width: Width::Sixth,
             no_data: "the exporter does not report",
         },
         Panel {
@@ -86,7 +86,7 @@ pub const CHECK: Check = Check {
             unit: Unit::FromNow,
             queries: &[Query {
                 expr: "max without ($without) \
-                       (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, $filter}) * 1000",
+                       (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
                 legend: "{{instance_manager}}",
             }],
             steps: &[],

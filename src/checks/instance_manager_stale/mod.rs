@@ -49,7 +49,7 @@ pub const CHECK: Check = Check {
     panels: &[
         Panel {
             dashboard: Dashboard::Overview,
-            title: "Old instance managers that will not go away",
+            title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although \
                           nothing holds them. None of them clears by itself.",
             kind: PanelKind::Stat,
@@ -57,10 +57,10 @@ pub const CHECK: Check = Check {
             queries: &[Query {
                 expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                        check=\"instance_manager_stale\", severity=\"warning\"}))",
-                legend: "",
+                legend: "stuck",
             }],
             steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }],
-            width: Width::Quarter,
+            width: Width::Sixth,
             no_data: "the exporter does not report",
         },
         Panel {
@@ -87,7 +87,7 @@ pub const CHECK: Check = Check {
             unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
-                       (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\", $filter})",
+                       (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
                 legend: "{{volume}}",
             }],
             steps: &[],

@@ -70,7 +70,7 @@ pub const CHECK: Check = Check {
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"})",
+            expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
             legend: "{{cause}} {{severity}}",
         }],
         steps: &[],

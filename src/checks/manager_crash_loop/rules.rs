@@ -151,7 +151,7 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max without ($without) (longhorn_health_manager_crash_looping{$job, $filter})",
+            expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
             legend: "{{node}} {{cause}}",
         }],
         steps: &[],
@@ -166,10 +166,10 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job, $filter}[1h])) > 0",
+            expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h]))",
             legend: "{{node}}",
         }],
-        steps: &[],
+        steps: &[Step { from: RESTARTS.default, color: "orange" }],
         width: Width::Half,
         no_data: "no manager was restarted",
     },
@@ -181,7 +181,7 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::BarGauge,
         unit: Unit::Seconds,
         queries: &[Query {
-            expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job, $filter})",
+            expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job})",
             legend: "{{node}}",
         }],
         steps: &[],

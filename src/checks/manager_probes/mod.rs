@@ -130,15 +130,15 @@ const PANELS: &[Panel] = &[
         unit: Unit::Seconds,
         queries: &[
             Query {
-                expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job, $filter})",
+                expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job})",
                 legend: "slow: {{node}}",
             },
             Query {
-                expr: "max without ($without) (longhorn_health_manager_start_to_ready_max_seconds{$job, $filter})",
+                expr: "max without ($without) (longhorn_health_manager_start_to_ready_max_seconds{$job})",
                 legend: "slowest start",
             },
             Query {
-                expr: "max without ($without) (longhorn_health_manager_start_limit_seconds{$job, $filter})",
+                expr: "max without ($without) (longhorn_health_manager_start_limit_seconds{$job})",
                 legend: "budget of the release",
             },
         ],
@@ -154,7 +154,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job, $filter})",
+            expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
             legend: "{{probe}} {{failure}}",
         }],
         steps: &[],
@@ -168,7 +168,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Seconds,
         queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job, $filter})",
+            expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
             legend: "{{probe}}",
         }],
         steps: &[],
@@ -183,7 +183,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::BarGauge,
         unit: Unit::Seconds,
         queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job, $filter})",
+            expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
             legend: "{{probe}}",
         }],
         steps: &[],

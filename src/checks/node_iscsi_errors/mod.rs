@@ -77,7 +77,7 @@ pub const CHECK: Check = Check {
             kind: PanelKind::TimeSeries,
             unit: Unit::Short,
             queries: &[Query {
-                expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job, $filter})",
+                expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job})",
                 legend: "{{node}} {{cause}}",
             }],
             steps: &[],
@@ -92,7 +92,7 @@ pub const CHECK: Check = Check {
             unit: Unit::FromNow,
             queries: &[Query {
                 expr: "max by ($cluster node, cause) \
-                       (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job, $filter}) * 1000",
+                       (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",
                 legend: "{{node}}",
             }],
             steps: &[],

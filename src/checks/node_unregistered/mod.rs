@@ -87,7 +87,7 @@ pub const CHECK: Check = Check {
             kind: PanelKind::Table,
             unit: Unit::Short,
             queries: &[Query {
-                expr: "max without ($without) (longhorn_health_finding{$job, $filter, check=\"node_unregistered\"})",
+                expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
                 legend: "{{object}} {{cause}}",
             }],
             steps: &[],

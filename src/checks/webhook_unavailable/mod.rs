@@ -158,7 +158,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, $filter, webhook=\"admission\"})",
+            expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, webhook=\"admission\"})",
             legend: "ready",
         }],
         steps: &[Step { from: 0.0, color: "red" }, Step { from: 1.0, color: "green" }],
@@ -174,15 +174,15 @@ const PANELS: &[Panel] = &[
         unit: Unit::Short,
         queries: &[
             Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job, $filter})",
+                expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job})",
                 legend: "{{webhook}} ready",
             },
             Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_not_ready_endpoints{$job, $filter})",
+                expr: "max by ($cluster webhook) (longhorn_health_webhook_not_ready_endpoints{$job})",
                 legend: "{{webhook}} not ready",
             },
             Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_expected_endpoints{$job, $filter})",
+                expr: "max by ($cluster webhook) (longhorn_health_webhook_expected_endpoints{$job})",
                 legend: "{{webhook}} expected",
             },
         ],
@@ -198,7 +198,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job, $filter}) * 1000",
+            expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
             legend: "{{node}}",
         }],
         steps: &[],
@@ -213,7 +213,7 @@ const PANELS: &[Panel] = &[
         kind: PanelKind::StateTimeline,
         unit: Unit::Bool,
         queries: &[Query {
-            expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job, $filter})",
+            expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job})",
             legend: "{{configuration}}",
         }],
         steps: &[Step { from: 0.0, color: "red" }, Step { from: 1.0, color: "green" }],

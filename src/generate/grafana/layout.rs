@@ -5,12 +5,10 @@ use crate::check::{Panel, PanelKind, Width};
 
 const COLUMNS: u32 = 24;
 
-/// The next free place.
+/// Where the next panels go.
 #[derive(Debug, Default)]
 pub struct Grid {
-    x: u32,
     y: u32,
-    line_height: u32,
     last_id: u32,
 }
 
@@ -23,30 +21,43 @@ impl Grid {
 
     /// A heading over the whole width.
     pub fn row(&mut self) -> GridPos {
-        self.break_line();
         let place = GridPos { h: 1, w: COLUMNS, x: 0, y: self.y };
         self.y += 1;
         place
     }
 
-    /// The place of a panel.
-    pub fn place(&mut self, panel: &Panel) -> GridPos {
-        let (w, h) = (columns(panel.width), height(panel.kind));
-        // panels of different heights do not share a line, so that nothing overlaps or gapes
-        if self.x + w > COLUMNS || (self.x > 0 && h != self.line_height) {
-            self.break_line();
+    /// The places of panels that follow each other. A line holds panels of one height, so that
+    /// nothing overlaps, and is stretched to the whole width, so that nothing gapes.
+    pub fn places(&mut self, panels: &[&Panel]) -> Vec<GridPos> {
+        let mut places = Vec::with_capacity(panels.len());
+        let mut rest = panels;
+        while let Some(first) = rest.first() {
+            let h = height(first.kind);
+            let mut used = 0;
+            let fits = |panel: &&&Panel| {
+                used += columns(panel.width);
+                used <= COLUMNS && height(panel.kind) == h
+            };
+            // the first fits always: no panel is wider than the grid
+            let (line, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            places.extend(self.line(line, h));
+            rest = after;
         }
-        let place = GridPos { h, w, x: self.x, y: self.y };
-        self.x += w;
-        self.line_height = h;
-        place
+        places
     }
 
-    fn break_line(&mut self) {
-        if self.x > 0 {
-            self.y += self.line_height;
+    fn line(&mut self, line: &[&Panel], h: u32) -> Vec<GridPos> {
+        let total: u32 = line.iter().map(|panel| columns(panel.width)).sum();
+        let (mut declared, mut x) = (0, 0);
+        let mut places = Vec::with_capacity(line.len());
+        for panel in line {
+            declared += columns(panel.width);
+            let end = COLUMNS * declared / total;
+            places.push(GridPos { h, w: end - x, x, y: self.y });
+            x = end;
         }
-        (self.x, self.line_height) = (0, 0);
+        self.y += h;
+        places
     }
 }
 
@@ -56,7 +67,7 @@ fn columns(width: Width) -> u32 {
         Width::Quarter => 6,
         Width::Third => 8,
         Width::Half => 12,
-        Width::Full => 24,
+        Width::Full => COLUMNS,
     }
 }
 

@@ -6,6 +6,7 @@
 mod layout;
 pub mod model;
 mod panel;
+mod table;
 mod variables;
 
 use serde_json::json;
@@ -43,20 +44,17 @@ fn artifact(board: Dashboard, settings: &Settings) -> Result<Artifact, GenerateE
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboard, GenerateError> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
-    for area in catalogue::areas() {
-        let own: Vec<&check::Panel> = area.panels.iter().filter(|panel| panel.dashboard == board).collect();
-        if own.is_empty() {
-            continue;
+    for section in sections(board) {
+        if let Some(title) = section.title {
+            panels.push(panel::row(grid.next_id(), title, grid.row()));
         }
-        if starts_row(board, &area) {
-            panels.push(panel::row(grid.next_id(), area.title, grid.row()));
-        }
-        for declared in own {
-            let place = grid.place(declared);
-            let context = panel::Context { area: &area, settings };
+        let declared: Vec<_> = section.panels.iter().map(|(_, panel)| *panel).collect();
+        for ((area, declared), place) in section.panels.iter().zip(grid.places(&declared)) {
+            let context = panel::Context { area, settings };
             panels.push(panel::panel(grid.next_id(), declared, place, &context)?);
         }
     }
+    let variables = variables::of(settings, |name| panels.iter().any(|panel| panel.uses(name)));
     Ok(model::Dashboard {
         description: format!("{} {}", description(board), Target::Dashboards.header()),
         id: None,
@@ -72,14 +70,41 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
         graph_tooltip: 1,
         links: vec![links_to_sisters()],
         annotations: List { list: annotations(settings) },
-        templating: List { list: variables::of(board, settings) },
+        templating: List { list: variables },
         panels,
     })
 }
 
-/// The overview is one page without rows: what is worst comes first, whatever check it is from.
-fn starts_row(board: Dashboard, area: &Area) -> bool {
-    board != Dashboard::Overview && area.id != "exporter"
+/// Panels under one heading.
+struct Section {
+    title: Option<&'static str>,
+    panels: Vec<(Area, &'static check::Panel)>,
+}
+
+/// The overview is one page without headings: numbers first, the verdict before the single checks,
+/// then tables, then what happened over time. The others have a heading for each check.
+fn sections(board: Dashboard) -> Vec<Section> {
+    let panels_of = |area: Area| area.panels.iter().map(move |panel| (area, panel));
+    let on_board = |(_, panel): &(Area, &check::Panel)| panel.dashboard == board;
+    if board == Dashboard::Overview {
+        let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
+        panels.sort_by_key(|(area, panel)| (rank(panel.kind), area.id != "exporter"));
+        return vec![Section { title: None, panels }];
+    }
+    let section = |area: Area| Section {
+        title: (area.id != "exporter").then_some(area.title),
+        panels: panels_of(area).filter(on_board).collect(),
+    };
+    catalogue::areas().map(section).filter(|section| !section.panels.is_empty()).collect()
+}
+
+fn rank(kind: check::PanelKind) -> u8 {
+    match kind {
+        check::PanelKind::Stat => 0,
+        check::PanelKind::Table | check::PanelKind::BarGauge => 1,
+        check::PanelKind::StateTimeline => 2,
+        check::PanelKind::TimeSeries => 3,
+    }
 }
 
 fn title(board: Dashboard) -> &'static str {
@@ -116,8 +141,6 @@ fn links_to_sisters() -> serde_json::Value {
 
 /// Grafana's own annotations, and firing alerts as marks in the graphs.
 fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
-    let cluster = variables::matcher(&settings.cluster_label, "cluster");
-    let separator = if cluster.is_empty() { "" } else { ", " };
     vec![
         json!({
             "builtIn": 1, "datasource": { "type": "grafana", "uid": "-- Grafana --" }, "enable": true,
@@ -125,10 +148,16 @@ fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
         }),
         json!({
             "datasource": DATASOURCE, "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
-            "expr": format!("ALERTS{{alertname=~\"Longhorn.+\", alertstate=\"firing\"{separator}{cluster}}}"),
+            "expr": format!("ALERTS{{{}, alertstate=\"firing\"}}", our_alerts(settings)),
             "step": "60s", "titleFormat": "{{alertname}}", "textFormat": "{{object}} {{node}}", "useValueForTime": false,
         }),
     ]
+}
+
+/// Matchers of the alerts of these rules in Prometheus' own series ALERTS.
+fn our_alerts(settings: &Settings) -> String {
+    let matchers = [variables::filter(None, settings), "alertname=~\"Longhorn.+\"".to_owned()];
+    matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// The family of this name, wherever it is declared.
@@ -136,19 +165,18 @@ fn gauge(name: &str) -> Option<&'static Gauge> {
     catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name)
 }
 
-/// Fills the placeholders of a panel's query. `$filter` becomes the matchers of the dashboard's
-/// variables that the labels of the family in front of it have.
+/// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
+/// variables that the labels of the family have.
 fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, GenerateError> {
     let filled = promql::fill(owner, expr, |name| match name {
-        "job" => Some(settings.selector.clone()),
+        "job" => Some("$job".to_owned()),
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
-        "filter" => Some("$filter".to_owned()),
+        "alerts" => Some(our_alerts(settings)),
         // Grafana fills in the rest
         "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
         _ => variables::NAMES.contains(&name).then(|| format!("${name}")),
     })?;
-    // what `$filter` stands for depends on the family in front of it
     let mut filtered = String::new();
     let mut family = None;
     for token in promql::tokens(&filled) {
@@ -158,14 +186,12 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
             family = Some(found);
         }
         filtered.push_str(token.text);
-        if let Some(before) = filtered.strip_suffix("$filter") {
-            filtered = format!("{before}{}", variables::filter(family, settings));
+        if let Some(before) = filtered.strip_suffix("$job") {
+            let matchers = [settings.selector.clone(), variables::filter(family, settings)];
+            let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
+            filtered = format!("{before}{}", matchers.join(", "));
         }
     }
-    Ok(tidy(&filtered))
-}
-
-/// Removes the commas that an empty filter leaves.
-fn tidy(expr: &str) -> String {
-    expr.replace(", , ", ", ").replace(", }", "}").replace("{, ", "{")
+    // the list of labels brings its own space
+    Ok(filtered.replace(",  ", ", "))
 }

@@ -123,6 +123,15 @@ pub struct Panel {
     pub content: Option<Content>,
 }
 
+impl Panel {
+    /// Does a query use this variable?
+    pub fn uses(&self, variable: &str) -> bool {
+        let targets = self.content.iter().flat_map(|content| &content.targets);
+        let quoted = format!("\"${variable}\"");
+        targets.into_iter().any(|target| target.expr.contains(&quoted))
+    }
+}
+
 /// What a panel shows.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

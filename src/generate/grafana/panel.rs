@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::expression;
 use super::model::{
     Content, DATASOURCE, Defaults, FieldConfig, GridPos, Panel, Target, ThresholdStep, Thresholds,
 };
-use crate::check::{self, Dashboard, PanelKind, Unit};
+use super::{expression, table};
+use crate::check::{self, PanelKind, Unit};
 use crate::generate::catalogue::Area;
 use crate::generate::{GenerateError, Settings};
+
+/// Colour of what is neither good nor bad.
+const NEUTRAL: &str = "#808080";
 
 /// What a panel needs to know beside its declaration.
 pub struct Context<'a> {
@@ -46,8 +49,11 @@ pub fn panel(
         datasource: DATASOURCE,
         targets: targets.collect::<Result<_, _>>()?,
         field_config: field_config(declared, context),
-        options: options(declared.kind),
-        transformations: transformations(declared.kind),
+        options: options(declared),
+        transformations: match declared.kind {
+            PanelKind::Table => table::transformations(declared, context.settings),
+            _ => Vec::new(),
+        },
         links: runbook_links(context),
     };
     Ok(Panel {
@@ -78,11 +84,17 @@ fn target(
     declared: &check::Panel,
     settings: &Settings,
 ) -> Result<Target, GenerateError> {
+    let mut expr = expression(declared.title, query.expr, settings)?;
+    if declared.kind == PanelKind::Table && table::is_list_of_findings(declared) {
+        expr = table::with_directions(&expr);
+    } else if declared.kind == PanelKind::Table && table::is_list_of_alerts(declared) {
+        expr = table::with_dashboard(&expr);
+    }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
     Ok(Target {
         ref_id: char::from(b'A' + (number % 26) as u8).to_string(),
         datasource: DATASOURCE,
-        expr: expression(declared.title, query.expr, settings)?,
+        expr,
         format: if declared.kind == PanelKind::Table { "table" } else { "time_series" },
         instant,
         range: !instant,
@@ -91,8 +103,10 @@ fn target(
 }
 
 fn field_config(declared: &check::Panel, context: &Context) -> FieldConfig {
-    let overrides =
-        if declared.kind == PanelKind::Table { column_links(declared, context) } else { Vec::new() };
+    let overrides = match declared.kind {
+        PanelKind::Table => table::overrides(declared, context.area, context.settings),
+        _ => Vec::new(),
+    };
     FieldConfig {
         defaults: Defaults {
             unit: unit(declared.unit),
@@ -100,7 +114,7 @@ fn field_config(declared: &check::Panel, context: &Context) -> FieldConfig {
             color: color(declared),
             thresholds: thresholds(declared.steps),
             mappings: mappings(declared.unit),
-            custom: custom(declared.kind),
+            custom: custom(declared),
             min: matches!(declared.kind, PanelKind::TimeSeries | PanelKind::BarGauge)
                 .then_some(0.0)
                 .filter(|_| declared.unit != Unit::FromNow),
@@ -111,52 +125,53 @@ fn field_config(declared: &check::Panel, context: &Context) -> FieldConfig {
 
 fn unit(unit: Unit) -> &'static str {
     match unit {
-        Unit::Short => "short",
+        Unit::Short | Unit::Severity => "short",
         Unit::Seconds => "s",
         Unit::FromNow => "dateTimeFromNow",
         Unit::Ratio => "percentunit",
         Unit::Bool => "bool_yes_no",
         Unit::Cores => "suffix: cores",
+        Unit::Bytes => "bytes",
     }
 }
 
-/// Colours come from thresholds where a panel has them, else every series has its own.
+/// Lines have a colour each, everything else that of its value.
 fn color(declared: &check::Panel) -> Value {
     let mode = match declared.kind {
-        _ if !declared.steps.is_empty() => "thresholds",
+        // lines keep a colour each; the threshold is a line of its own
         PanelKind::TimeSeries => "palette-classic",
         _ => "thresholds",
     };
     json!({ "mode": mode })
 }
 
+/// Grafana draws "no data" in the colour of the first step, so that one is neutral: what is absent is
+/// never green.
 fn thresholds(steps: &[check::Step]) -> Thresholds {
-    let mut steps: Vec<_> = steps
-        .iter()
-        .enumerate()
-        // Grafana counts the first step from minus infinity, which it writes as null
-        .map(|(number, step)| ThresholdStep { color: step.color, value: (number > 0).then_some(step.from) })
-        .collect();
-    if steps.is_empty() {
-        steps.push(ThresholdStep { color: "text", value: None });
-    }
-    Thresholds { mode: "absolute", steps }
+    let first = ThresholdStep { color: if steps.is_empty() { "text" } else { NEUTRAL }, value: None };
+    let declared = steps.iter().map(|step| ThresholdStep { color: step.color, value: Some(step.from) });
+    Thresholds { mode: "absolute", steps: [first].into_iter().chain(declared).collect() }
 }
 
 fn mappings(unit: Unit) -> Vec<Value> {
-    if unit != Unit::Bool {
-        return Vec::new();
-    }
-    vec![
-        json!({ "type": "value", "options": { "0": { "text": "no", "index": 0 }, "1": { "text": "yes", "index": 1 } } }),
-    ]
+    let words: &[&str] = match unit {
+        Unit::Bool => &["no", "yes"],
+        Unit::Severity => &["nothing found", "info", "no verdict", "warning", "critical"],
+        _ => return Vec::new(),
+    };
+    let options: serde_json::Map<_, _> = words
+        .iter()
+        .enumerate()
+        .map(|(value, word)| (value.to_string(), json!({ "text": word, "index": value })))
+        .collect();
+    vec![json!({ "type": "value", "options": options })]
 }
 
-fn custom(kind: PanelKind) -> Value {
-    match kind {
+fn custom(declared: &check::Panel) -> Value {
+    match declared.kind {
         PanelKind::TimeSeries => json!({
             "drawStyle": "line", "lineInterpolation": "stepAfter", "lineWidth": 2, "fillOpacity": 10,
-            "showPoints": "never", "spanNulls": false, "thresholdsStyle": { "mode": "line" },
+            "showPoints": "never", "spanNulls": false, "thresholdsStyle": { "mode": if declared.steps.is_empty() { "off" } else { "dashed" } },
         }),
         PanelKind::StateTimeline => json!({ "lineWidth": 0, "fillOpacity": 80, "spanNulls": false }),
         PanelKind::Table => json!({ "align": "left", "filterable": true, "cellOptions": { "type": "auto" } }),
@@ -164,11 +179,11 @@ fn custom(kind: PanelKind) -> Value {
     }
 }
 
-fn options(kind: PanelKind) -> Value {
+fn options(declared: &check::Panel) -> Value {
     let last = json!({ "calcs": ["lastNotNull"], "fields": "", "values": false });
-    match kind {
+    match declared.kind {
         PanelKind::Stat => json!({
-            "reduceOptions": last, "colorMode": "background", "graphMode": "none", "textMode": "auto",
+            "reduceOptions": last, "colorMode": if declared.steps.is_empty() { "value" } else { "background" }, "graphMode": "none", "textMode": "auto",
             "justifyMode": "center", "orientation": "auto",
         }),
         PanelKind::TimeSeries => json!({
@@ -176,7 +191,7 @@ fn options(kind: PanelKind) -> Value {
             "tooltip": { "mode": "multi", "sort": "desc" },
         }),
         PanelKind::StateTimeline => json!({
-            "mergeValues": true, "showValue": "auto", "rowHeight": 0.8, "alignValue": "left",
+            "mergeValues": true, "showValue": "never", "rowHeight": 0.8, "alignValue": "left",
             "legend": { "displayMode": "list", "placement": "bottom", "showLegend": true },
             "tooltip": { "mode": "single", "sort": "none" },
         }),
@@ -188,45 +203,6 @@ fn options(kind: PanelKind) -> Value {
             "valueMode": "color",
         }),
     }
-}
-
-/// Tables show labels; the time of an instant query and labels of the scrape say nothing.
-fn transformations(kind: PanelKind) -> Vec<Value> {
-    if kind != PanelKind::Table {
-        return Vec::new();
-    }
-    let hidden = ["Time", "__name__", "job", "namespace", "prometheus"];
-    let excluded: serde_json::Map<_, _> =
-        hidden.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
-    vec![
-        json!({ "id": "merge", "options": {} }),
-        json!({ "id": "organize", "options": { "excludeByName": excluded, "indexByName": {}, "renameByName": {} } }),
-    ]
-}
-
-/// Cells that name something lead to where more is said about it.
-fn column_links(declared: &check::Panel, context: &Context) -> Vec<Value> {
-    let base = context.settings.runbook_base_url.trim_end_matches('/');
-    let ending = if base.contains("/blob/") { ".md" } else { "" };
-    let mut links = vec![
-        ("alertname", "Runbook", format!("{base}/${{__data.fields.alertname}}{ending}")),
-        ("check", "What this check sees", format!("{base}/../checks{ending}#${{__data.fields.check}}")),
-    ];
-    let drill_down = match declared.dashboard {
-        Dashboard::Overview => context.area.dashboard(),
-        board => board,
-    };
-    let board = format!("/d/{}?${{__url_time_range}}&${{datasource:queryparam}}", drill_down.uid());
-    links.push(("node", "This node", format!("{board}&var-node=${{__data.fields.node}}")));
-    links.push(("volume", "This volume", format!("{board}&var-volume=${{__data.fields.volume}}")));
-    links.into_iter().map(|(column, title, url)| link(column, title, &url)).collect()
-}
-
-fn link(column: &str, title: &str, url: &str) -> Value {
-    json!({
-        "matcher": { "id": "byName", "options": column },
-        "properties": [{ "id": "links", "value": [{ "title": title, "url": url, "targetBlank": !url.starts_with('/') }] }],
-    })
 }
 
 /// The runbooks of the alerts of the same check.

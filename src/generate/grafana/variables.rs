@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::model::{DATASOURCE, Variable};
-use crate::check::{Dashboard, Gauge};
+use crate::check::Gauge;
 use crate::generate::Settings;
 
 /// Names of variables that queries may use; `$cluster` in a declaration is a list of labels instead.
@@ -25,30 +25,24 @@ pub fn filter(family: Option<&Gauge>, settings: &Settings) -> String {
     matchers.join(", ")
 }
 
-/// The variables of a dashboard, in the order in which they are shown.
-pub fn of(board: Dashboard, settings: &Settings) -> Vec<Variable> {
+/// The variables that a dashboard uses, in the order in which they are shown.
+pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Variable> {
     let mut variables = vec![datasource()];
-    let cluster = matcher(&settings.cluster_label, "cluster");
-    let scope = if cluster.is_empty() {
-        settings.selector.clone()
-    } else {
-        format!("{}, {cluster}", settings.selector)
-    };
-    if !settings.cluster_label.is_empty() {
-        let values = format!(
-            "label_values(longhorn_health_findings{{{}}}, {})",
-            settings.selector, settings.cluster_label
-        );
+    let matchers = [settings.selector.clone(), matcher(&settings.cluster_label, "cluster")];
+    let scope = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ");
+    if used("cluster") {
+        let (selector, label) = (&settings.selector, &settings.cluster_label);
+        let values = format!("label_values(longhorn_health_findings{{{selector}}}, {label})");
         variables.push(query("cluster", "Cluster", values));
     }
-    if board != Dashboard::Exporter {
-        let values = |label| format!("label_values(longhorn_health_finding{{{scope}}}, {label})");
-        variables.push(query("node", "Node", values("node")));
-    }
-    if matches!(board, Dashboard::Overview | Dashboard::InstanceManagers | Dashboard::Eviction) {
-        let values = |label| format!("label_values(longhorn_health_finding_volume{{{scope}}}, {label})");
-        variables.push(query("pvc_namespace", "PVC namespace", values("pvc_namespace")));
-        variables.push(query("volume", "Volume", values("volume")));
+    for (name, heading, family) in [
+        ("node", "Node", "longhorn_health_finding"),
+        ("pvc_namespace", "PVC namespace", "longhorn_health_finding_volume"),
+        ("volume", "Volume", "longhorn_health_finding_volume"),
+    ] {
+        if used(name) {
+            variables.push(query(name, heading, format!("label_values({family}{{{scope}}}, {name})")));
+        }
     }
     variables
 }
