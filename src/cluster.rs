@@ -3,7 +3,7 @@
 pub mod known_issues;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,7 +24,7 @@ pub struct Cluster {
     pub history: History,
     /// How each kind could be read.
     pub resources: BTreeMap<Resource, ResourceStatus>,
-    joins: OnceLock<Joins>,
+    joins: Joins,
 }
 
 /// How a kind could be read.
@@ -95,12 +95,36 @@ pub struct DiskOfNode<'a> {
     pub spec: Option<&'a DiskSpec>,
 }
 
+/// Each made on first use: a healthy cluster needs none of them.
 #[derive(Debug, Default)]
 struct Joins {
-    disks: HashMap<String, (String, String)>,
-    replicas_by_volume: HashMap<String, Vec<String>>,
-    engines_by_volume: HashMap<String, Vec<String>>,
-    replicas_by_disk: HashMap<String, Vec<String>>,
+    disks: OnceLock<HashMap<String, (String, String)>>,
+    replicas_by_volume: OnceLock<Index<Replica>>,
+    engines_by_volume: OnceLock<Index<Engine>>,
+    replicas_by_disk: OnceLock<Index<Replica>>,
+}
+
+/// Objects in the order of a field, and of their names where that is the same. Shares the objects,
+/// so that tens of thousands cost no copy of a name.
+#[derive(Debug)]
+struct Index<T> {
+    objects: Vec<Arc<T>>,
+    key: fn(&T) -> &str,
+}
+
+impl<T: Kind> Index<T> {
+    fn new(store: &Store<T>, key: fn(&T) -> &str) -> Self {
+        let mut objects: Vec<_> = store.iter_shared().cloned().collect();
+        // stable: they come in the order of their names
+        objects.sort_by(|a, b| key(a).cmp(key(b)));
+        Index { objects, key }
+    }
+
+    fn of(&self, wanted: &str) -> impl Iterator<Item = &T> {
+        let first = self.objects.partition_point(|object| (self.key)(object) < wanted);
+        let from_there = self.objects.get(first..).unwrap_or_default().iter().map(|object| &**object);
+        from_there.take_while(move |object| (self.key)(object) == wanted)
+    }
 }
 
 impl Cluster {
@@ -112,7 +136,7 @@ impl Cluster {
         history: History,
         resources: BTreeMap<Resource, ResourceStatus>,
     ) -> Self {
-        let (namespace, joins) = (namespace.into(), OnceLock::new());
+        let (namespace, joins) = (namespace.into(), Joins::default());
         Cluster { namespace, now, objects, history, resources, joins }
     }
 
@@ -207,23 +231,26 @@ impl Cluster {
 
     /// Engines of a volume, by name.
     pub fn engines_of(&self, volume: &str) -> impl Iterator<Item = &Engine> {
-        names(&self.joins().engines_by_volume, volume).filter_map(|name| self.objects.engines.get(name))
+        let index = || Index::new(&self.objects.engines, |engine| &engine.spec.volume_name);
+        self.joins.engines_by_volume.get_or_init(index).of(volume)
     }
 
     /// Replicas of a volume, by name.
     pub fn replicas_of(&self, volume: &str) -> impl Iterator<Item = &Replica> {
-        names(&self.joins().replicas_by_volume, volume).filter_map(|name| self.objects.replicas.get(name))
+        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.volume_name);
+        self.joins.replicas_by_volume.get_or_init(index).of(volume)
     }
 
     /// Replicas whose `spec.diskID` is this disk UUID. Unlike `scheduledReplica` this also counts
     /// those on a disk that is not Ready.
     pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
-        names(&self.joins().replicas_by_disk, disk_uuid).filter_map(|name| self.objects.replicas.get(name))
+        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.disk_id);
+        self.joins.replicas_by_disk.get_or_init(index).of(disk_uuid)
     }
 
     /// The disk with this UUID, as the status of a node lists it.
     pub fn disk(&self, uuid: &str) -> Option<DiskOfNode<'_>> {
-        let (node, disk) = self.joins().disks.get(uuid)?;
+        let (node, disk) = self.disks().get(uuid)?;
         let node = self.objects.longhorn_nodes.get(node)?;
         let (name, status) = node.status.disk_status.get_key_value(disk.as_str())?;
         Some(DiskOfNode { node, name, status, spec: node.spec.disks.get(name) })
@@ -246,33 +273,15 @@ impl Cluster {
         VolumeRef { name: volume.to_owned(), pvc, workloads }
     }
 
-    fn joins(&self) -> &Joins {
-        self.joins.get_or_init(|| {
-            let mut joins = Joins::default();
+    fn disks(&self) -> &HashMap<String, (String, String)> {
+        self.joins.disks.get_or_init(|| {
+            let mut disks = HashMap::new();
             for node in self.objects.longhorn_nodes.iter() {
-                for (name, disk) in &node.status.disk_status {
-                    if !disk.disk_uuid.is_empty() {
-                        let place = (node.metadata.name.clone(), name.clone());
-                        joins.disks.insert(disk.disk_uuid.clone(), place);
-                    }
+                for (name, disk) in node.status.disk_status.iter().filter(|(_, d)| !d.disk_uuid.is_empty()) {
+                    disks.insert(disk.disk_uuid.clone(), (node.metadata.name.clone(), name.clone()));
                 }
             }
-            for engine in self.objects.engines.iter() {
-                add(&mut joins.engines_by_volume, &engine.spec.volume_name, &engine.metadata.name);
-            }
-            for replica in self.objects.replicas.iter() {
-                add(&mut joins.replicas_by_volume, &replica.spec.volume_name, &replica.metadata.name);
-                add(&mut joins.replicas_by_disk, &replica.spec.disk_id, &replica.metadata.name);
-            }
-            joins
+            disks
         })
     }
-}
-
-fn add(map: &mut HashMap<String, Vec<String>>, key: &str, name: &str) {
-    map.entry(key.to_owned()).or_default().push(name.to_owned());
-}
-
-fn names<'a>(map: &'a HashMap<String, Vec<String>>, key: &str) -> impl Iterator<Item = &'a str> {
-    map.get(key).into_iter().flatten().map(String::as_str)
 }

@@ -1,8 +1,7 @@
 //! `backingimages`, `backingimagemanagers` and `backingimagedatasources` of `longhorn.io`.
 
-use std::collections::BTreeMap;
-
 use super::lenient::{Int, StringMap, Time, narrow, open_enum};
+use super::map::Map;
 use super::meta::Meta;
 
 narrow! {
@@ -18,7 +17,7 @@ narrow! {
         /// Disk UUID to nothing; used up to 1.6.
         pub disks: StringMap,
         /// Disk UUID to copy; 1.7.0 and later.
-        pub disk_file_spec_map: BTreeMap<String, CopySpec>,
+        pub disk_file_spec_map: Map<CopySpec>,
         pub min_number_of_copies: Int,
         pub source_type: String,
     }
@@ -34,7 +33,7 @@ narrow! {
         pub owner_id: String,
         pub uuid: String,
         /// Disk UUID to copy.
-        pub disk_file_status_map: BTreeMap<String, CopyStatus>,
+        pub disk_file_status_map: Map<CopyStatus>,
     }
 
     /// How a copy is.

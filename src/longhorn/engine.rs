@@ -1,10 +1,9 @@
 //! `engines`, `replicas` and `enginefrontends` of `longhorn.io`: the instances of a volume.
 
-use std::collections::BTreeMap;
-
 use super::instance_manager::{DataEngine, InstanceState};
 use super::lenient::{StringMap, Time, narrow, open_enum};
-use super::meta::{Condition, Meta};
+use super::map::Map;
+use super::meta::Meta;
 
 narrow! {
     /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
@@ -19,10 +18,6 @@ narrow! {
         pub volume_name: String,
         #[serde(rename = "nodeID")]
         pub node_id: String,
-        /// Since 1.6.
-        pub image: String,
-        /// Up to 1.8.
-        pub engine_image: String,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub active: bool,
@@ -38,8 +33,7 @@ narrow! {
         pub instance_manager_name: String,
         pub current_state: InstanceState,
         pub current_image: String,
-        pub replica_mode_map: BTreeMap<String, ReplicaMode>,
-        pub conditions: Vec<Condition>,
+        pub replica_mode_map: Map<ReplicaMode>,
     }
 
     /// A replica of a volume.
@@ -54,12 +48,9 @@ narrow! {
         pub volume_name: String,
         #[serde(rename = "nodeID")]
         pub node_id: String,
-        pub engine_name: String,
         /// UUID of the disk, not its name.
         #[serde(rename = "diskID")]
         pub disk_id: String,
-        pub image: String,
-        pub engine_image: String,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub backing_image: String,
@@ -76,10 +67,8 @@ narrow! {
         pub owner_id: String,
         pub instance_manager_name: String,
         pub current_state: InstanceState,
-        pub current_image: String,
         /// Up to 1.9; deprecated from 1.5.4 on.
         pub eviction_requested: bool,
-        pub conditions: Vec<Condition>,
     }
 
     /// The initiator of a v2 volume (since 1.12.0).
@@ -94,7 +83,6 @@ narrow! {
         pub volume_name: String,
         #[serde(rename = "nodeID")]
         pub node_id: String,
-        pub engine_name: String,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
     }

@@ -1,8 +1,7 @@
 //! `instancemanagers.longhorn.io` and the instances they run.
 
-use std::collections::BTreeMap;
-
 use super::lenient::{narrow, open_enum};
+use super::map::Map;
 use super::meta::{Condition, Meta};
 
 narrow! {
@@ -33,17 +32,17 @@ narrow! {
         /// Since 1.11: PodReady, NodeReady, SettingSynced.
         pub conditions: Vec<Condition>,
         /// Up to 1.10.
-        pub instances: BTreeMap<String, Instance>,
+        pub instances: Map<Instance>,
         /// Since 1.5.
-        pub instance_engines: BTreeMap<String, Instance>,
+        pub instance_engines: Map<Instance>,
         /// Since 1.5.
-        pub instance_replicas: BTreeMap<String, Instance>,
+        pub instance_replicas: Map<Instance>,
         /// Since 1.12.0.
-        pub instance_engine_frontends: BTreeMap<String, Instance>,
+        pub instance_engine_frontends: Map<Instance>,
         /// Since 1.12.1.
-        pub instance_shards: BTreeMap<String, Instance>,
+        pub instance_shards: Map<Instance>,
         /// Since 1.12.1.
-        pub instance_shard_groups: BTreeMap<String, Instance>,
+        pub instance_shard_groups: Map<Instance>,
     }
 
     /// One process in an instance manager.

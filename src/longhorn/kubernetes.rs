@@ -1,8 +1,7 @@
 //! Kubernetes kinds other than pods.
 
-use std::collections::BTreeMap;
-
 use super::lenient::{Int, StringMap, Time, narrow};
+use super::map::Map;
 use super::meta::{Condition, Meta};
 use super::pod::{PodSpec, Quantity};
 
@@ -30,7 +29,7 @@ narrow! {
     /// How the node is.
     pub struct KubeNodeStatus {
         pub conditions: Vec<Condition>,
-        pub allocatable: BTreeMap<String, Quantity>,
+        pub allocatable: Map<Quantity>,
         pub node_info: NodeInfo,
     }
 
@@ -211,6 +210,12 @@ pub enum NodeTrouble {
     IscsiConnError,
     /// containerd lost a shim: `shim disconnected`.
     ShimDisconnected,
+}
+
+impl super::Compact for NodeEvent {
+    fn compact(&mut self) {
+        self.0.compact();
+    }
 }
 
 impl std::ops::Deref for NodeEvent {

@@ -1,14 +1,16 @@
 //! Reading objects of ten Longhorn releases without falling over: `null` is absence, an empty
 //! string is no time, and a value that an enumeration does not know is kept as `Unrecognized`.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
+use super::map::Map;
+
 /// String map, as labels and parameters are.
-pub type StringMap = BTreeMap<String, String>;
+pub type StringMap = Map<String>;
 
 /// `null` and absence both read as the default; any other wrong type is an error of the object.
 pub fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
@@ -49,8 +51,8 @@ impl fmt::Debug for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
-        Ok(Time(text.parse().ok()))
+        let text = Option::<Cow<'de, str>>::deserialize(deserializer)?;
+        Ok(Time(text.filter(|text| !text.is_empty()).and_then(|text| text.parse().ok())))
     }
 }
 
@@ -75,6 +77,39 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// What can give back memory that decoding took and nothing uses. Lists grow by doubling from four
+/// on, so that one container or condition would otherwise hold the memory of four.
+pub trait Compact {
+    /// Gives it back.
+    fn compact(&mut self) {}
+}
+
+impl Compact for String {}
+impl Compact for bool {}
+impl Compact for i64 {}
+impl Compact for Int {}
+impl Compact for Time {}
+
+impl<T: Compact> Compact for Option<T> {
+    fn compact(&mut self) {
+        self.iter_mut().for_each(T::compact);
+    }
+}
+
+impl<T: Compact> Compact for Vec<T> {
+    fn compact(&mut self) {
+        self.iter_mut().for_each(T::compact);
+        self.shrink_to_fit();
+    }
+}
+
+impl<T: Compact> Compact for Map<T> {
+    fn compact(&mut self) {
+        self.values_mut().for_each(T::compact);
+        self.shrink_to_fit();
+    }
+}
+
 /// Declares structs that read a few fields of a Kubernetes object: camelCase names, every field
 /// optional, `null` read as absence.
 macro_rules! narrow {
@@ -93,6 +128,12 @@ macro_rules! narrow {
                 #[serde(deserialize_with = "crate::longhorn::lenient::nullable")]
                 pub $field: $type,
             )*
+        }
+
+        impl $crate::longhorn::lenient::Compact for $name {
+            fn compact(&mut self) {
+                $( $crate::longhorn::lenient::Compact::compact(&mut self.$field); )*
+            }
         }
     )* };
 }
@@ -134,6 +175,8 @@ macro_rules! open_enum {
                 $name::Unrecognized
             }
         }
+
+        impl $crate::longhorn::lenient::Compact for $name {}
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

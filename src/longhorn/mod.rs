@@ -6,6 +6,7 @@ pub mod engine;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
+pub mod map;
 pub mod meta;
 pub mod node;
 pub mod objects;
@@ -28,7 +29,8 @@ pub use kubernetes::{
     DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
     NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
 };
-pub use lenient::{Int, StringMap, Time};
+pub use lenient::{Compact, Int, StringMap, Time};
+pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, Store, visit_kinds};

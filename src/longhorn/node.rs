@@ -1,8 +1,7 @@
 //! `nodes.longhorn.io` and their disks.
 
-use std::collections::BTreeMap;
-
 use super::lenient::{Int, narrow};
+use super::map::Map;
 use super::meta::{Condition, Meta};
 
 narrow! {
@@ -20,7 +19,7 @@ narrow! {
         /// CPU of instance manager pods in thousandths, 0 for the setting; since 1.5.
         #[serde(rename = "instanceManagerCPURequest")]
         pub instance_manager_cpu_request: Int,
-        pub disks: BTreeMap<String, DiskSpec>,
+        pub disks: Map<DiskSpec>,
     }
 
     /// What is wanted of a disk.
@@ -34,7 +33,7 @@ narrow! {
     /// How the node is.
     pub struct LonghornNodeStatus {
         pub conditions: Vec<Condition>,
-        pub disk_status: BTreeMap<String, DiskStatus>,
+        pub disk_status: Map<DiskStatus>,
         /// 1.5.4, 1.6.0 and later.
         pub auto_evicting: bool,
     }
@@ -46,6 +45,6 @@ narrow! {
         #[serde(rename = "diskUUID")]
         pub disk_uuid: String,
         pub conditions: Vec<Condition>,
-        pub scheduled_replica: BTreeMap<String, Int>,
+        pub scheduled_replica: Map<Int>,
     }
 }

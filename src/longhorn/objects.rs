@@ -1,6 +1,8 @@
 //! One store a kind, cheap to clone, ordered by name.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -8,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::*;
 
 /// A kind that can be stored.
-pub trait Kind: DeserializeOwned + Clone + std::fmt::Debug + Send + Sync + 'static {
+pub trait Kind: DeserializeOwned + Compact + Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Which kind it is.
     const RESOURCE: Resource;
     /// Its metadata.
@@ -36,11 +38,53 @@ pub trait KindVisitor {
 }
 
 /// All objects of one kind by name, ordered. Cloning shares the objects; changing a shared store
-/// copies the map of pointers, never the objects.
+/// copies the set of pointers, never the objects.
 ///
 /// Namespaced kinds hold Longhorn's namespace only, so names are unique.
 #[derive(Debug)]
-pub struct Store<T>(Arc<BTreeMap<Box<str>, Arc<T>>>);
+pub struct Store<T>(Arc<BTreeSet<ByName<T>>>);
+
+/// An object that is found and ordered by its name, without a second copy of the name.
+#[derive(Debug)]
+struct ByName<T>(Arc<T>);
+
+impl<T> Clone for ByName<T> {
+    fn clone(&self) -> Self {
+        ByName(self.0.clone())
+    }
+}
+
+impl<T: Kind> ByName<T> {
+    fn name(&self) -> &str {
+        &self.0.meta().name
+    }
+}
+
+impl<T: Kind> Borrow<str> for ByName<T> {
+    fn borrow(&self) -> &str {
+        self.name()
+    }
+}
+
+impl<T: Kind> PartialEq for ByName<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl<T: Kind> Eq for ByName<T> {}
+
+impl<T: Kind> PartialOrd for ByName<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Kind> Ord for ByName<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
+    }
+}
 
 impl<T> Clone for Store<T> {
     fn clone(&self) -> Self {
@@ -57,17 +101,22 @@ impl<T> Default for Store<T> {
 impl<T: Kind> Store<T> {
     /// The object of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.0.get(name).map(|object| &**object)
+        self.0.get(name).map(|object| &*object.0)
     }
 
     /// The object of this name, shared.
     pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
-        self.0.get(name).cloned()
+        self.0.get(name).map(|object| object.0.clone())
     }
 
     /// All objects in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.values().map(|object| &**object)
+        self.0.iter().map(|object| &*object.0)
+    }
+
+    /// All objects in the order of their names, shared.
+    pub fn iter_shared(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.0.iter().map(|object| &object.0)
     }
 
     /// How many there are.
@@ -83,8 +132,7 @@ impl<T: Kind> Store<T> {
     /// Adds or replaces an object, unless it is one that no check reads.
     pub fn insert(&mut self, object: T) {
         if object.is_kept() {
-            let name = object.meta().name.as_str().into();
-            Arc::make_mut(&mut self.0).insert(name, Arc::new(object));
+            Arc::make_mut(&mut self.0).replace(ByName(Arc::new(object)));
         } else if self.get(&object.meta().name).is_some() {
             self.remove(&object.meta().name);
         }
@@ -92,14 +140,14 @@ impl<T: Kind> Store<T> {
 
     /// Removes an object and returns it.
     pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
-        Arc::make_mut(&mut self.0).remove(name)
+        Arc::make_mut(&mut self.0).take(name).map(|object| object.0)
     }
 
     /// Replaces everything at once, as a relist does.
     pub fn replace(&mut self, objects: impl IntoIterator<Item = T>) {
-        let kept = objects.into_iter().filter(Kind::is_kept);
-        let by_name = kept.map(|object| (object.meta().name.as_str().into(), Arc::new(object)));
-        self.0 = Arc::new(by_name.collect());
+        let mut replaced = Store::default();
+        objects.into_iter().for_each(|object| replaced.insert(object));
+        *self = replaced;
     }
 }
 

@@ -1,8 +1,7 @@
 //! Pods, as far as probes, container states and ownership go.
 
-use std::collections::BTreeMap;
-
 use super::lenient::{Int, Time, narrow, open_enum};
+use super::map::Map;
 use super::meta::{Condition, Meta};
 
 narrow! {
@@ -48,8 +47,8 @@ narrow! {
 
     /// Requests of a container, as quantities (`250m`).
     pub struct Resources {
-        pub requests: BTreeMap<String, Quantity>,
-        pub limits: BTreeMap<String, Quantity>,
+        pub requests: Map<Quantity>,
+        pub limits: Map<Quantity>,
     }
 
     /// A probe; absent numbers have Kubernetes defaults, see the methods.
@@ -159,6 +158,9 @@ impl<'de> serde::Deserialize<'de> for Quantity {
         number_or_text(deserializer).map(Quantity)
     }
 }
+
+impl super::Compact for Port {}
+impl super::Compact for Quantity {}
 
 fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(serde::Deserialize)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::instance_manager::DataEngine;
 use super::lenient::{StringMap, narrow, open_enum};
+use super::map::Map;
 use super::meta::Meta;
 
 narrow! {
@@ -38,7 +39,7 @@ narrow! {
         /// 1.6 and later.
         pub incompatible: bool,
         pub ref_count: super::lenient::Int,
-        pub node_deployment_map: BTreeMap<String, bool>,
+        pub node_deployment_map: Map<bool>,
     }
 
     /// Something Longhorn found that no object owns.

@@ -1,9 +1,8 @@
 //! `volumes.longhorn.io` and `volumeattachments.longhorn.io`.
 
-use std::collections::BTreeMap;
-
 use super::instance_manager::DataEngine;
-use super::lenient::{Int, narrow, open_enum};
+use super::lenient::{narrow, open_enum};
+use super::map::Map;
 use super::meta::{Condition, Meta};
 
 narrow! {
@@ -22,11 +21,8 @@ narrow! {
         pub image: String,
         /// Wanted engine image up to 1.5; a leftover until 1.8.
         pub engine_image: String,
-        pub number_of_replicas: Int,
         pub access_mode: String,
         pub migratable: bool,
-        #[serde(rename = "migrationNodeID")]
-        pub migration_node_id: String,
         pub data_engine: DataEngine,
         pub backing_image: String,
     }
@@ -46,7 +42,6 @@ narrow! {
 
     /// Who uses it, as Longhorn writes it down.
     pub struct KubernetesStatus {
-        pub pv_name: String,
         pub pvc_name: String,
         pub namespace: String,
         pub workloads_status: Vec<Workload>,
@@ -55,7 +50,6 @@ narrow! {
     /// One pod that uses the volume.
     pub struct Workload {
         pub pod_name: String,
-        pub pod_status: String,
         pub workload_name: String,
         pub workload_type: String,
     }
@@ -68,7 +62,7 @@ narrow! {
 
     /// Who wants the volume attached where.
     pub struct VolumeAttachmentSpec {
-        pub attachment_tickets: BTreeMap<String, AttachmentTicket>,
+        pub attachment_tickets: Map<AttachmentTicket>,
     }
 
     /// One wish.

@@ -121,7 +121,7 @@ impl<'a> InstanceManagers<'a> {
         let at_least = |minor| self.release.is_none_or(|release| release.at_least(1, minor, 0));
         let up_to_1_10 = self.release.is_none_or(|release| !release.at_least(1, 11, 0));
         let mut union: BTreeMap<&str, NamedInstance> = BTreeMap::new();
-        let mut add = |map: &'b BTreeMap<String, Instance>, role: Option<Role>| {
+        let mut add = |map: &'b Map<Instance>, role: Option<Role>| {
             for (name, instance) in map {
                 let role = role.unwrap_or_else(|| self.legacy_role(im, name, instance));
                 let state = instance.status.state;

@@ -8,7 +8,7 @@ use kube::core::DynamicResourceScope;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::longhorn::{Kind, Resource};
+use crate::longhorn::{Kind, Resource, Scope};
 
 /// One object of a list or watch.
 #[derive(Debug, Clone)]
@@ -68,12 +68,19 @@ impl<T: Kind> Item<T> {
     }
 }
 
-/// Drops labels that no check reads; there are thousands of these objects.
+/// Drops what no check reads, and the memory that decoding took beyond what is kept; there are
+/// thousands of these objects.
 fn prune<T: Kind>(object: &mut T) {
     use Resource::*;
-    if matches!(T::RESOURCE, Volumes | Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
-        object.meta_mut().labels.clear();
+    let meta = object.meta_mut();
+    if T::RESOURCE.info().scope == Scope::Namespaced {
+        meta.namespace = String::new(); // always Longhorn's
     }
+    if matches!(T::RESOURCE, Volumes | Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
+        meta.labels.clear();
+        meta.uid = String::new();
+    }
+    object.compact();
 }
 
 impl<T: Kind> kube::Resource for Item<T> {

@@ -1,0 +1,186 @@
+//! A map for the few entries that objects hold.
+//!
+//! A node of a `BTreeMap` has room for eleven entries, which costs a kilobyte for an attachment
+//! with one ticket. There are thousands of those; here they cost what they hold.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+/// Values by name, ordered by name, in exactly the memory they need. Read often, changed rarely.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Map<V>(Vec<(String, V)>);
+
+impl<V> Map<V> {
+    /// An empty map.
+    pub const fn new() -> Self {
+        Map(Vec::new())
+    }
+
+    /// The value of this name.
+    pub fn get(&self, name: &str) -> Option<&V> {
+        self.get_key_value(name).map(|(_, value)| value)
+    }
+
+    /// The value of this name, with the name as it is held.
+    pub fn get_key_value(&self, name: &str) -> Option<(&String, &V)> {
+        let found = self.find(name).ok()?;
+        self.0.get(found).map(|(name, value)| (name, value))
+    }
+
+    /// The value of this name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut V> {
+        let found = self.find(name).ok()?;
+        self.0.get_mut(found).map(|(_, value)| value)
+    }
+
+    /// Whether there is a value of this name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    /// Adds a value; returns the one that had this name.
+    pub fn insert(&mut self, name: String, value: V) -> Option<V> {
+        match self.find(&name) {
+            Ok(found) => self.0.get_mut(found).map(|entry| std::mem::replace(&mut entry.1, value)),
+            Err(place) => {
+                self.0.insert(place, (name, value));
+                None
+            }
+        }
+    }
+
+    /// Removes the value of this name.
+    pub fn remove(&mut self, name: &str) -> Option<V> {
+        self.find(name).ok().map(|found| self.0.remove(found).1)
+    }
+
+    /// Removes everything, and gives the memory back.
+    pub fn clear(&mut self) {
+        self.0 = Vec::new();
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True without any.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names and values in the order of the names.
+    pub fn iter(&self) -> Iter<'_, V> {
+        self.0.iter().map(|(name, value)| (name, value))
+    }
+
+    /// The names in their order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> + DoubleEndedIterator + Clone {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// The values in the order of their names.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &V> + DoubleEndedIterator {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    /// The values in the order of their names, to change them.
+    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut V> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
+    /// Gives back memory that no entry uses.
+    pub fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
+    fn find(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(other, _)| other.as_str().cmp(name))
+    }
+}
+
+/// Names and values of a [`Map`].
+pub type Iter<'a, V> =
+    std::iter::Map<std::slice::Iter<'a, (String, V)>, fn(&'a (String, V)) -> (&'a String, &'a V)>;
+
+impl<V> Default for Map<V> {
+    fn default() -> Self {
+        Map::new()
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Map<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
+}
+
+impl<V> FromIterator<(String, V)> for Map<V> {
+    fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        // of several with one name the last counts, as in JSON
+        entries.reverse();
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        entries.dedup_by(|(later, _), (earlier, _)| later == earlier);
+        entries.shrink_to_fit();
+        Map(entries)
+    }
+}
+
+impl<V, const N: usize> From<[(String, V); N]> for Map<V> {
+    fn from(entries: [(String, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<'a, V> IntoIterator for &'a Map<V> {
+    type Item = (&'a String, &'a V);
+    type IntoIter = Iter<'a, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().map(|(name, value)| (name, value))
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<V>(PhantomData<V>);
+
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
+            type Value = Map<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Map<V>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = access.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(entries.into_iter().collect())
+            }
+        }
+
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_ordered_and_the_last_of_a_name_counts() {
+        let mut map: Map<u32> = serde_json::from_str(r#"{"b": 1, "a": 2, "b": 3}"#).unwrap();
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(&"a".to_owned(), &2), (&"b".to_owned(), &3)]);
+        assert_eq!((map.get("b"), map.get("c"), map.len()), (Some(&3), None, 2));
+        assert_eq!(map.insert("aa".to_owned(), 7), None);
+        assert_eq!(map.insert("aa".to_owned(), 8), Some(7));
+        assert_eq!(map.keys().collect::<Vec<_>>(), ["a", "aa", "b"]);
+        assert_eq!((map.remove("a"), map.contains_key("a")), (Some(2), false));
+        assert!(serde_json::from_str::<Map<u32>>("[1]").is_err());
+    }
+}
