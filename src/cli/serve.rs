@@ -22,6 +22,8 @@ use crate::source::{Fixed, Live, Source};
 
 /// Facts age even when nobody scrapes.
 const TICK: Duration = Duration::from_secs(10);
+/// Threads for what does not block; evaluations have threads of their own.
+const WORKERS: usize = 2;
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
@@ -127,6 +129,8 @@ fn telemetry_path(text: &str) -> Result<String, String> {
 pub fn run(args: ServeArgs) -> Result<u8, Failure> {
     logging::init(args.log.level, args.log.format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        // not one a core: that would be a pile of stacks and heaps on a large node, for a few answers
+        .worker_threads(WORKERS)
         .enable_all()
         .build()
         .context("cannot start")

@@ -18,8 +18,8 @@ async fn a_large_kind_comes_in_pages_and_counts_as_one_list() {
     }
     let live = synced(&server).await;
     assert_eq!(live.snapshot(now()).objects.volumes.len(), 1203);
-    assert_eq!(server.requests(VOLUMES, Verb::List), 3);
-    assert!(parameters(&server, VOLUMES, Verb::List, "limit").iter().all(|limit| limit == "500"));
+    assert_eq!(server.requests(VOLUMES, Verb::List), 5);
+    assert!(parameters(&server, VOLUMES, Verb::List, "limit").iter().all(|limit| limit == "250"));
     assert_eq!(live.totals()[&Resource::Volumes].lists, 1);
 }
 

@@ -14,11 +14,17 @@ use super::backoff::Backoff;
 use super::item::Item;
 use super::state::Shared;
 use super::trouble::Trouble;
-use crate::longhorn::{Kind, Scope, Store};
+use crate::longhorn::{Kind, Resource, Scope, Store};
 use crate::source::ApiErrorReason;
 
-/// Objects asked for in one page of a list.
-const PAGE: u32 = 500;
+/// Objects asked for in one page of a list. A page is held as text, more than once, while it is
+/// decoded; engines carry their whole chain of snapshots, pods and nodes are large too.
+fn page_size(resource: Resource) -> u32 {
+    match resource {
+        Resource::Engines | Resource::Pods | Resource::KubeNodes | Resource::InstanceManagers => 100,
+        _ => 250,
+    }
+}
 
 /// Follows a kind for as long as the process lives.
 pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
@@ -65,7 +71,8 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
 }
 
 fn config<T: Kind>(shared: &Shared) -> watcher::Config {
-    let config = watcher::Config::default().timeout(shared.options.watch_seconds).page_size(PAGE);
+    let config =
+        watcher::Config::default().timeout(shared.options.watch_seconds).page_size(page_size(T::RESOURCE));
     match T::RESOURCE.info().scope {
         Scope::InNamespace { field_selector, .. } => config.fields(field_selector),
         Scope::ClusterNamed(name) => config.fields(&format!("metadata.name={name}")),

@@ -16,6 +16,7 @@ use http_body::Frame;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
@@ -35,7 +36,14 @@ pub(super) struct Traffic {
     answer_timeout: Duration,
     watch_silence: Duration,
     pauses: Pauses,
+    /// Turns of pages: what is read at once is held in memory at once.
+    turns: Arc<Semaphore>,
 }
+
+/// Pages that are read at once.
+const PAGES_AT_ONCE: usize = 2;
+/// A kind that is answered slowly holds the others up for no longer than this.
+const LONGEST_TURN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 struct Calls {
@@ -66,6 +74,7 @@ impl Traffic {
             answer_timeout: options.answer_timeout,
             watch_silence: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
+            turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         }
     }
 
@@ -134,6 +143,7 @@ fn has_selector(resource: Resource) -> bool {
 impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
+        let turn = self.turn().await;
         let answer = tokio::time::timeout(self.traffic.answer_timeout, client.send(request)).await;
         let response = match answer {
             Ok(Ok(response)) => response,
@@ -152,7 +162,17 @@ impl Call {
         } else if self.watch {
             self.answered();
         }
-        Ok(response.map(|body| Watched::new(body, self, good)))
+        Ok(response.map(|body| Watched::new(body, self, good, turn)))
+    }
+
+    /// Waits for the turn of a page; watches need none. Not for ever: a turn is for saving memory,
+    /// and a kind that hangs must not keep the others from being read.
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        if self.watch {
+            return None;
+        }
+        let turn = self.traffic.turns.clone().acquire_owned();
+        tokio::time::timeout(LONGEST_TURN, turn).await.ok()?.ok()
     }
 
     /// Counts the call. A watch that follows another at once waits: a server or proxy that ends
@@ -202,17 +222,26 @@ struct Watched {
     good: bool,
     limit: Duration,
     silence: Pin<Box<Sleep>>,
+    /// Ends with the body.
+    _turn: Option<OwnedSemaphorePermit>,
 }
 
 impl Watched {
     fn plain(body: Body) -> Self {
         let silence = Box::pin(tokio::time::sleep(Duration::ZERO));
-        Watched { body, call: None, good: true, limit: Duration::ZERO, silence }
+        Watched { body, call: None, good: true, limit: Duration::ZERO, silence, _turn: None }
     }
 
-    fn new(body: Body, call: Call, good: bool) -> Self {
+    fn new(body: Body, call: Call, good: bool, turn: Option<OwnedSemaphorePermit>) -> Self {
         let limit = if call.watch { call.traffic.watch_silence } else { call.traffic.answer_timeout };
-        Watched { body, good, limit, silence: Box::pin(tokio::time::sleep(limit)), call: Some(call) }
+        Watched {
+            body,
+            good,
+            limit,
+            silence: Box::pin(tokio::time::sleep(limit)),
+            call: Some(call),
+            _turn: turn,
+        }
     }
 }
 
