@@ -1,128 +1,203 @@
-//! What a large cluster costs: the memory and time until everything is listed, and of an evaluation.
+//! What clusters of several sizes cost the exporter: memory, processor time until it is ready, the
+//! page of metrics, scrapes. docs/performance.md says what came out. `cargo bench --bench sync`
 //!
-//! The API server runs in a process of its own (this program started again), so that the figures
-//! are the exporter's alone. `cargo bench --bench sync`
+//! Three processes: the binary `serve` as it is shipped; an API server (this program started again)
+//! that holds whole objects; and a plain reader of the same lists (this program once more), as
+//! something to compare with on the same machine at the same moment.
+//!
+//! `LONGHORN_HEALTH_BENCH_BINARY` names another binary to measure, such as one of another commit.
 
 mod objects;
+mod process;
+mod scrape;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fake_apiserver::{FakeApiServer, ResourceDef};
-use jiff::Timestamp;
-use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::report::evaluate;
+use longhorn_health_exporter::longhorn::{Resource, Scope};
 use longhorn_health_exporter::source::connect::Connection;
-use longhorn_health_exporter::source::{Live, LiveOptions, Source};
+use objects::Shape;
+use process::{Exporter, Helper};
+use serde_json::Value;
 
 const SERVER: &str = "--as-api-server";
-/// Measured with kube-state-metrics and its custom resource state on a cluster of this shape.
-const OTHERS_MB: f64 = 760.0;
-const OTHERS_CPU: f64 = 10.6;
+const READER: &str = "--as-plain-reader";
+
+/// Measured with kube-state-metrics and its custom resource state on a cluster of the largest
+/// shape, on two cores.
+const OTHERS: (f64, f64, f64, f64, f64) = (760.0, 10.6, 67.0, 143.0, 395.0);
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.expect("a runtime");
-    if std::env::args().any(|argument| argument == SERVER) {
-        runtime.block_on(serve());
-    } else {
-        runtime.block_on(measure());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        [SERVER, volumes, down] => {
+            let shape = Shape::new(volumes.parse().expect("a number"), down.parse().expect("a number"));
+            runtime().block_on(serve(shape));
+        }
+        [READER, kubeconfig] => runtime().block_on(read(Path::new(kubeconfig))),
+        // cargo adds an argument of its own
+        _ => measure_all(),
     }
 }
 
+fn runtime() -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime")
+}
+
+fn measure_all() {
+    println!("healthy clusters");
+    for volumes in [100, 1000] {
+        measure(Shape::new(volumes, 0));
+    }
+    let (peak, cpu, page, p50, p99) = measure(Shape::new(5000, 0));
+    let (other_peak, other_cpu, other_page, other_p50, other_p99) = OTHERS;
+    println!(
+        "\nkube-state-metrics with custom resource state needs {:.1} times the memory, {:.1} times the CPU, \
+         {:.0} times the page, {:.0} times the time to scrape (p50; p99 {:.0} times)",
+        other_peak / peak,
+        other_cpu / cpu,
+        other_page / page,
+        other_p50 / p50,
+        other_p99 / p99
+    );
+    println!("\na fifth of the nodes down");
+    measure(Shape::new(5000, 100));
+}
+
+/// Measures one shape: peak MB, CPU seconds, page MB, scrapes p50 and p99 in ms.
+fn measure(shape: Shape) -> (f64, f64, f64, f64, f64) {
+    let server = Helper::start(&[SERVER, &shape.volumes.to_string(), &shape.down.to_string()]);
+    let kubeconfig = Kubeconfig::write(&server.answer.replace('\t', "\n"));
+    let program = std::env::var("LONGHORN_HEALTH_BENCH_BINARY")
+        .unwrap_or_else(|_| env!("CARGO_BIN_EXE_longhorn-health-exporter").to_owned());
+    let exporter = Exporter::start(&program, &kubeconfig.0, objects::NAMESPACE);
+    let wall = exporter.wait_ready();
+    let (cpu, peak) = (exporter.cpu_seconds(), exporter.memory("VmHWM"));
+    println!(
+        "\n{} volumes, {} replicas, {} instance managers, {} nodes",
+        shape.volumes, shape.replicas, shape.instance_managers, shape.nodes
+    );
+    println!(
+        "  ready      {cpu:7.2} CPU-s, {:.2} s; {peak:.1} MB peak, {:.1} MB now",
+        wall.as_secs_f64(),
+        exporter.memory("VmRSS")
+    );
+    let reader = Helper::start(&[READER, &kubeconfig.0.to_string_lossy()]).answer.clone();
+    println!("  the same objects as plain trees of JSON: {reader}");
+
+    let page = pages(&exporter);
+    // a second apart: each needs an evaluation of its own, as Prometheus would see it
+    let (p50, p99) = scrapes(&exporter);
+    idle(&exporter);
+    let peak = exporter.memory("VmHWM");
+    println!("  at the end {peak:7.1} MB peak, {:.1} MB now", exporter.memory("VmRSS"));
+    (peak, cpu, page, p50, p99)
+}
+
+/// The page of metrics; its size in MB.
+fn pages(exporter: &Exporter) -> f64 {
+    let (_, zipped) = scrape::metrics(&exporter.address);
+    std::thread::sleep(Duration::from_millis(1100));
+    let page = scrape::get(&exporter.address, "/metrics", "").body;
+    let text = String::from_utf8_lossy(&page);
+    println!("  page       {:7.1} kB, {:.1} kB with gzip", kilo(&page), kilo(&zipped.body));
+    println!(
+        "  its own    {:7.1} ms evaluation, {:.1} ms rendering",
+        scrape::value(&text, "longhorn_health_exporter_evaluation_duration_seconds") * 1000.0,
+        scrape::value(&text, "longhorn_health_exporter_render_duration_seconds") * 1000.0
+    );
+    kilo(&page) / 1000.0
+}
+
+fn kilo(bytes: &[u8]) -> f64 {
+    bytes.len() as f64 / 1000.0
+}
+
+fn scrapes(exporter: &Exporter) -> (f64, f64) {
+    let before = exporter.cpu_seconds();
+    let (p50, p99) = scrape::in_turn(&exporter.address, 20, Duration::from_millis(1010));
+    let cpu = (exporter.cpu_seconds() - before) * 1000.0 / 20.0;
+    println!("  scrapes    {p50:7.1} ms p50, {p99:.1} ms p99 a second apart; {cpu:.1} ms CPU each");
+    let (p50, p99) = scrape::in_turn(&exporter.address, 200, Duration::ZERO);
+    println!("             {p50:7.1} ms p50, {p99:.1} ms p99 of 200 one after the other");
+    let (burst50, burst99) = scrape::at_once(&exporter.address, 20, 5);
+    println!("             {burst50:7.1} ms p50, {burst99:.1} ms p99 of 20 at once, 5 times");
+    (p50, p99)
+}
+
+/// Processor time of a minute in which nobody asks and nothing changes.
+fn idle(exporter: &Exporter) {
+    let before = exporter.cpu_seconds();
+    std::thread::sleep(Duration::from_secs(20));
+    println!("  idle       {:7.0} ms CPU a minute", (exporter.cpu_seconds() - before) * 3000.0);
+}
+
 /// Serves the cluster until standard input ends.
-async fn serve() {
+async fn serve(shape: Shape) {
     let server = FakeApiServer::start().await;
     server.serve_builtin();
     for info in Resource::all().map(Resource::info).filter(|info| info.resource.is_longhorn()) {
         server.serve(ResourceDef::custom("longhorn.io/v1beta2", info.plural, info.kind));
     }
-    server.load(objects::all());
+    server.load(shape.objects());
     println!("{}", server.kubeconfig_yaml().replace('\n', "\t"));
     let wait = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     let _ended = wait.await;
 }
 
-#[allow(clippy::disallowed_methods, reason = "a bench measures")]
-async fn measure() {
-    let (mut server, kubeconfig) = start_server();
-    let path = std::env::temp_dir().join(format!("longhorn-health-bench-{}.yaml", std::process::id()));
-    std::fs::write(&path, kubeconfig).expect("a kubeconfig");
-    let connection = Connection::open(Some(&path), None).await;
-    let _best_effort = std::fs::remove_file(&path);
+/// Lists every kind in pages and keeps it as trees of JSON; says what that cost.
+async fn read(kubeconfig: &Path) {
+    let connection = Connection::open(Some(kubeconfig), None).await;
     let client = connection.unwrap_or_else(|error| panic!("{error}")).client();
-    println!("before   {:6.1} MB RSS", memory("VmRSS"));
-
-    let (cpu, begun) = (cpu_seconds(), Instant::now());
-    let live = Live::start(client, LiveOptions::new(objects::NAMESPACE, Timestamp::now));
-    live.synced().await;
-    let (cpu, wall) = (cpu_seconds() - cpu, begun.elapsed());
-    let cluster = live.snapshot(Timestamp::now());
-    assert_eq!(cluster.objects.volumes.len(), objects::VOLUMES);
-    drop(cluster);
+    let before = process::cpu_seconds("self");
+    let mut kept: Vec<Value> = Vec::new();
+    for info in Resource::all().map(Resource::info) {
+        let prefix = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
+        let place = match info.scope {
+            Scope::Namespaced => format!("namespaces/{}/", objects::NAMESPACE),
+            Scope::InNamespace { namespace, .. } => format!("namespaces/{namespace}/"),
+            Scope::Cluster | Scope::ClusterNamed(_) => String::new(),
+        };
+        let list = format!("{prefix}/{}/{place}{}?limit=500", info.version, info.plural);
+        let mut url = list.clone();
+        loop {
+            let request = http::Request::get(url).body(Vec::new()).expect("a request");
+            let mut page: Value = client.request(request).await.expect("a page");
+            if let Value::Array(items) = page["items"].take() {
+                kept.extend(items);
+            }
+            match page["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
+                Some(token) => {
+                    url = format!("{list}&continue={}", token.replace('=', "%3D").replace('/', "%2F"))
+                }
+                None => break,
+            }
+        }
+    }
     println!(
-        "synced   {:6.1} MB RSS, {:.1} MB peak, {cpu:.2} CPU-s, {:.2} s",
-        memory("VmRSS"),
-        memory("VmHWM"),
-        wall.as_secs_f64()
+        "{} objects, {:.2} CPU-s, {:.1} MB peak",
+        kept.len(),
+        process::cpu_seconds("self") - before,
+        process::memory("self", "VmHWM")
     );
-
-    let mut times: Vec<_> = (0..20).map(|_| evaluation(&live)).collect();
-    times.sort();
-    println!("evaluate {:6.1} ms p50, {:.1} ms max", millis(times[10]), millis(times[19]));
-    let peak = memory("VmHWM");
-    println!("end      {:6.1} MB RSS, {peak:.1} MB peak", memory("VmRSS"));
-    println!(
-        "against kube-state-metrics: 1/{:.1} of the memory, 1/{:.1} of the CPU",
-        OTHERS_MB / peak,
-        OTHERS_CPU / cpu
-    );
-    live.stop().await;
-    drop(server.stdin.take());
-    let _ended = server.wait();
 }
 
-#[allow(clippy::disallowed_methods, reason = "a bench measures")]
-fn evaluation(live: &Live) -> Duration {
-    let begun = Instant::now();
-    let cluster = live.snapshot(Timestamp::now());
-    let evaluation = evaluate(&cluster);
-    let took = begun.elapsed();
-    live.keep_facts(evaluation.facts, &evaluation.blind, cluster.now);
-    took
+/// A kubeconfig for as long as it is needed.
+struct Kubeconfig(PathBuf);
+
+impl Kubeconfig {
+    fn write(text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("longhorn-health-bench-{}.yaml", std::process::id()));
+        std::fs::write(&path, text).expect("a kubeconfig");
+        Kubeconfig(path)
+    }
 }
 
-fn start_server() -> (Child, String) {
-    let program = std::env::current_exe().expect("the path of this program");
-    let mut server = Command::new(program)
-        .arg(SERVER)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a server");
-    let mut line = String::new();
-    let stdout = server.stdout.take().expect("its output");
-    BufReader::new(stdout).read_line(&mut line).expect("a kubeconfig");
-    (server, line.trim_end().replace('\t', "\n"))
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
-}
-
-/// A size of this process in megabytes, as /proc tells it.
-fn memory(what: &str) -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
-    let kilobytes = line.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
-    kilobytes.unwrap_or(f64::NAN) / 1024.0
-}
-
-/// Processor time of this process so far; ticks are hundredths of a second.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|text| text.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
+impl Drop for Kubeconfig {
+    fn drop(&mut self) {
+        let _best_effort = std::fs::remove_file(&self.0);
+    }
 }
