@@ -1,0 +1,91 @@
+//! What a check reads is what it declares: without every other kind it says the same. Access rights
+//! are made from the declarations, so a kind that is read and not declared would be missing there.
+
+#[path = "support/scenario.rs"]
+mod scenario;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use longhorn_health_exporter::check::{Check, Severity};
+use longhorn_health_exporter::checks;
+use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::report::evaluate_only;
+use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
+use serde_json::{Value, json};
+
+/// The cluster of a scenario with the kinds that a check declares, and with all of them.
+fn verdicts(check: &Check, objects: &[Value], logs: &[RecordedFile], now: Timestamp) -> [Value; 2] {
+    let declared: BTreeSet<Resource> = check.needs.iter().chain(check.uses).copied().collect();
+    let kind = |object: &Value| {
+        Resource::of(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap())
+    };
+    let kept: Vec<_> = objects
+        .iter()
+        // events are told apart by what they are about, so both kinds of them come together
+        .filter(|object| {
+            kind(object).is_some_and(|kind| declared.contains(&kind)) || object["kind"] == "Event"
+        })
+        .cloned()
+        .collect();
+    [objects.to_vec(), kept].map(|objects| {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
+        let file = RecordedFile { name: "list.json".to_owned(), content: list.into_bytes() };
+        let files = std::iter::once(file).chain(logs.iter().cloned());
+        let recording = Recording::from_files(files, "longhorn-system", Timestamp::MAX).unwrap();
+        let cluster = recording.into_cluster("longhorn-system", Some(now));
+        let evaluation = evaluate_only(&cluster, |candidate| candidate.id == check.id);
+        let samples = format!("{:?}", evaluation.samples);
+        let own = evaluation.report.unknown.iter().filter(|unknown| unknown.check == check.id);
+        json!({ "findings": evaluation.report.findings, "samples": samples, "unknown": own.collect::<Vec<_>>() })
+    })
+}
+
+#[test]
+fn checks_read_what_they_declare() {
+    for path in scenario::all() {
+        let now = scenario::cluster(&path).now;
+        let text = std::fs::read_to_string(path.join("cluster.yaml")).unwrap();
+        let objects: Vec<Value> =
+            text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect();
+        let logs: Vec<_> = std::fs::read_dir(&path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "log"))
+            .map(|path| RecordedFile {
+                name: path.display().to_string(),
+                content: std::fs::read(&path).unwrap(),
+            })
+            .collect();
+        for check in checks::ALL {
+            let [all, declared] = verdicts(check, &objects, &logs, now);
+            assert_eq!(all, declared, "{} on {}", check.id, scenario::name(&path));
+        }
+    }
+}
+
+/// Every kind is there for some check: what none declares would be watched in vain.
+#[test]
+fn every_kind_is_declared_by_a_check() {
+    let declared: BTreeSet<_> =
+        checks::ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).collect();
+    let idle: Vec<_> = Resource::all().filter(|kind| !declared.contains(kind)).map(Resource::label).collect();
+    assert_eq!(idle, Vec::<String>::new());
+}
+
+/// Causes at warning or worse that no alert lists, with the reason.
+const WITHOUT_ALERT: &[(&str, &str, &str)] = &[];
+
+#[test]
+fn causes_that_hurt_have_an_alert() {
+    for check in checks::ALL {
+        let whole = check.alerts.iter().any(|alert| alert.causes.is_empty());
+        for cause in check.causes.iter().filter(|cause| cause.severity >= Severity::Warning) {
+            let named = check.alerts.iter().any(|alert| alert.causes.contains(&cause.id));
+            let excused = WITHOUT_ALERT.iter().any(|(id, name, _)| (*id, *name) == (check.id, cause.id));
+            assert!(whole || named != excused, "{} {}", check.id, cause.id);
+        }
+    }
+    assert!(catalogue::alerts().count() >= 20);
+}
