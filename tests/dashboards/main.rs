@@ -244,12 +244,11 @@ fn steps_are_the_thresholds_of_the_alerts() {
                 .filter(|panel| [PanelKind::Stat, PanelKind::TimeSeries].contains(&panel.kind))
             {
                 // the very expression that the alert compares
-                let Some((before, after)) =
+                let Some((_, after)) =
                     panel.queries.iter().find_map(|query| alert.expr.split_once(query.expr))
                 else {
                     continue;
                 };
-                let _ = before;
                 let threshold = alert.thresholds.iter().find(|threshold| {
                     after
                         .trim_start()

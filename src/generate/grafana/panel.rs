@@ -173,7 +173,7 @@ fn custom(declared: &check::Panel) -> Value {
             "drawStyle": "line", "lineInterpolation": "stepAfter", "lineWidth": 2, "fillOpacity": 10,
             "showPoints": "never", "spanNulls": false, "thresholdsStyle": { "mode": if declared.steps.is_empty() { "off" } else { "dashed" } },
         }),
-        PanelKind::StateTimeline => json!({ "lineWidth": 0, "fillOpacity": 80, "spanNulls": false }),
+        PanelKind::StateTimeline => json!({ "lineWidth": 0, "fillOpacity": 80 }),
         PanelKind::Table => json!({ "align": "left", "filterable": true, "cellOptions": { "type": "auto" } }),
         PanelKind::Stat | PanelKind::BarGauge => json!({}),
     }
@@ -187,16 +187,16 @@ fn options(declared: &check::Panel) -> Value {
             "justifyMode": "center", "orientation": "auto",
         }),
         PanelKind::TimeSeries => json!({
-            "legend": { "displayMode": "list", "placement": "bottom", "showLegend": true },
+            "legend": { "calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": true },
             "tooltip": { "mode": "multi", "sort": "desc" },
         }),
         PanelKind::StateTimeline => json!({
             "mergeValues": true, "showValue": "never", "rowHeight": 0.8, "alignValue": "left",
-            "legend": { "displayMode": "list", "placement": "bottom", "showLegend": true },
+            "legend": { "calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": true },
             "tooltip": { "mode": "single", "sort": "none" },
         }),
         PanelKind::Table => json!({
-            "showHeader": true, "cellHeight": "sm", "footer": { "show": false, "reducer": ["sum"], "countRows": false },
+            "showHeader": true, "cellHeight": "sm",
         }),
         PanelKind::BarGauge => json!({
             "reduceOptions": last, "displayMode": "basic", "orientation": "horizontal", "showUnfilled": true,
