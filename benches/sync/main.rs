@@ -88,7 +88,7 @@ fn measure(shape: Shape) -> (f64, f64, f64, f64, f64) {
     let reader = Helper::start(&[READER, &kubeconfig.0.to_string_lossy()]).answer.clone();
     println!("  the same objects as plain trees of JSON: {reader}");
 
-    let page = pages(&exporter);
+    let page = pages(&exporter, &shape);
     // a second apart: each needs an evaluation of its own, as Prometheus would see it
     let (p50, p99) = scrapes(&exporter);
     idle(&exporter);
@@ -98,11 +98,17 @@ fn measure(shape: Shape) -> (f64, f64, f64, f64, f64) {
 }
 
 /// The page of metrics; its size in MB.
-fn pages(exporter: &Exporter) -> f64 {
+fn pages(exporter: &Exporter, shape: &Shape) -> f64 {
     let (_, zipped) = scrape::metrics(&exporter.address);
     std::thread::sleep(Duration::from_millis(1100));
     let page = scrape::get(&exporter.address, "/metrics", "").body;
     let text = String::from_utf8_lossy(&page);
+    let held = |kind: &str| {
+        scrape::value(&text, &format!("longhorn_health_resource_objects{{resource=\"{kind}\"}}"))
+    };
+    // figures of a part of the cluster would be worth nothing
+    assert_eq!(held("replicas.longhorn.io"), shape.replicas as f64);
+    assert_eq!(held("volumes.longhorn.io"), shape.volumes as f64);
     println!("  page       {:7.1} kB, {:.1} kB with gzip", kilo(&page), kilo(&zipped.body));
     println!(
         "  its own    {:7.1} ms evaluation, {:.1} ms rendering",

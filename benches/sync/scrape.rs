@@ -64,7 +64,7 @@ pub fn at_once(address: &str, scrapes: usize, rounds: usize) -> (f64, f64) {
     percentiles((0..rounds).flat_map(round).collect())
 }
 
-/// A series without labels on the page.
+/// A series on the page, by its name and labels.
 pub fn value(page: &str, name: &str) -> f64 {
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.and_then(|value| value.trim().parse().ok()).unwrap_or(f64::NAN)

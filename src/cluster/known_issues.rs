@@ -266,9 +266,7 @@ pub fn deadly_copies(cluster: &Cluster, release: Release) -> Vec<StaleCopy> {
     let mut copies = Vec::new();
     for image in cluster.objects.backing_images.iter() {
         let wanted = &image.spec.disk_file_spec_map;
-        for uuid in
-            image.status.disk_file_status_map.keys().filter(|uuid| !wanted.contains_key(uuid.as_str()))
-        {
+        for uuid in image.status.disk_file_status_map.keys().filter(|uuid| !wanted.contains_key(uuid)) {
             let Some(place) = cluster.disk(uuid) else { continue };
             let node = &place.node.spec;
             let evicted = match any_disk {

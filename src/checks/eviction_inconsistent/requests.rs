@@ -142,8 +142,8 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Su
 fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let (spec, status) = (&node.spec.disks, &node.status.disk_status);
     let only = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let new = only(spec.keys().filter(|name| !status.contains_key(name.as_str())).collect());
-    let old = only(status.keys().filter(|name| !spec.contains_key(name.as_str())).collect());
+    let new = only(spec.keys().filter(|name| !status.contains_key(name)).collect());
+    let old = only(status.keys().filter(|name| !spec.contains_key(name)).collect());
     if (new.is_empty() && old.is_empty()) || is_down(node) {
         return None;
     }
