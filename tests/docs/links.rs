@@ -35,8 +35,6 @@ fn targets(markdown: &str) -> Vec<String> {
             let line = code.replace_all(line, "`code`").into_owned();
             link.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()
         })
-        // taken of the finished page at a release
-        .filter(|target| !target.starts_with("docs/images/"))
         .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
         .collect()
 }
