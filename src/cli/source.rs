@@ -140,3 +140,31 @@ impl SourceArgs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(positive_duration("90s"), Ok(SignedDuration::from_secs(90)));
+        assert_eq!(positive_duration("1h30m"), Ok(SignedDuration::from_mins(90)));
+        for wrong in ["", "0s", "-1m", "90", "soon", "1x"] {
+            assert!(positive_duration(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_duration_is_positive_or_refused(text in ".{0,20}") {
+            prop_assert!(positive_duration(&text).map_or(true, |duration| duration > SignedDuration::ZERO));
+        }
+
+        #[test]
+        fn whole_units_are_read(seconds in 1..100_000_i64) {
+            prop_assert_eq!(positive_duration(&format!("{seconds}s")), Ok(SignedDuration::from_secs(seconds)));
+            prop_assert_eq!(positive_duration(&format!("{seconds}m")), Ok(SignedDuration::from_mins(seconds)));
+        }
+    }
+}

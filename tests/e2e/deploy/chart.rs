@@ -247,7 +247,9 @@ fn images_are_named_by_tag_or_digest() -> Result<()> {
 fn the_program_knows_the_arguments() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let base = objects(&kustomize(&tools, &[])?)?;
-    for objects in [render(&tools, "")?, render(&tools, EVERYTHING)?, base] {
+    let secured = objects(&kustomize(&tools, &["tls", "kubernetes-auth"])?)?;
+    let charts = [render(&tools, "")?, render(&tools, EVERYTHING)?, render(&tools, TLS)?];
+    for objects in charts.into_iter().chain([base, secured]) {
         let args = args(find(&objects, "Deployment", "")?)?;
         let mut program = Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"));
         let help = success(program.args(args.split('\n')).arg("--help").output()?)?;
