@@ -75,4 +75,15 @@ mod tests {
         assert_eq!(newest, Some(now));
         assert!(cluster.history.crash_log("longhorn-manager-f1e65", "longhorn-manager").is_some());
     }
+
+    #[test]
+    fn every_check_has_something_to_show_and_none_is_unknown() {
+        let cluster = cluster("2030-05-06T07:08:09Z".parse().unwrap()).unwrap();
+        let evaluation = crate::report::evaluate(&cluster);
+        let found: Vec<&str> = evaluation.report.findings.iter().map(|finding| finding.check).collect();
+        for check in crate::checks::ALL {
+            assert!(found.contains(&check.id), "the demo has no finding of {}", check.id);
+        }
+        assert!(evaluation.report.unknown.is_empty(), "{:?}", evaluation.report.unknown);
+    }
 }
