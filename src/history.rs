@@ -182,6 +182,15 @@ impl History {
         (of == uid).then_some(why.as_str())
     }
 
+    /// Forgets the logs of a pod. Returns whether there were any.
+    pub fn forget_crash_log(&mut self, pod: &str) -> bool {
+        let held = self.crash_logs.keys().any(|(of, _)| of == pod);
+        if held {
+            Arc::make_mut(&mut self.crash_logs).retain(|(of, _), _| of != pod);
+        }
+        held
+    }
+
     /// Forgets what is known of the logs of pods that are gone; `lives` is asked by name and uid.
     pub fn keep_crash_logs_of(&mut self, lives: impl Fn(&str, &str) -> bool) {
         if self.crash_logs.values().any(|log| !lives(&log.pod, &log.pod_uid)) {

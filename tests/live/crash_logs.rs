@@ -75,6 +75,31 @@ async fn forbidden_logs_are_told_left_alone_and_tried_again() {
 }
 
 #[tokio::test]
+async fn the_log_of_an_earlier_termination_is_not_taken_for_that_of_the_last() {
+    let server = server().await;
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.set_log(NAMESPACE, "m", MANAGER, true, "first\n");
+    let live = synced(&server).await;
+    until(&live, "the first log", |cluster| log_of(cluster, "m").is_some()).await;
+
+    // the node has no log of the second one
+    server.remove_log(NAMESPACE, "m", MANAGER, true);
+    server.put("pods", crashed_manager("m", "1", 4, 20));
+    let cluster = until(&live, "the first log to be dropped", |cluster| log_of(cluster, "m").is_none()).await;
+    assert!(cluster.history.why_crash_log_unread("m", "1").is_some());
+
+    server.set_log(NAMESPACE, "m", MANAGER, true, "third\n");
+    server.put("pods", crashed_manager("m", "1", 5, 30));
+    until(&live, "the third log", |cluster| log_of(cluster, "m").is_some()).await;
+
+    // the right is withdrawn before the fourth
+    server.fault(LOG, Fault::Forbid);
+    server.put("pods", crashed_manager("m", "1", 6, 40));
+    let cluster = until(&live, "the third log to be dropped", |cluster| log_of(cluster, "m").is_none()).await;
+    assert_eq!(cluster.history.crash_logs_denied(), Some("forbidden"));
+}
+
+#[tokio::test]
 async fn while_refused_new_crashes_are_not_asked_for() {
     let server = server().await;
     server.put("pods", crashed_manager("m", "1", 3, 10));

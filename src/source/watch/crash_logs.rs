@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::CrashLogs;
 use super::state::Shared;
 use super::trouble::{describe, one_line, reason_of, reason_of_code};
-use crate::history::CrashLog;
+use crate::history::{CrashLog, History};
 use crate::longhorn::{Pod, Resource, Terminated};
 use crate::source::ApiErrorReason;
 use crate::source::recording::logs::tail;
@@ -43,6 +43,29 @@ struct Termination {
     which: i64,
 }
 
+/// Attempts at the log of one termination.
+#[derive(Debug, Default)]
+struct Tried {
+    attempts: u32,
+    /// When the next one may be.
+    due: Option<Instant>,
+}
+
+impl Tried {
+    fn for_good() -> Self {
+        Tried { attempts: ATTEMPTS, due: None }
+    }
+
+    fn again_at(&mut self, due: Instant) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.due = Some(due);
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.attempts < ATTEMPTS && self.due.is_none_or(|due| now >= due)
+    }
+}
+
 /// Reads logs for as long as the process lives.
 pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
     if shared.options.crash_logs == CrashLogs::Off {
@@ -51,43 +74,54 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
         shared.logs_read.send_replace(true);
         return std::future::pending().await;
     }
-    let mut tried: HashMap<Termination, u32> = HashMap::new();
+    let mut tried: HashMap<Termination, Tried> = HashMap::new();
     let mut refused_until: Option<Instant> = None;
     loop {
-        let again = refused_until.unwrap_or_else(|| Instant::now() + RETRY);
+        let due =
+            tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min();
+        let again = refused_until.or(due).unwrap_or_else(|| Instant::now() + RETRY);
         tokio::select! {
             () = shared.pods_changed.notified() => {}
             () = tokio::time::sleep_until(again) => refused_until = None,
         }
         let pods_known = !shared.is_waiting_for(Resource::Pods);
         let terminations = terminations(&shared, &mut tried);
+        // a pod that changes is no reason to ask before the pause is over
+        let now = Instant::now();
+        let due = |what: &Termination| tried.get(what).is_none_or(|tried| tried.is_due(now));
+        let wanted: Vec<_> = terminations.into_iter().filter(due).collect();
         if refused_until.is_some() {
+            forget(&shared, &wanted);
             continue;
         }
-        let open = |what: &Termination| tried.get(what).is_none_or(|attempts| *attempts < ATTEMPTS);
-        let wanted: Vec<_> = terminations.into_iter().filter(open).collect();
-        let mut results = stream::iter(wanted)
+        let mut results = stream::iter(wanted.clone())
             .map(|what| async { (read(&shared, &client, &what).await, what) })
             .buffer_unordered(AT_ONCE);
         while let Some((result, what)) = results.next().await {
             match result {
                 Ok(text) => {
                     keep(&shared, &what, text);
-                    tried.insert(what, ATTEMPTS);
+                    tried.insert(what, Tried::for_good());
                 }
                 Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {
                     refused_until = Some(Instant::now() + shared.options.crash_logs_again);
                     refuse(&shared);
+                    let unread: Vec<_> =
+                        wanted.into_iter().filter(|what| !tried.contains_key(what)).collect();
+                    forget(&shared, &unread);
                     break;
                 }
                 Err(unread) => {
                     note(&shared, &what, &unread);
-                    let attempts = tried.entry(what).or_default();
-                    *attempts = match unread.reason {
+                    let tried = tried.entry(what.clone()).or_default();
+                    match unread.reason {
                         // the log is gone, or the node cannot give it
-                        ApiErrorReason::NotServed | ApiErrorReason::Other => ATTEMPTS,
-                        _ => attempts.saturating_add(1),
-                    };
+                        ApiErrorReason::NotServed | ApiErrorReason::Other => *tried = Tried::for_good(),
+                        _ => tried.again_at(Instant::now() + RETRY),
+                    }
+                    if tried.attempts >= ATTEMPTS {
+                        forget(&shared, &[what]);
+                    }
                 }
             }
         }
@@ -98,7 +132,7 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
 }
 
 /// Terminations that show now. Forgets the logs of pods that are gone.
-fn terminations(shared: &Shared, tried: &mut HashMap<Termination, u32>) -> HashSet<Termination> {
+fn terminations(shared: &Shared, tried: &mut HashMap<Termination, Tried>) -> HashSet<Termination> {
     let pods = shared.pods();
     let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"));
     let found: HashSet<_> = managers.filter_map(termination).collect();
@@ -127,6 +161,16 @@ fn keep(shared: &Shared, what: &Termination, text: String) {
         });
     });
     shared.changed();
+}
+
+/// Drops what is held of pods whose last log cannot be read: it is of an earlier termination, which
+/// may have had another cause.
+fn forget(shared: &Shared, unread: &[Termination]) {
+    let forgot =
+        |history: &mut History| unread.iter().filter(|what| history.forget_crash_log(&what.pod)).count();
+    if shared.history(forgot) > 0 {
+        shared.changed();
+    }
 }
 
 fn refuse(shared: &Shared) {

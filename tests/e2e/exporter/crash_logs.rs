@@ -1,56 +1,252 @@
-//! Logs of crashed managers come through the API server from a kubelet. Here is none, so this is
-//! the path on which the exporter does without them.
+//! Logs of crashed managers come through the API server from a kubelet: from one that answers, from
+//! one that is away, and not at all without the right.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result, bail, ensure};
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
 
-use super::{Exporter, bench, scenario, scenarios};
+use super::{Exporter, NAMESPACE, RBAC, SOON, bench, scenario, scenarios};
+use crate::support::{Bench, Kubelet, port};
 
 /// A log is asked for as soon as the crash is seen.
 const TRIED: Duration = Duration::from_secs(15);
+/// A log that could not be had is asked for again after 20 s, three times in all.
+const TRIED_AGAIN: Duration = Duration::from_secs(60);
+
+/// All managers crash here, 120 s after each start: by this fingerprint and the Service without
+/// endpoint the webhook cannot be reached.
+const SCENARIO: &str = "incident-004-webhook-deadlock";
+const FINGERPRINT: &str = "webhook_service_unreachable";
+const MANAGERS: usize = 3;
+
+const BINDING: &str = "longhorn-health-exporter-crash-logs";
+
+const NO_ISCSI: &str = "time=\"2026-03-01T11:56:10Z\" level=info msg=\"Starting longhorn-manager\"\n\
+    time=\"2026-03-01T11:56:11Z\" level=fatal msg=\"Error starting manager: environment check failed: failed to \
+    execute: nsenter [iscsiadm --version]: exit status 127\"\n";
+const NOT_READY: &str = "time=\"2026-03-01T11:58:11Z\" level=fatal msg=\"Error starting webhooks: admission webhook is not ready on \
+    localhost after 2m0s sec\"\n";
 
 #[tokio::test]
 async fn without_a_kubelet_causes_come_from_fingerprints() -> Result<()> {
     let Some(bench) = bench("crash-logs").await? else { return Ok(()) };
-    scenarios::load(&bench, &scenario("incident-004-webhook-deadlock")).await?;
+    scenarios::load(&bench, &scenario(SCENARIO)).await?;
     let exporter = Exporter::start(&bench, "exporter", &[]).await?;
-    let text = wait_for(&exporter, "could not be read").await?;
-    println!("{text}");
-    assert!(text.contains("the API server answers 5"), "{text}");
+    let loops = until(&exporter, "no log", TRIED, |loops| all_say(loops, "could not be read")).await?;
+    ensure!(loops.iter().all(|one| one.is(FINGERPRINT, "fingerprint")), "{loops:#?}");
+    ensure!(all_say(&loops, "the API server answers 5"), "{loops:#?}");
 
     // Without the right nobody is asked, and the evidence names the right.
-    bench.delete(super::RBAC, "RoleBinding", super::NAMESPACE, "longhorn-health-exporter-crash-logs").await?;
+    bench.delete(RBAC, "RoleBinding", NAMESPACE, BINDING).await?;
     let refused = Exporter::start(&bench, "refused", &[]).await?;
-    let text = wait_for(&refused, "crash logs cannot be read (forbidden)").await?;
-    assert!(text.contains("'get' on 'pods/log' in namespace longhorn-system"), "{text}");
-    assert!(refused.log()?.contains("no right to get pods/log"));
+    let forbidden = "crash logs cannot be read (forbidden)";
+    let loops = until(&refused, "no right", TRIED, |loops| all_say(loops, forbidden)).await?;
+    ensure!(loops.iter().all(|one| one.is(FINGERPRINT, "fingerprint")), "{loops:#?}");
+    ensure!(all_say(&loops, "'get' on 'pods/log' in namespace longhorn-system"), "{loops:#?}");
+    ensure!(refused.log()?.contains("no right to get pods/log"));
     Ok(())
 }
 
-/// The evidence that every crash loop has, once it says `part`. The cause is known all the while.
-async fn wait_for(exporter: &Exporter, part: &str) -> Result<String> {
-    let began = std::time::Instant::now();
+#[tokio::test]
+async fn a_kubelet_is_asked_once_per_termination_and_the_log_tells_the_cause() -> Result<()> {
+    let Some(bench) = bench("kubelet").await? else { return Ok(()) };
+    let objects = scenarios::load(&bench, &scenario(SCENARIO)).await?;
+    let (kubelet, managers) = (Kubelet::start(port::free()?).await?, managers(&objects)?);
+    let [(first, first_node), (second, second_node), (third, third_node)] = &managers;
+    for node in [first_node, second_node, third_node] {
+        kubelet.take(&bench, node).await?;
+    }
+    kubelet.set_log(first, "longhorn-manager", NO_ISCSI);
+    kubelet.set_log(second, "longhorn-manager", NOT_READY);
+
+    let exporter = Exporter::start(&bench, "exporter", &[]).await?;
+    let loops = until(&exporter, "the logs", TRIED, |loops| {
+        of(loops, first).is("open_iscsi_missing", "log") && of(loops, second).is("webhook_not_ready", "log")
+    })
+    .await?;
+    println!("{}: {}", first, of(&loops, first).texts("log").join("; "));
+    // a kubelet that has no log of the third says so, and the fingerprint must do
+    let loops = until(&exporter, "the log that is not", TRIED, |loops| {
+        of(loops, third).says("the API server answers 400: previous terminated container")
+    })
+    .await?;
+    ensure!(of(&loops, third).is(FINGERPRINT, "fingerprint"), "{loops:#?}");
+    let asked = |pod: &str| {
+        let path = format!("/containerLogs/{NAMESPACE}/{pod}/longhorn-manager?");
+        kubelet.asked().into_iter().filter(|request| request.starts_with(&path)).collect::<Vec<_>>()
+    };
+    for (pod, _) in &managers {
+        let requests = asked(pod);
+        let [request] = requests.as_slice() else { bail!("{pod} was asked for by {requests:?}") };
+        for part in ["previous=true", "tailLines=200", "limitBytes=262144"] {
+            ensure!(request.contains(part), "{request}");
+        }
+    }
+
+    // The pod changes, its last termination does not.
+    for restarts in 32..35 {
+        restart(&bench, &exporter, first, restarts, None).await?;
+    }
+    ensure!(kubelet.asked().len() == MANAGERS, "{:?}", kubelet.asked());
+    // It ends anew, and for another reason.
+    kubelet.set_log(first, "longhorn-manager", NOT_READY);
+    restart(&bench, &exporter, first, 35, Some("2026-03-02T00:00:00Z")).await?;
+    until(&exporter, "the second log", TRIED, |loops| of(loops, first).is("webhook_not_ready", "log"))
+        .await?;
+    ensure!(asked(first).len() == 2 && kubelet.asked().len() == MANAGERS + 1, "{:?}", kubelet.asked());
+
+    // Without the right an earlier log is not taken for the last one, and nobody is asked.
+    bench.delete(RBAC, "RoleBinding", NAMESPACE, BINDING).await?;
+    restart(&bench, &exporter, first, 36, Some("2026-03-02T00:05:00Z")).await?;
+    let loops = until(&exporter, "no right", TRIED, |loops| {
+        of(loops, first).says("crash logs cannot be read (forbidden)")
+    })
+    .await?;
+    ensure!(of(&loops, first).is(FINGERPRINT, "fingerprint"), "{loops:#?}");
+    ensure!(of(&loops, second).is("webhook_not_ready", "log"), "what was read stays true: {loops:#?}");
+    ensure!(kubelet.asked().len() == MANAGERS + 1, "{:?}", kubelet.asked());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_kubelet_that_is_away_is_not_hammered_and_is_read_when_it_returns() -> Result<()> {
+    let Some(bench) = bench("kubelet-away").await? else { return Ok(()) };
+    let objects = scenarios::load(&bench, &scenario(SCENARIO)).await?;
+    let (kubelet, managers) = (Kubelet::start(port::free()?).await?, managers(&objects)?);
+    for (_, node) in &managers {
+        kubelet.take(&bench, node).await?;
+    }
+    let port = kubelet.port();
+    drop(kubelet);
+    let exporter = Exporter::start(&bench, "exporter", &[]).await?;
+    let began = Instant::now();
+    let loops = until(&exporter, "no log", TRIED, |loops| all_say(loops, "could not be read")).await?;
+    println!("{}", of(&loops, &managers[0].0).texts("history").join("; "));
+    ensure!(loops.iter().all(|one| one.is(FINGERPRINT, "fingerprint")), "{loops:#?}");
+
+    // Each change of a pod would be an occasion to ask again.
+    for restarts in 32..42 {
+        restart(&bench, &exporter, &managers[0].0, restarts, None).await?;
+    }
+    let asked = log_requests(&bench).await?;
+    // the first attempt, and one more after each 20 s
+    let allowed = (1 + began.elapsed().as_secs() as usize / 20) * MANAGERS;
+    ensure!(asked >= MANAGERS && asked <= allowed, "{asked} requests in {:?}", began.elapsed());
+
+    let kubelet = Kubelet::start(port).await?;
+    for (pod, _) in &managers {
+        kubelet.set_log(pod, "longhorn-manager", NO_ISCSI);
+    }
+    until(&exporter, "the logs", TRIED_AGAIN, |loops| {
+        loops.iter().all(|one| one.is("open_iscsi_missing", "log"))
+    })
+    .await?;
+    println!("read {:.1?} after the first attempt, {asked} requests before", began.elapsed());
+    ensure!(kubelet.asked().len() == MANAGERS, "{:?}", kubelet.asked());
+    Ok(())
+}
+
+/// One finding of manager_crash_loop.
+#[derive(Debug)]
+struct Looping(Value);
+
+impl Looping {
+    /// Has this cause, and evidence of this source.
+    fn is(&self, cause: &str, source: &str) -> bool {
+        self.0["cause"] == cause && !self.texts(source).is_empty()
+    }
+
+    fn says(&self, part: &str) -> bool {
+        self.texts("history").iter().any(|text| text.contains(part))
+    }
+
+    fn texts(&self, source: &str) -> Vec<&str> {
+        let evidence = self.0["evidence"].as_array().into_iter().flatten();
+        evidence.filter(|fact| fact["source"] == source).filter_map(|fact| fact["text"].as_str()).collect()
+    }
+}
+
+fn of<'a>(loops: &'a [Looping], pod: &str) -> &'a Looping {
+    let found = loops.iter().find(|one| one.0["object"]["name"] == pod);
+    found.unwrap_or_else(|| panic!("no crash loop of {pod} in {loops:#?}"))
+}
+
+fn all_say(loops: &[Looping], part: &str) -> bool {
+    loops.iter().all(|one| one.says(part))
+}
+
+/// The crash loops of all managers, once they show something.
+async fn until(
+    exporter: &Exporter,
+    what: &str,
+    limit: Duration,
+    shows: impl Fn(&[Looping]) -> bool,
+) -> Result<Vec<Looping>> {
+    let began = Instant::now();
     loop {
         let report = exporter.report().await?;
-        let findings = report["findings"].as_array().context("no findings")?;
-        let loops: Vec<&Value> =
-            findings.iter().filter(|finding| finding["check"] == "manager_crash_loop").collect();
-        assert_eq!(loops.len(), 3);
-        assert!(loops.iter().all(|finding| finding["cause"] == "webhook_service_unreachable"), "{loops:#?}");
-        let said = |finding: &&Value| {
-            let evidence = finding["evidence"].as_array().into_iter().flatten();
-            let texts = evidence.filter_map(|fact| fact["text"].as_str());
-            texts.filter(|text| text.contains(part)).map(str::to_owned).next()
-        };
-        let texts: Vec<String> = loops.iter().filter_map(said).collect();
-        if texts.len() == loops.len() {
-            return texts.into_iter().next().context("no crash loop");
+        let findings = report["findings"].as_array().context("no findings")?.iter();
+        let loops = findings.filter(|finding| finding["check"] == "manager_crash_loop");
+        let loops: Vec<Looping> = loops.cloned().map(Looping).collect();
+        ensure!(loops.len() == MANAGERS, "{loops:#?}");
+        if shows(&loops) {
+            return Ok(loops);
         }
-        if began.elapsed() > TRIED {
-            bail!("no evidence {part:?} in {loops:#?}");
+        if began.elapsed() > limit {
+            bail!("waited {limit:?} in vain for {what}: {loops:#?}\n{}", exporter.log()?);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// Names and nodes of the manager pods.
+fn managers(objects: &[Value]) -> Result<[(String, String); MANAGERS]> {
+    let is_manager = |object: &&Value| {
+        object["kind"] == "Pod" && object["metadata"]["labels"]["app"] == "longhorn-manager"
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let found = objects.iter().filter(is_manager);
+    let found: Vec<_> =
+        found.map(|pod| (text(&pod["metadata"]["name"]), text(&pod["spec"]["nodeName"]))).collect();
+    found.try_into().map_err(|found| anyhow::anyhow!("other managers than expected: {found:?}"))
+}
+
+/// Writes what a kubelet writes at a restart, and waits until the exporter has seen it. With an end
+/// the container has also terminated anew, 124 s after its start.
+async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end: Option<&str>) -> Result<()> {
+    const EVENTS: &str = "longhorn_health_resource_events_total";
+    let pods = bench.api("v1", "Pod", NAMESPACE).await?;
+    let mut statuses = serde_json::to_value(pods.get(pod).await?)?["status"]["containerStatuses"].take();
+    let status = statuses
+        .as_array_mut()
+        .and_then(|all| all.iter_mut().find(|status| status["name"] == "longhorn-manager"))
+        .context("no such container")?;
+    status["restartCount"] = json!(count);
+    if let Some(end) = end {
+        let finished: jiff::Timestamp = end.parse()?;
+        let ended = &mut status["lastState"]["terminated"];
+        ended["startedAt"] = json!((finished - jiff::SignedDuration::from_secs(124)).to_string());
+        ended["finishedAt"] = json!(end);
+    }
+    let seen = exporter.page().await?.value(EVENTS, &[("resource", "pods")]).context("no count of events")?;
+    let patch = Patch::Merge(json!({"status": {"containerStatuses": statuses}}));
+    pods.patch_status(pod, &PatchParams::default(), &patch).await?;
+    exporter
+        .until("the restart", SOON, |page| {
+            page.value(EVENTS, &[("resource", "pods")]).is_some_and(|events| events > seen)
+        })
+        .await?;
+    Ok(())
+}
+
+/// How often the API server was asked for logs, by its own count.
+async fn log_requests(bench: &Bench) -> Result<usize> {
+    let request = http::Request::get("/metrics").body(Vec::new())?;
+    let page = bench.admin().request_text(request).await?;
+    let of_logs =
+        |line: &&str| line.starts_with("apiserver_request_total{") && line.contains("subresource=\"log\"");
+    let counts = page.lines().filter(of_logs).filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+    Ok(counts.sum::<f64>() as usize)
 }
