@@ -12,10 +12,14 @@ use crate::web::{Answer, Files, Serve, eventually, serve};
 const NAMESPACE: &str = "monitoring";
 const RIGHT: &str = include_str!("../../deploy/helm/longhorn-health-exporter/files/rbac/token-review.yaml");
 
+const READER: &str = include_str!("../../deploy/kustomize/components/kubernetes-auth/reader.yaml");
+
 const ACCOUNTS: &str = r#"
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: exporter, namespace: monitoring}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: prometheus, namespace: monitoring}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: on-call, namespace: monitoring}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: stranger, namespace: monitoring}}
 ---
@@ -29,6 +33,12 @@ kind: ClusterRoleBinding
 metadata: {name: scraper}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper}
 subjects: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: longhorn-health-exporter-reader}
+subjects: [{kind: ServiceAccount, name: on-call, namespace: monitoring}]
 "#;
 
 const BINDING: &str = r#"
@@ -43,6 +53,7 @@ subjects: [{kind: ServiceAccount, name: exporter, namespace: monitoring}]
 async fn tokens_are_judged_by_the_apiserver() -> Result<()> {
     let Some(mut bench) = Bench::start("auth").await? else { return Ok(()) };
     bench.namespace(NAMESPACE).await?;
+    bench.apply(READER).await?;
     bench.apply(ACCOUNTS).await?;
     let exporter = bench.service_account_token(NAMESPACE, "exporter").await?;
     let files = Files::new();
@@ -66,6 +77,10 @@ async fn tokens_are_judged_by_the_apiserver() -> Result<()> {
     for path in ["/", "/api/v1/report"] {
         // system:discovery lets every account get /api/*: the report must not rest on that
         assert_eq!(get(path, &prometheus).status, 403, "a right for another path");
+    }
+    let on_call = bench.service_account_token(NAMESPACE, "on-call").await?;
+    for path in ["/", "/api/v1/report", "/metrics"] {
+        assert_eq!(get(path, &on_call).status, 200, "{path} for a reader");
     }
     for garbage in ["garbage", "a.b.c", &prometheus[..prometheus.len() - 8]] {
         assert_eq!(get("/metrics", garbage).status, 401);

@@ -145,13 +145,43 @@ fn tls_reaches_arguments_probes_and_monitor() -> Result<()> {
         "http_server_config": {"headers": {"X-Frame-Options": "deny"}},
     });
     assert_eq!(config, expected);
-    let scrapers = &find(&objects, "ClusterRoleBinding", "-scraper")?["subjects"];
-    assert_eq!(scrapers[0]["name"], "prometheus-k8s");
 
     let mutual = render(&tools, "{web: {tls: {enabled: true, secretName: a, clientCaSecretName: b}}}")?;
     let container = container(find(&mutual, "Deployment", "")?);
     assert_eq!(container["readinessProbe"]["tcpSocket"]["port"], "metrics");
     assert_eq!(container["readinessProbe"]["httpGet"], Value::Null);
+    Ok(())
+}
+
+#[test]
+fn scrapers_get_the_metrics_and_readers_the_page_too() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let objects = render(&tools, TLS)?;
+    let api = "rbac.authorization.k8s.io";
+    let account = |name: &str| json!({"kind": "ServiceAccount", "name": name, "namespace": "monitoring"});
+    let named = |kind: &str, name: &str| json!({"kind": kind, "name": name, "apiGroup": api});
+    for (end, paths, subjects) in [
+        ("-scraper", json!(["/metrics"]), json!([account("prometheus-k8s")])),
+        (
+            "-reader",
+            json!(["/", "/metrics"]),
+            json!([account("on-call"), named("Group", "oidc:storage"), named("User", "a@b")]),
+        ),
+    ] {
+        let (role, binding) =
+            (find(&objects, "ClusterRole", end)?, find(&objects, "ClusterRoleBinding", end)?);
+        assert_eq!(role["rules"], json!([{"nonResourceURLs": paths, "verbs": ["get"]}]), "{end}");
+        assert_eq!(binding["subjects"], subjects, "{end}");
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"], "{end}");
+    }
+    // nobody is bound unasked, and nothing is granted where nobody is asked for a token
+    let tls = "tls: {enabled: true, secretName: a}";
+    let nobody = render(&tools, &format!("{{web: {{auth: kubernetes, {tls}}}}}"))?;
+    ensure!(find(&nobody, "ClusterRole", "-reader").is_ok());
+    ensure!(find(&nobody, "ClusterRoleBinding", "-reader").is_err());
+    ensure!(find(&nobody, "ClusterRoleBinding", "-scraper").is_err());
+    let open = render(&tools, &format!("{{web: {{readers: [{{kind: User, name: a}}], {tls}}}}}"))?;
+    ensure!(find(&open, "ClusterRole", "-reader").is_err());
     Ok(())
 }
 

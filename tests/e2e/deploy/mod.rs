@@ -68,6 +68,7 @@ const TLS: &str = r#"
 web:
   auth: kubernetes
   scrapers: [{name: prometheus-k8s, namespace: monitoring}]
+  readers: [{name: on-call, namespace: monitoring}, {kind: Group, name: "oidc:storage"}, {kind: User, name: a@b}]
   tls: {enabled: true, secretName: exporter-tls}
   config: {http_server_config: {headers: {X-Frame-Options: deny}}}
 podMonitor: {enabled: true}
