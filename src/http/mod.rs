@@ -8,6 +8,7 @@ mod access;
 mod cache;
 mod connection;
 mod digest;
+mod flights;
 mod negotiate;
 mod page;
 mod passwords;

@@ -2,13 +2,15 @@
 //! the path. Whatever cannot be found out is refused.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode, header};
 
 use super::cache::Cache;
-use super::digest::{Digest, Digester};
+use super::digest::Digester;
+use super::flights::Flights;
 use super::passwords::scheme;
 use super::respond::Refusal;
 use crate::source::reviews::{Reviews, User};
@@ -26,7 +28,8 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// Entries of each cache.
 const KEPT: usize = 1000;
 
-/// Asks the API server about requests and remembers what it said.
+/// Asks the API server about requests and remembers what it said. What several requests want to know
+/// at the same time is asked once.
 pub struct Reviewer {
     reviews: Reviews,
     digester: Digester,
@@ -34,18 +37,27 @@ pub struct Reviewer {
     /// Apart from those who are known, so that garbage does not push them out.
     unknown: Cache<()>,
     access: Cache<bool>,
+    token_questions: Flights<Option<User>>,
+    access_questions: Flights<bool>,
 }
 
 impl Reviewer {
     /// Has asked nothing yet.
     pub fn new(reviews: Reviews, digester: Digester) -> Self {
-        let (known, unknown, access) = (Cache::new(KEPT), Cache::new(KEPT), Cache::new(KEPT));
-        Reviewer { reviews, digester, known, unknown, access }
+        Reviewer {
+            reviews,
+            digester,
+            known: Cache::new(KEPT),
+            unknown: Cache::new(KEPT),
+            access: Cache::new(KEPT),
+            token_questions: Flights::new(PATIENCE),
+            access_questions: Flights::new(PATIENCE),
+        }
     }
 
     /// Lets a request pass or refuses it: 401 for who is not known, 403 for who may not, 500 when
     /// that cannot be found out.
-    pub async fn authorize(&self, request: &Parts) -> Result<(), Refusal> {
+    pub async fn authorize(self: &Arc<Self>, request: &Parts) -> Result<(), Refusal> {
         let Some(token) = scheme(&request.headers, "bearer") else {
             return Err(unauthenticated("a bearer token is needed"));
         };
@@ -59,36 +71,41 @@ impl Reviewer {
         }
     }
 
-    async fn review(&self, token: &str, path: &str) -> Result<Verdict, String> {
-        let key = self.digester.digest(&[token.as_bytes()]);
-        let Some(user) = self.user(key, token).await? else { return Ok(Verdict::Unknown) };
-        // everything of the user counts, their groups too
-        let identity = serde_json::to_vec(&user).map_err(|error| error.to_string())?;
-        let key = self.digester.digest(&[&identity, path.as_bytes()]);
-        let allowed = match self.access.get(&key) {
-            Some(allowed) => allowed,
-            None => {
-                let allowed = self.reviews.may_get(&user, path).await?;
-                self.access.put(key, allowed, if allowed { ALLOWED } else { DENIED });
-                allowed
-            }
-        };
+    async fn review(self: &Arc<Self>, token: &str, path: &str) -> Result<Verdict, String> {
+        let Some(user) = self.user(token).await? else { return Ok(Verdict::Unknown) };
+        let allowed = self.may_get(&user, path).await?;
         Ok(if allowed { Verdict::Allowed } else { Verdict::Denied(user.username) })
     }
 
-    async fn user(&self, key: Digest, token: &str) -> Result<Option<User>, String> {
-        if let Some(user) = self.known.get(&key) {
-            return Ok(Some(user));
-        }
-        if self.unknown.get(&key).is_some() {
-            return Ok(None);
-        }
-        let user = self.reviews.token(token).await?;
-        match &user {
-            Some(user) => self.known.put(key, user.clone(), TOKEN),
-            None => self.unknown.put(key, (), TOKEN),
-        }
-        Ok(user)
+    async fn user(self: &Arc<Self>, token: &str) -> Result<Option<User>, String> {
+        let key = self.digester.digest(&[token.as_bytes()]);
+        let known = || match self.known.get(&key) {
+            Some(user) => Some(Some(user)),
+            None => self.unknown.get(&key).map(|()| None),
+        };
+        let (reviewer, token) = (self.clone(), token.to_owned());
+        let question = async move {
+            let user = reviewer.reviews.token(&token).await?;
+            match &user {
+                Some(user) => reviewer.known.put(key, user.clone(), TOKEN),
+                None => reviewer.unknown.put(key, (), TOKEN),
+            }
+            Ok(user)
+        };
+        self.token_questions.ask(key, known, question).await
+    }
+
+    async fn may_get(self: &Arc<Self>, user: &User, path: &str) -> Result<bool, String> {
+        // everything of the user counts, their groups too
+        let identity = serde_json::to_vec(user).map_err(|error| error.to_string())?;
+        let key = self.digester.digest(&[&identity, path.as_bytes()]);
+        let (reviewer, user, path) = (self.clone(), user.clone(), path.to_owned());
+        let question = async move {
+            let allowed = reviewer.reviews.may_get(&user, &path).await?;
+            reviewer.access.put(key, allowed, if allowed { ALLOWED } else { DENIED });
+            Ok(allowed)
+        };
+        self.access_questions.ask(key, || self.access.get(&key), question).await
     }
 }
 

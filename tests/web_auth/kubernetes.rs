@@ -1,5 +1,7 @@
 //! Tokens and rights, asked of a fake API server.
 
+use std::time::{Duration, Instant};
+
 use fake_apiserver::{FakeApiServer, Fault, UserInfo, Verb};
 
 use crate::support::*;
@@ -21,6 +23,13 @@ impl Bench {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let server = runtime.block_on(FakeApiServer::start());
         server.on_token_review(|token| {
+            let token = match token.strip_prefix("slow-") {
+                Some(token) => {
+                    std::thread::sleep(Duration::from_secs(1)); // others come meanwhile
+                    token
+                }
+                None => token,
+            };
             let name = token.strip_prefix("token-of-")?;
             let groups = vec!["system:authenticated".to_owned()];
             Some(UserInfo { username: format!("system:serviceaccount:monitoring:{name}"), groups })
@@ -127,6 +136,35 @@ fn a_review_that_fails_refuses_until_it_works_again() {
     bench._runtime.block_on(bench.server.restart());
     assert_eq!(bench.get("/metrics", "token-of-other", &[]).status, 403);
     assert!(!bench.serve.log().contains("token-of-"), "{}", bench.serve.log());
+}
+
+#[test]
+fn requests_at_once_with_the_same_token_are_reviewed_once() {
+    const AT_ONCE: usize = 24;
+    let bench = Bench::start();
+    let all = |token: &str, more: &[&str]| -> Vec<u16> {
+        std::thread::scope(|scope| {
+            let get = || bench.get("/metrics", token, more).status;
+            let asked: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(get)).collect();
+            asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+        })
+    };
+    assert_eq!(all("slow-token-of-prometheus", &[]), [200; AT_ONCE]);
+    assert_eq!(bench.asked(), (1, 1));
+    assert_eq!(all("slow-token-of-stranger", &[]), [403; AT_ONCE]);
+    assert_eq!(bench.asked(), (2, 2));
+    assert_eq!(all("slow-garbage", &[]), [401; AT_ONCE]);
+    assert_eq!(bench.asked(), (3, 2));
+
+    // Without an answer all are refused in their own time.
+    bench.server.fault(TOKENS, Fault::Hang);
+    let begun = Instant::now();
+    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 2"];
+    assert_eq!(all("token-of-other", &hurry), [500; AT_ONCE]);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(bench.asked().0 < 3 + AT_ONCE as u64 / 2, "{:?}", bench.asked());
+    bench.server.clear_faults();
+    assert_eq!(bench.get("/metrics", "token-of-other", &[]).status, 403);
 }
 
 #[test]
