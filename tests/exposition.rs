@@ -44,7 +44,7 @@ fn families(page: &str) -> Vec<(String, Vec<String>)> {
 fn no_series_is_given_twice_none_is_nan_and_no_family_is_empty() {
     let evaluator = demo_evaluator(true);
     for format in [Format::Text, Format::OpenMetrics] {
-        let page = evaluator.page(format).unwrap();
+        let page = evaluator.page(format, None).unwrap();
         let mut series = BTreeSet::new();
         for (name, samples) in families(&page) {
             assert!(!samples.is_empty(), "{name} is empty");
@@ -61,9 +61,9 @@ fn no_series_is_given_twice_none_is_nan_and_no_family_is_empty() {
 fn the_same_moment_gives_the_same_page_to_the_byte() {
     for format in [Format::Text, Format::OpenMetrics] {
         let evaluator = demo_evaluator(false);
-        let page = evaluator.page(format).unwrap();
-        assert_eq!(page, evaluator.page(format).unwrap());
-        assert_eq!(page, demo_evaluator(false).page(format).unwrap());
+        let page = evaluator.page(format, None).unwrap();
+        assert_eq!(page, evaluator.page(format, None).unwrap());
+        assert_eq!(page, demo_evaluator(false).page(format, None).unwrap());
     }
 }
 
@@ -71,7 +71,7 @@ fn the_same_moment_gives_the_same_page_to_the_byte() {
 fn both_formats_say_the_same() {
     let evaluator = demo_evaluator(false);
     let values = |format| {
-        let page = evaluator.page(format).unwrap();
+        let page = evaluator.page(format, None).unwrap();
         page.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(values(Format::Text), values(Format::OpenMetrics));
@@ -79,7 +79,7 @@ fn both_formats_say_the_same() {
 
 #[test]
 fn what_must_always_be_there_is_there_and_in_declared_order() {
-    let page = demo_evaluator(true).page(Format::Text).unwrap();
+    let page = demo_evaluator(true).page(Format::Text, None).unwrap();
     let families: Vec<_> = families(&page).into_iter().map(|(name, _)| name).collect();
     let declared: Vec<_> = checks::ALL
         .iter()
@@ -151,7 +151,7 @@ fn declarations_keep_the_conventions() {
 
 #[test]
 fn promtool_finds_nothing_to_complain_about() {
-    let page = demo_evaluator(true).page(Format::Text).unwrap();
+    let page = demo_evaluator(true).page(Format::Text, None).unwrap();
     let spawned = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(Stdio::piped())

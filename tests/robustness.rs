@@ -114,7 +114,7 @@ proptest! {
         let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::moving(cluster));
         let evaluator = Evaluator::new(live, || Timestamp::UNIX_EPOCH, false);
         for format in [Format::Text, Format::OpenMetrics] {
-            let page = evaluator.page(format);
+            let page = evaluator.page(format, None);
             prop_assert!(page.is_ok(), "{:?}", page.err());
             prop_assert!(!page.unwrap().contains("NaN"));
         }

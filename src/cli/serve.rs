@@ -184,10 +184,14 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
 }
 
 /// Who may connect and read. Tokens ask for TLS, since whoever sees one can use it.
+#[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
     let file = match &args.web.config_file {
-        Some(path) => Some(Arc::new(WebConfigFile::open(path, !by_kubernetes).map_err(Failure::usage)?)),
+        Some(path) => {
+            let file = WebConfigFile::open(path, !by_kubernetes, Timestamp::now);
+            Some(Arc::new(file.map_err(Failure::usage)?))
+        }
         None => None,
     };
     let tls = file.clone().filter(|file| file.serves_tls());

@@ -80,4 +80,20 @@ pub const ALERTS: &[Alert] = &[
         why: "A quarter of an hour is longer than any passing failure of the API server.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
     },
+    Alert {
+        name: "LonghornHealthBadWebConfig",
+        causes: &[],
+        expr: "min without ($without) (longhorn_health_exporter_web_config_last_reload_successful{$job}) == 0",
+        hold: "10m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "The Longhorn health exporter cannot use its changed web configuration.",
+        description: "The web configuration of longhorn-health-exporter, or a certificate or key that it names, has \
+                      changed and cannot be used. The one before it stays in force until its certificate expires or \
+                      the pod restarts; after that nothing can be scraped. Its log names the file and the reason.",
+        why: "Files that are replaced one after the other are half new for a moment; ten minutes are longer. One \
+              pod of two is enough, as each reads its own files.",
+        runbook: include_str!("LonghornHealthBadWebConfig.md"),
+    },
 ];

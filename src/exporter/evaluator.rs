@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::{SelfMetrics, families};
+use super::{SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
@@ -88,12 +88,13 @@ impl Evaluator {
     }
 
     /// The page of metrics. Not for async threads either.
-    pub fn page(&self, format: Format) -> Result<String, EncodeError> {
+    pub fn page(&self, format: Format, web_config: Option<WebConfigReload>) -> Result<String, EncodeError> {
         let moment = self.moment();
         let begin = (self.clock)();
         let render_seconds = *lock(&self.render_seconds);
         let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
-        let page = metrics::encode(families(&moment, &self.totals(), own), format);
+        let families = families(&moment, &self.totals(), web_config, own);
+        let page = metrics::encode(families, format);
         *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
         page
     }

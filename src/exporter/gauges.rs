@@ -23,6 +23,8 @@ pub const ALL: &[&Gauge] = &[
     &RESOURCE_EVENTS,
     &RESOURCE_ERRORS,
     &BUILD_INFO,
+    &WEB_CONFIG_SUCCESSFUL,
+    &WEB_CONFIG_LAST_SUCCESS,
     &EVALUATION_DURATION,
     &RENDER_DURATION,
     &PROCESS_CPU,
@@ -36,6 +38,7 @@ pub const ALL: &[&Gauge] = &[
 ];
 
 const BEFORE_SYNC: &str = "the first sync is not complete";
+const NO_WEB_CONFIG: &str = "--web.config.file is not given";
 const STATIC: &str = "the exporter serves a recording or the demo";
 
 macro_rules! families {
@@ -130,6 +133,14 @@ families! {
         "1 for the build of this exporter.",
         absent "never",
         example "longhorn_health_exporter_build_info";
+    WEB_CONFIG_SUCCESSFUL = Gauge "longhorn_health_exporter_web_config_last_reload_successful" []
+        "1 if the web configuration, its certificates included, was read with success when it changed last, else 0.",
+        absent NO_WEB_CONFIG,
+        example "longhorn_health_exporter_web_config_last_reload_successful == 0";
+    WEB_CONFIG_LAST_SUCCESS = Gauge "longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds" []
+        "Unix time at which the web configuration that is in force was read.",
+        absent NO_WEB_CONFIG,
+        example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
         "Time that the last run of all checks took, in seconds.",
         absent "--web.disable-exporter-metrics is set",

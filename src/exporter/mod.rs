@@ -11,7 +11,7 @@ mod process;
 pub use alerts::ALERTS;
 pub use evaluator::{Evaluator, Moment};
 pub use gauges::ALL as GAUGES;
-pub use page::{SelfMetrics, families};
+pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::PANELS;
 
 /// What its alerts need beside the generated cases.

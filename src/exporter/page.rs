@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::evaluator::{Moment, ResourceFacts};
 use super::gauges::*;
 use super::process;
@@ -24,10 +26,20 @@ pub struct SelfMetrics {
     pub render_seconds: Option<f64>,
 }
 
+/// How the web configuration was read last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebConfigReload {
+    /// Whether what the files say is in force.
+    pub successful: bool,
+    /// When they were last read with success.
+    pub last_success: Timestamp,
+}
+
 /// The whole page. Before the first sync it has no verdicts: no finding would look like health.
 pub fn families(
     moment: &Moment,
     totals: &BTreeMap<Resource, ApiTotals>,
+    web_config: Option<WebConfigReload>,
     own: Option<SelfMetrics>,
 ) -> Vec<Family> {
     let mut page = Page::default();
@@ -41,6 +53,10 @@ pub fn families(
     let version = env!("CARGO_PKG_VERSION");
     let build = [version, env!("LONGHORN_HEALTH_BUILD_REVISION"), env!("LONGHORN_HEALTH_BUILD_RUSTC")];
     page.add(&BUILD_INFO, &build, 1.0);
+    if let Some(reload) = web_config {
+        page.add(&WEB_CONFIG_SUCCESSFUL, &[], f64::from(reload.successful));
+        page.add(&WEB_CONFIG_LAST_SUCCESS, &[], reload.last_success.as_second() as f64);
+    }
     if let Some(own) = own {
         page.add(&EVALUATION_DURATION, &[], moment.seconds);
         if let Some(seconds) = own.render_seconds {

@@ -271,4 +271,33 @@ pub const PANELS: &[Panel] = &[
         width: Width::Half,
         no_data: "the exporter is down",
     },
+    Panel {
+        dashboard: Dashboard::Exporter,
+        title: "Web configurations that are not in force",
+        description: "Exporter pods whose changed --web.config.file, or a certificate that it names, cannot be used. \
+                      They go on with the one before it.",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[Query {
+            expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
+            legend: "not in force",
+        }],
+        steps: WARN_FROM_ONE,
+        width: Width::Half,
+        no_data: "the exporter is down, or has no web configuration",
+    },
+    Panel {
+        dashboard: Dashboard::Exporter,
+        title: "Web configuration in force",
+        description: "When each exporter pod read the web configuration that is in force, certificates included.",
+        kind: PanelKind::Table,
+        unit: Unit::FromNow,
+        queries: &[Query {
+            expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
+            legend: "{{instance}}",
+        }],
+        steps: &[],
+        width: Width::Half,
+        no_data: "the exporter is down, or has no web configuration",
+    },
 ];

@@ -10,6 +10,7 @@ use super::rate::RateLimiter;
 use super::respond::Refusal;
 use super::reviewer::Reviewer;
 use super::web_config::{WebConfig, WebConfigFile};
+use crate::exporter::WebConfigReload;
 
 /// How requests are authorised. Health endpoints are open whatever this says; the router does not
 /// ask for them.
@@ -46,6 +47,11 @@ impl Access {
             Some(file) => file.current().await,
             None => Arc::default(),
         }
+    }
+
+    /// How the web configuration was read last; nothing without one.
+    pub fn reload(&self) -> Option<WebConfigReload> {
+        self.file.as_ref().map(|file| file.reload())
     }
 
     /// Lets a request pass or refuses it.

@@ -122,7 +122,7 @@ impl Router {
     fn metrics(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let accept = text_header(headers, header::ACCEPT);
         let (format, content_type) = negotiate::metrics_format(accept.as_deref());
-        match self.evaluator.page(format) {
+        match self.evaluator.page(format, self.access.reload()) {
             Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", page)),
             Err(error) => {
                 tracing::error!(%error, "the page of metrics could not be written");

@@ -67,8 +67,11 @@ async fn every_query_parses_and_finds_data_somewhere() {
 
 fn ask_everything(directory: &Path, kubeconfig: &Path) {
     let live = format!("--kubeconfig={}", kubeconfig.display());
+    let web = directory.join("web.yml");
+    std::fs::write(&web, "{}").unwrap();
+    let web = format!("--web.config.file={}", web.display());
     let mut exporters = vec![
-        ("demo".to_owned(), stack::exporter(directory, &["--demo"], Address::free())),
+        ("demo".to_owned(), stack::exporter(directory, &["--demo", &web], Address::free())),
         ("live".to_owned(), stack::exporter(directory, &[&live], Address::free())),
     ];
     for scenario in scenario::all() {

@@ -45,7 +45,7 @@ pub fn judge(scenario: &Path) -> Evaluation {
 pub fn exposition(scenario: &Path) -> String {
     let source = Arc::new(Fixed::still(cluster(scenario)));
     let evaluator = Evaluator::new(source, || Timestamp::UNIX_EPOCH, false);
-    let page = evaluator.page(Format::Text).unwrap();
+    let page = evaluator.page(Format::Text, None).unwrap();
     let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));
     stable.map(|line| format!("{line}\n")).collect()
 }

@@ -144,9 +144,39 @@ fn a_renewed_certificate_is_served_and_a_broken_one_is_not() {
 }
 
 #[test]
+fn whether_the_configuration_is_in_force_is_on_the_page() {
+    const SUCCESSFUL: &str = "longhorn_health_exporter_web_config_last_reload_successful";
+    const SUCCESS: &str = "longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
+    let files = Files::new();
+    let serve = Serve::start(Some(&files.web("")));
+    let value = |name: &str| {
+        let answer = serve.curl("/metrics", &["--cacert", &ca(&files)]);
+        let line = answer.body().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value: Option<f64> = line.map(|value| value.parse().unwrap());
+        value.unwrap_or_else(|| panic!("no {name}: {answer:?}"))
+    };
+    let begun = value(SUCCESS);
+    assert!(begun > 1e9 && value(SUCCESSFUL) == 1.0);
+
+    files.web("nonsense: 1\n");
+    assert_eq!((value(SUCCESSFUL), value(SUCCESS)), (0.0, begun));
+    files.web("");
+    assert_eq!(value(SUCCESSFUL), 1.0);
+    let key = std::fs::read_to_string(files.path("tls.key")).unwrap();
+    files.write("tls.key", "half a key");
+    assert_eq!(value(SUCCESSFUL), 0.0);
+    std::thread::sleep(std::time::Duration::from_secs(1)); // the series counts seconds
+    files.write("tls.key", &key);
+    assert_eq!(value(SUCCESSFUL), 1.0);
+    assert!(value(SUCCESS) > begun);
+}
+
+#[test]
 fn without_a_file_there_is_no_tls() {
     let serve = Serve::start(None);
-    assert_eq!(serve.curl("/metrics", &[]).status, 200);
+    let answer = serve.curl("/metrics", &[]);
+    assert_eq!(answer.status, 200);
+    assert!(!answer.text.contains("web_config"), "{answer:?}");
     let url = format!("https://{}/metrics", serve.address);
     assert_eq!(serve.curl_url(&url, &["--insecure"]).status, 0);
 }

@@ -4,7 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
+
 use super::{WebConfig, WebConfigError};
+use crate::exporter::WebConfigReload;
 
 /// The configuration in force, read again when one of its files changed. A file that became
 /// unusable leaves the configuration before it in force, and is told in the log once.
@@ -12,11 +15,13 @@ pub struct WebConfigFile {
     path: PathBuf,
     requires_tls: bool,
     passwords_allowed: bool,
+    clock: fn() -> Timestamp,
     state: Mutex<State>,
 }
 
 struct State {
     config: Arc<WebConfig>,
+    reload: WebConfigReload,
     /// How the files looked when they were read last, whether that went well or not.
     seen: Seen,
 }
@@ -49,12 +54,17 @@ impl Stamp {
 impl WebConfigFile {
     /// Reads the file for the first time. With `passwords_allowed` false (another kind of
     /// authentication is on) the file may name no users.
-    pub fn open(path: &Path, passwords_allowed: bool) -> Result<Self, WebConfigError> {
+    pub fn open(
+        path: &Path,
+        passwords_allowed: bool,
+        clock: fn() -> Timestamp,
+    ) -> Result<Self, WebConfigError> {
         let (config, seen) = WebConfig::read(path);
         let config = config?;
         let requires_tls = config.tls.is_some();
-        let state = Mutex::new(State { config: Arc::new(config), seen });
-        let file = WebConfigFile { path: path.to_owned(), requires_tls, passwords_allowed, state };
+        let reload = WebConfigReload { successful: true, last_success: clock() };
+        let state = Mutex::new(State { config: Arc::new(config), reload, seen });
+        let file = WebConfigFile { path: path.to_owned(), requires_tls, passwords_allowed, clock, state };
         file.check(&file.lock().config)?;
         Ok(file)
     }
@@ -62,6 +72,11 @@ impl WebConfigFile {
     /// Whether TLS is served. Decided once: a listener does not change its scheme.
     pub fn serves_tls(&self) -> bool {
         self.requires_tls
+    }
+
+    /// How the file was read last.
+    pub fn reload(&self) -> WebConfigReload {
+        self.lock().reload
     }
 
     /// The configuration at this moment.
@@ -85,9 +100,11 @@ impl WebConfigFile {
             Ok(config) => {
                 tracing::info!(file = %self.path.display(), "web configuration read again");
                 state.config = Arc::new(config);
+                state.reload = WebConfigReload { successful: true, last_success: (self.clock)() };
             }
             Err(error) => {
                 tracing::error!(%error, "the changed web configuration cannot be used; the one before it stays in force");
+                state.reload.successful = false;
             }
         }
         state.config.clone()

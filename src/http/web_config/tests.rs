@@ -1,4 +1,9 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::Timestamp;
+
 use super::*;
+use crate::exporter::WebConfigReload;
 
 /// A directory with a certificate, its key, and the key of another.
 struct Files(tempfile::TempDir);
@@ -192,36 +197,54 @@ async fn a_changed_file_is_read_again_and_a_broken_one_is_not_taken() {
     let files = Files::new();
     let tls = "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n";
     files.write("web.yml", tls);
-    let file = Arc::new(WebConfigFile::open(&files.path("web.yml"), false).unwrap());
+    let file = Arc::new(WebConfigFile::open(&files.path("web.yml"), false, tick).unwrap());
     assert!(file.serves_tls());
+    let opened = file.reload();
+    assert!(opened.successful);
     let first = file.current().await;
     assert!(Arc::ptr_eq(&first, &file.current().await), "nothing changed, nothing read");
+    assert_eq!(file.reload(), opened);
 
     files.certify("tls");
     let second = file.current().await;
     assert!(!Arc::ptr_eq(&first, &second), "the certificate changed");
+    let renewed = file.reload();
+    assert!(renewed.successful && renewed.last_success > opened.last_success, "{renewed:?}");
+    let failed = WebConfigReload { successful: false, ..renewed };
 
     let hash = bcrypt::hash("secret", 4).unwrap();
     for broken in ["nonsense", "", &format!("{tls}basic_auth_users: {{a: '{hash}'}}\n")] {
         files.write("web.yml", broken);
         assert!(Arc::ptr_eq(&second, &file.current().await), "{broken}");
+        assert_eq!(file.reload(), failed, "{broken}");
     }
     std::fs::remove_file(files.path("web.yml")).unwrap();
     assert!(Arc::ptr_eq(&second, &file.current().await));
+    assert_eq!(file.reload(), failed);
 
     files.write("web.yml", tls);
     let third = file.current().await;
     assert!(!Arc::ptr_eq(&second, &third));
+    let mended = file.reload();
+    assert!(mended.successful && mended.last_success > renewed.last_success, "{mended:?}");
     files.write("tls.key", "half a key");
     assert!(Arc::ptr_eq(&third, &file.current().await));
+    assert_eq!(file.reload(), WebConfigReload { successful: false, ..mended });
     files.certify("tls");
     assert!(!Arc::ptr_eq(&third, &file.current().await));
+    assert!(file.reload().successful);
+}
+
+/// A clock that never stands still.
+fn tick() -> Timestamp {
+    static SECOND: AtomicI64 = AtomicI64::new(0);
+    Timestamp::from_second(SECOND.fetch_add(1, Ordering::Relaxed)).unwrap()
 }
 
 #[test]
 fn the_first_file_must_be_usable() {
     let files = Files::new();
     files.write("web.yml", "basic_auth_users: {a: b}");
-    assert!(WebConfigFile::open(&files.path("web.yml"), true).is_err());
-    assert!(WebConfigFile::open(&files.path("nothing.yml"), true).is_err());
+    assert!(WebConfigFile::open(&files.path("web.yml"), true, tick).is_err());
+    assert!(WebConfigFile::open(&files.path("nothing.yml"), true, tick).is_err());
 }
