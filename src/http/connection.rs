@@ -61,6 +61,7 @@ async fn serve_stream(stream: Box<dyn Stream>, router: Router, limits: &Limits, 
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(None) // see `timed`
+        .half_close(true) // who says no more may still listen
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {

@@ -1,0 +1,179 @@
+//! Clients that are slow, rude or old, against the process: none of them keeps another from its answer.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// No test waits longer for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the server gives a head, or a TLS handshake.
+const HEAD_LIMIT: Duration = Duration::from_secs(5);
+/// Connections that the server takes at once.
+const CONNECTIONS: usize = 512;
+
+const METRIC: &str = "\nlonghorn_health_finding{";
+
+struct Serve {
+    process: Child,
+    address: SocketAddr,
+    /// Keeps the pipe open.
+    _log: BufReader<std::process::ChildStderr>,
+}
+
+impl Serve {
+    fn start(more: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"));
+        command.args(["serve", "--demo", "--web.listen-address=127.0.0.1:0"]).args(more).env_clear();
+        let mut process = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let address = loop {
+            let mut line = String::new();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "serve ended before it listened");
+            if let Some((_, address)) = line.split_once("msg=listening address=") {
+                break address.trim().parse().unwrap();
+            }
+        };
+        Serve { process, address, _log: log }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends bytes and reads until the server closes.
+    fn say(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut stream = self.connect();
+        stream.write_all(bytes.as_ref()).unwrap();
+        rest(&mut stream)
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// All until the end, which may also be a reset.
+fn rest(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    match stream.read_to_end(&mut text) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("{error} after {}", String::from_utf8_lossy(&text)),
+    }
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn http_1_0_is_answered_and_closed() {
+    let serve = Serve::start(&[]);
+    for head in
+        ["GET /metrics HTTP/1.0\r\n\r\n", "GET /metrics HTTP/1.0\r\nHost: a\r\nConnection: close\r\n\r\n"]
+    {
+        let answer = serve.say(head);
+        assert!(answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.contains(METRIC), "{answer}");
+        assert!(!answer.contains("transfer-encoding"), "HTTP/1.0 knows no chunks");
+    }
+}
+
+#[test]
+fn requests_sent_ahead_are_answered_in_order() {
+    let serve = Serve::start(&[]);
+    let answers = serve.say(
+        "GET /livez HTTP/1.1\r\nHost: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n\
+         GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    );
+    let statuses: Vec<&str> =
+        answers.match_indices("HTTP/1.1 ").map(|(at, _)| &answers[at + 9..at + 12]).collect();
+    assert_eq!(statuses, ["200", "404", "200"]);
+    assert!(answers.contains(METRIC));
+}
+
+#[test]
+fn head_is_answered_everywhere_without_a_body() {
+    let serve = Serve::start(&[]);
+    for path in ["/", "/metrics", "/api/v1/report", "/livez", "/readyz", "/-/healthy", "/-/ready", "/nothing"]
+    {
+        let head = serve.say(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        assert!(head.ends_with("\r\n\r\n") && head.matches("\r\n\r\n").count() == 1, "{path}: {head}");
+        let length =
+            head.split_once("content-length: ").and_then(|(_, rest)| rest.lines().next()?.parse().ok());
+        assert!(length > Some(0), "{path}: {head}");
+    }
+}
+
+#[test]
+fn who_says_no_more_is_still_answered() {
+    let serve = Serve::start(&[]);
+    let mut stream = serve.connect();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let answer = rest(&mut stream);
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains(METRIC), "{answer}");
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_closed() {
+    let serve = Serve::start(&[]);
+    let long = "a".repeat(64 * 1024);
+    let many: String = (0..500).map(|number| format!("X-{number}: a\r\n")).collect();
+    for (head, statuses) in [
+        (format!("GET /metrics HTTP/1.1\r\nHost: a\r\nX-Long: {long}\r\n\r\n"), &["431"][..]),
+        (format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), &["414", "431"]),
+        (format!("GET /metrics HTTP/1.1\r\nHost: a\r\n{many}\r\n"), &["431"]),
+        ("nonsense\r\n\r\n".to_owned(), &["400"]),
+        ("GET /metrics HTTP/3.7\r\n\r\n".to_owned(), &["400"]),
+        ("GET /metrics HTTP/1.1\r\nno colon\r\n\r\n".to_owned(), &["400"]),
+        ("POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\nabc".to_owned(), &["405"]),
+    ] {
+        let mut stream = serve.connect();
+        // the server may close before it has read all of it
+        let _ = stream.write_all(head.as_bytes());
+        let shown = &head[..head.len().min(60)];
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap_or_else(|error| panic!("{shown}: {error}"));
+        let status = String::from_utf8_lossy(&status[9..]).into_owned();
+        assert!(statuses.contains(&&*status), "{shown}: {status}");
+        // a body that never comes is not waited for
+        let begun = Instant::now();
+        rest(&mut stream);
+        assert!(begun.elapsed() < 4 * HEAD_LIMIT, "{shown}: closed after {:?}", begun.elapsed());
+    }
+    assert_eq!(serve.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "", "HTTP/2 has no answer that it could read");
+    assert!(serve.say("GET /metrics HTTP/1.0\r\n\r\n").contains(METRIC));
+}
+
+/// Whoever takes all connections and says nothing keeps scrapers waiting no longer than a head may take.
+#[test]
+fn silent_connections_make_room() {
+    let serve = Serve::start(&[]);
+    let silent: Vec<_> = (0..CONNECTIONS + 8).map(|_| serve.connect()).collect();
+    let begun = Instant::now();
+    assert!(serve.say("GET /metrics HTTP/1.0\r\n\r\n").contains(METRIC));
+    println!("answered after {:.1?} behind {} silent connections", begun.elapsed(), silent.len());
+    assert!(begun.elapsed() < 4 * HEAD_LIMIT, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_handshake_that_never_ends_is_cut_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write("tls.crt", &made.cert.pem());
+    write("tls.key", &made.signing_key.serialize_pem());
+    write("web.yml", "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n");
+    let web = format!("--web.config.file={}", directory.path().join("web.yml").display());
+    let serve = Serve::start(&[&web]);
+    // nothing; half the head of a record; the head of a record without its 512 bytes
+    for beginning in [&[][..], &[22, 3], &[22, 3, 1, 2, 0]] {
+        let begun = Instant::now();
+        serve.say(beginning);
+        assert!(begun.elapsed() < 4 * HEAD_LIMIT, "{beginning:?}: {:?}", begun.elapsed());
+    }
+    assert!(serve.say("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 400 Bad Request\r\n"));
+}
