@@ -5,7 +5,8 @@ use std::fmt;
 
 /// A Longhorn release such as `v1.8.1`, `v1.10.0-hotfix-1` or `v1.13.0-dev`.
 ///
-/// A hotfix sorts after its release and a pre-release (`-dev`, `-rc1`) before it.
+/// A hotfix sorts after its release and a pre-release (`-dev`, `-rc1`) before it. What else follows the
+/// numbers names a build of the release itself, as registries of distributions do (`-amd64`, `-3.1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Release {
     /// First number, 1 for every release so far.
@@ -23,7 +24,7 @@ pub struct Release {
 pub enum Suffix {
     /// `-dev`, `-rc1`, `-beta`: before the release.
     PreRelease,
-    /// Nothing: the release itself.
+    /// Nothing, or the name of a build: the release itself.
     None,
     /// `-hotfix-N`: after the release.
     Hotfix(u32),
@@ -40,8 +41,8 @@ impl Release {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
-        let (numbers, suffix) = match text.find(['-', '+']) {
-            Some(at) => (&text[..at], &text[at + 1..]),
+        let (numbers, suffix) = match text.find(['-', '+', '_']) {
+            Some(at) => text.split_at(at),
             None => (text, ""),
         };
         let mut parts = numbers.split('.').map(|part| part.parse::<u32>().ok());
@@ -50,11 +51,7 @@ impl Release {
         if parts.next().is_some() {
             return None;
         }
-        let suffix = match suffix.strip_prefix("hotfix") {
-            _ if suffix.is_empty() => Suffix::None,
-            Some(number) => Suffix::Hotfix(number.trim_start_matches('-').parse().unwrap_or(1)),
-            None => Suffix::PreRelease,
-        };
+        let suffix = Suffix::parse(suffix);
         Some(Release { major, minor, patch, suffix })
     }
 
@@ -81,6 +78,21 @@ impl Release {
             Some(fix) => self >= *fix,
             None => fixes.iter().map(|fix| (fix.major, fix.minor)).max().is_some_and(|last| line > last),
         }
+    }
+}
+
+impl Suffix {
+    fn parse(text: &str) -> Self {
+        // what follows a plus is the build in any case (Semantic Versioning 2.0.0, item 10)
+        let text = text.split('+').next().unwrap_or_default().to_ascii_lowercase();
+        if let Some(at) = text.find("hotfix") {
+            let number = text[at..].trim_start_matches("hotfix").trim_start_matches('-');
+            let digits = number.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+            return Suffix::Hotfix(digits.parse().unwrap_or(1));
+        }
+        const EARLY: [&str; 7] = ["dev", "rc", "alpha", "beta", "preview", "head", "sprint"];
+        let early = |word: &str| EARLY.iter().any(|early| word.starts_with(early));
+        if text.split(['-', '_', '.']).any(early) { Suffix::PreRelease } else { Suffix::None }
     }
 }
 
@@ -130,11 +142,41 @@ mod tests {
     }
 
     #[test]
+    fn builds_of_a_release_are_the_release() {
+        for build in [
+            "v1.9.2-amd64",
+            "1.9.2-3.1",
+            "v1.9.2+up1.9.2",
+            "v1.9.2_build7",
+            "v1.9.2-20250924",
+            "v1.9.2-prime",
+        ] {
+            assert_eq!(Release::parse(build), Some(Release::new(1, 9, 2)), "{build}");
+        }
+        for early in
+            ["v1.9.2-rc2", "v1.9.2-dev-20250727", "v1.9.2-preview1", "v1.9.2-arm64-rc1", "v1.9.2-head+k3s1"]
+        {
+            assert!(release(early) < Release::new(1, 9, 2), "{early}");
+            assert!(release(early) > Release::new(1, 9, 1), "{early}");
+        }
+        let hotfix = Release { suffix: Suffix::Hotfix(2), ..Release::new(1, 10, 1) };
+        for text in
+            ["v1.10.1-hotfix-2", "v1.10.1-hotfix-2-amd64", "v1.10.1-hotfix2", "v1.10.1-arm64-hotfix-2"]
+        {
+            assert_eq!(Release::parse(text), Some(hotfix), "{text}");
+        }
+    }
+
+    #[test]
     fn image_tags() {
         let image = "registry:5000/longhornio/longhorn-manager:v1.9.2@sha256:abc";
         assert_eq!(Release::from_image(image), Some(Release::new(1, 9, 2)));
         assert_eq!(Release::from_image("registry:5000/longhornio/longhorn-manager"), None);
         assert_eq!(Release::from_image("longhorn-manager:master-head"), None);
+        assert_eq!(Release::from_image("longhorn-manager@sha256:abc"), None);
+        assert_eq!(Release::from_image("longhorn-manager:v1.9.x-head"), None);
+        let mirrored = "registry.example:5000/rancher/mirrored-longhornio-longhorn-manager:v1.8.1-amd64";
+        assert_eq!(Release::from_image(mirrored), Some(Release::new(1, 8, 1)));
     }
 
     #[test]
