@@ -160,17 +160,28 @@ fn aged(
     Trouble { cause, aged, since, evidence }
 }
 
-/// Longhorn finds its instance managers by label. Before 1.6.3, 1.7.2 and 1.8.0 it removed a default
-/// one without these labels, running instances or not, and made it anew (longhorn issue 9464).
+/// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one
+/// is there without the labels, that fails before 1.6.3, 1.7.2 and 1.8.0, and with it the sync of the node
+/// (longhorn issue 9464); since then the one that is there is removed, running instances or not
+/// (longhorn-manager v1.7.1 and v1.7.2 controller/node_controller.go syncInstanceManagers).
 fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Option<Trouble> {
-    let fixed = |release: Release| release.has_fix(&[Release::new(1, 6, 3), Release::new(1, 7, 2)]);
-    let release = fleet.release.filter(|release| !fixed(*release))?;
+    let release = fleet.release?;
     let missing = missing_labels(im, Some(release));
     (!old && !missing.is_empty()).then(|| {
-        let text =
-            format!("{release} removes a default instance manager without labels {}", missing.join(", "));
-        Trouble::plain("labels_missing", api(text))
+        let then = match removes_unlabelled(release) {
+            true => "removes such a default instance manager at the next sync of its node",
+            false => "does not find such a default instance manager and cannot sync its node",
+        };
+        Trouble::plain(
+            "labels_missing",
+            api(format!("it has no labels {}; {release} {then}", missing.join(", "))),
+        )
     })
+}
+
+/// True for releases that remove an instance manager without its labels, false for those before.
+pub fn removes_unlabelled(release: Release) -> bool {
+    release.has_fix(&[Release::new(1, 6, 3), Release::new(1, 7, 2)])
 }
 
 /// While another v2 instance manager of the node is not stopped, a second one waits stopped without

@@ -110,7 +110,7 @@ const CAUSES: &[Cause] = &[
     cause(
         "labels_missing",
         Severity::Warning,
-        "its object lacks labels, so this release will remove it (issue 9464)",
+        "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node",
     ),
     cause("starting_stuck", Severity::Critical, "it has been starting for more than 5 minutes"),
 ];
@@ -152,10 +152,10 @@ const UNLABELLED: Alert = Alert {
     keep_firing_for: "",
     severity: Severity::Warning,
     thresholds: &[],
-    summary: "Longhorn will remove a running instance manager because its object lacks labels.",
+    summary: "A running Longhorn instance manager lacks the labels by which Longhorn finds it.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which \
-                  this release finds it, and will be removed with all that runs in it (Longhorn issue 9464). Put the \
-                  labels back, or upgrade.",
+                  Longhorn finds it. Releases from 1.6.3, 1.7.2 and 1.8.0 on remove it with all that runs in it, earlier \
+                  ones start nothing new on the node (Longhorn issue 9464). Put the labels back before anything else.",
     why: "Labels are set when the object is made, so a moment without them does not happen by itself.",
     runbook: include_str!("LonghornInstanceManagerLabelsMissing.md"),
 };
@@ -196,8 +196,11 @@ fn finding(
     let volumes = volumes_of(cluster, fleet, im, claims);
     let message = format!("instance manager {name} on {node} {}", what(trouble.cause));
     let impact = match (trouble.cause, volumes.is_empty()) {
+        ("labels_missing", _) if fleet.release.is_some_and(diagnose::removes_unlabelled) => {
+            format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))
+        }
         ("labels_missing", _) => {
-            format!("Longhorn may remove it at any node sync; hit would be {}", users_of(&volumes))
+            "what runs in it goes on, but no engine or replica starts on the node".to_owned()
         }
         (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
         (_, false) => format!("no volume can be attached on the node; hit: {}", users_of(&volumes)),
@@ -218,7 +221,7 @@ fn what(cause: &str) -> &'static str {
         "pod_missing" => "does not run: it has no pod",
         "node_cordoned" => "has no pod because the node is cordoned",
         "node_down" => "cannot be reached because its node is down",
-        "labels_missing" => "lacks labels, so Longhorn will remove it",
+        "labels_missing" => "lacks labels by which Longhorn finds it",
         _ => "does not come up",
     }
 }
@@ -275,8 +278,8 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &str) -> Remedy {
         "node_cordoned" => "Expected in a drain. Uncordon the node when the work on it is done.",
         "node_down" => "Bring the node back, or remove it for good; see whether its volumes run elsewhere.",
         "labels_missing" => {
-            "Compare the labels with those of another instance manager and put the missing ones back, or upgrade to \
-             1.6.3, 1.7.2 or 1.8.0."
+            "Put the missing labels back at once, as another instance manager has them. Do not restart managers and do not \
+             upgrade before: releases from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them."
         }
         "starting_stuck" => "See why the pod does not start: image, node resources, network plugin.",
         _ => "Longhorn should have made a new pod. See whether the longhorn-manager of the node works.",

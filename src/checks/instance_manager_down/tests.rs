@@ -106,20 +106,24 @@ fn what_waits_or_is_switched_off_is_not_down() {
 }
 
 #[test]
-fn missing_labels_matter_before_the_fix_only() {
+fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_after_it() {
     let pod = pod("Running", "2026-01-01T00:00:00Z", "");
     let bare = default("running", "").replace("longhorn.io/node: node-1, ", "") + &pod;
-    for (version, hit) in [
-        ("v1.5.5", true),
-        ("v1.6.2", true),
-        ("v1.6.3", false),
-        ("v1.7.1", true),
-        ("v1.7.2", false),
-        ("v1.8.0", false),
-        ("v1.12.1", false),
+    for (version, removed) in [
+        ("v1.5.5", false),
+        ("v1.6.2", false),
+        ("v1.6.3", true),
+        ("v1.7.1", false),
+        ("v1.7.2", true),
+        ("v1.8.0", true),
+        ("v1.12.1", true),
     ] {
-        let found = found(&CHECK, &cluster(&(base(version) + &bare)));
-        assert_eq!(found == ["warning labels_missing InstanceManager im-1"], hit, "{version} {found:?}");
+        let cluster = cluster(&(base(version) + &bare));
+        assert_eq!(found(&CHECK, &cluster), ["warning labels_missing InstanceManager im-1"], "{version}");
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
+        assert_eq!(finding.evidence[0].text.contains("removes such"), removed, "{version}");
+        assert!(finding.remedy.text.contains("do not upgrade before"), "{version}");
     }
     // the data engine became a label in 1.6
     let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;
