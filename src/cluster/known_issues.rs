@@ -1,13 +1,16 @@
 //! Known bugs of Longhorn releases that stop the manager or hurt its node, and whether this
 //! cluster meets what triggers them.
 //!
-//! Ranges were read from the tags of longhorn-manager, not from the change logs alone. Issue 10749
-//! (a disk without UUID) is in the change logs of 1.8.2 and 1.9.0 but not here: the slice that
-//! panicked reached its first tags (v1.7.4, v1.8.2, v1.9.0) together with its guard
-//! (longhorn-manager v1.8.2 datastore/longhorn.go).
+//! Ranges are those of the tags of longhorn-manager in which the faulty code stands, from the first
+//! such tag to the first with the fix; change logs name the issue but not where it begins. That a
+//! tag has the code does not prove that the bug can strike in it, only that nothing keeps it away.
+//! Two issues of the change logs are not here, because no tag has their bug: that of 10749 (a disk
+//! without UUID) reached its first tags (v1.7.4, v1.8.2, v1.9.0) together with its guard
+//! (datastore/longhorn.go), as did that of 6987 (annotations of settings, v1.5.2,
+//! upgrade/util/util.go).
 
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, DataEngine, Release, Resource, Suffix, status};
+use crate::longhorn::{DataEngine, Release, Resource, Suffix};
 
 /// A bug of some releases.
 #[derive(Debug)]
@@ -24,7 +27,8 @@ pub struct KnownIssue {
     pub ranges: &'static [(Release, Release)],
     /// Releases to go to, one per minor line that has one.
     pub fixed: &'static [Release],
-    /// Texts of which one stands in the stack trace of this panic.
+    /// Texts of which one stands in what the manager writes last: in the stack trace of a panic, else
+    /// in its fatal line. Empty when the manager does not end by it.
     pub frames: &'static [&'static str],
     /// What keeps it away until the upgrade.
     pub until_then: &'static str,
@@ -72,6 +76,7 @@ pub const ALL: &[KnownIssue] = &[
         cause: "issue_6264",
         effect: "the manager can crash on volumes whose claim names its StorageClass in an annotation",
         panics: true,
+        // v1.5.0 controller/backup_controller.go checkMonitor
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
         fixed: &[r(1, 5, 1)],
         frames: &["BackupController"],
@@ -79,22 +84,12 @@ pub const ALL: &[KnownIssue] = &[
         trigger: |_| Trigger::Possible("the annotations of claims are not read"),
     },
     KnownIssue {
-        number: 6987,
-        cause: "issue_6987",
-        effect: "the manager can crash after the upgrade from 1.4 on a setting without annotations",
-        panics: true,
-        ranges: &[(r(1, 5, 0), r(1, 5, 2))],
-        fixed: &[r(1, 5, 2)],
-        frames: &["assignment to entry in nil map"],
-        until_then: "Do not apply settings by kubectl.",
-        trigger: |_| Trigger::Possible("the annotations of settings are not read"),
-    },
-    KnownIssue {
         number: 6998,
         cause: "issue_6998",
         effect: "the manager panics when it syncs a backup that is missing in the backup target",
         panics: true,
-        ranges: &[(r(1, 4, 0), r(1, 5, 2))],
+        // v1.3.2 controller/backup_volume_controller.go reconcile
+        ranges: &[(r(1, 3, 2), r(1, 5, 2))],
         fixed: &[r(1, 5, 2)],
         frames: &["BackupVolumeController"],
         until_then: "Do not delete files in the backup target by hand.",
@@ -103,23 +98,27 @@ pub const ALL: &[KnownIssue] = &[
     KnownIssue {
         number: 9073,
         cause: "issue_9073",
-        effect: "the manager crash-loops on a block disk whose device does not exist",
-        panics: true,
-        ranges: &[(r(1, 5, 0), r(1, 6, 3))],
+        effect: "the manager does not start on a new node where the block device of default-data-path does not exist",
+        // a fatal error, no panic: v1.6.0 types/types.go CreateDefaultDisk
+        panics: false,
+        ranges: &[(r(1, 6, 0), r(1, 6, 3))],
         fixed: &[r(1, 6, 3)],
-        frames: &["DiskMonitor", "getBlockDisk"],
-        until_then: "Remove the disk from the node, or bring the device back.",
-        trigger: missing_block_device,
+        frames: &["creating default block-type disk"],
+        until_then: "Set default-data-path to a device or directory that every node has.",
+        trigger: block_device_by_default,
     },
     KnownIssue {
         number: 9464,
         cause: "issue_9464",
-        effect: "the manager deletes an instance manager in use whose object has lost its labels",
+        effect: "a node whose instance manager has lost its labels is not synced any more, and nothing new starts there",
         panics: false,
+        // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
+        // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
         ranges: &[(r(1, 6, 0), r(1, 6, 3)), (r(1, 7, 0), r(1, 7, 2))],
         fixed: &[r(1, 6, 3), r(1, 7, 2)],
         frames: &[],
-        until_then: "Do not edit the labels of instance managers; restores of Longhorn objects must keep them.",
+        until_then: "Put the labels back, also before the upgrade: releases with the fix delete such an instance \
+                     manager with all that runs in it and make it anew.",
         trigger: unlabelled_instance_manager,
     },
     KnownIssue {
@@ -160,6 +159,7 @@ pub const ALL: &[KnownIssue] = &[
         cause: "issue_11169",
         effect: "the manager panics when the status of a support bundle cannot be updated",
         panics: true,
+        // v1.4.0 controller/support_bundle_controller.go handleStatusUpdate
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
         fixed: &[r(1, 9, 1)],
         frames: &["SupportBundleController"],
@@ -194,13 +194,14 @@ pub const ALL: &[KnownIssue] = &[
     KnownIssue {
         number: 12233,
         cause: "issue_12233",
-        effect: "the manager can panic while replicas are balanced or made",
+        effect: "the manager panics when the status of a replica that it starts cannot be updated",
         panics: true,
-        ranges: &[(r(1, 10, 1), hotfix(10, 1, 2))],
-        fixed: &[hotfix(10, 1, 2), r(1, 10, 2)],
-        frames: &["getDiskNameFromUUID"],
-        until_then: "Set replica-auto-balance to disabled.",
-        trigger: |_| Trigger::Possible("the moment in which it strikes does not show in the API"),
+        // v1.9.2 controller/replica_controller.go CreateInstance; v1.9.3 is older than its fix
+        ranges: &[(r(1, 9, 2), hotfix(9, 2, 1)), (r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 0), hotfix(10, 1, 1))],
+        fixed: &[hotfix(9, 2, 1), hotfix(10, 1, 1), r(1, 10, 2)],
+        frames: &["(*ReplicaController).CreateInstance"],
+        until_then: "Let few replicas start at once: set replica-auto-balance to disabled and avoid rebuild storms.",
+        trigger: |_| Trigger::Possible("any start of a replica can trigger it"),
     },
     KnownIssue {
         number: 12578,
@@ -227,6 +228,16 @@ pub const ALL: &[KnownIssue] = &[
 ];
 
 impl KnownIssue {
+    /// True when the manager process ends by it, in a panic or a fatal error.
+    pub fn ends_the_manager(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// True when what the manager wrote last shows this bug.
+    pub fn shows_in(&self, last_words: &str) -> bool {
+        self.frames.iter().any(|frame| last_words.contains(frame))
+    }
+
     /// True when this release has the bug.
     pub fn affects(&self, release: Release) -> bool {
         self.ranges.iter().any(|(first, fixed)| *first <= release && release < *fixed)
@@ -300,31 +311,31 @@ fn backing_image_eviction(cluster: &Cluster) -> Trigger {
     }
 }
 
-fn missing_block_device(cluster: &Cluster) -> Trigger {
-    for node in cluster.objects.longhorn_nodes.iter() {
-        for (name, disk) in &node.spec.disks {
-            let conditions = node.status.disk_status.get(name).map(|disk| disk.conditions.as_slice());
-            let not_ready = conditions.is_some_and(|all| status(all, "Ready") == ConditionStatus::False);
-            if disk.disk_type == "block" && not_ready {
-                let node = &node.metadata.name;
-                return Trigger::Met(format!("block disk {name} of node {node} is not Ready"));
-            }
-        }
+fn block_device_by_default(cluster: &Cluster) -> Trigger {
+    match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
+        true => Trigger::Possible(
+            "default-data-path is a block device; which nodes have it the API does not show",
+        ),
+        false => Trigger::Absent,
     }
-    Trigger::Absent
 }
 
-/// Labels by which the node controller looks for instance managers
-/// (longhorn-manager v1.12.1 types/types.go GetInstanceManagerLabels).
-const INSTANCE_MANAGER_LABELS: [&str; 4] = [
+/// Labels by which the node controller of 1.6 and 1.7 looks for the default instance manager
+/// (longhorn-manager v1.6.0 types/types.go GetInstanceManagerLabels).
+const INSTANCE_MANAGER_LABELS: [&str; 6] = [
     "longhorn.io/component",
+    "longhorn.io/managed-by",
+    "longhorn.io/data-engine",
     "longhorn.io/instance-manager-image",
     "longhorn.io/instance-manager-type",
     "longhorn.io/node",
 ];
 
+/// Only a default instance manager is looked for and made when it is not found.
 fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
-    for manager in cluster.objects.instance_managers.iter() {
+    let default = cluster.setting("default-instance-manager-image").map(|setting| setting.value.as_str());
+    let is_default = |image: &str| default.is_none_or(|default| default == image);
+    for manager in cluster.objects.instance_managers.iter().filter(|one| is_default(&one.spec.image)) {
         let missing = INSTANCE_MANAGER_LABELS.iter().find(|label| manager.metadata.label(label).is_none());
         if let Some(label) = missing {
             return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
@@ -333,9 +344,11 @@ fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
     Trigger::Absent
 }
 
+/// The systems whose packages 1.7.0 to 1.7.2 ask for with rpm at every sync of a node, by the name of
+/// the system's image (longhorn-manager v1.7.0 controller/node_controller.go syncPackagesInstalled;
+/// Red Hat's own is not among them before v1.7.3).
 fn rpm_host(cluster: &Cluster) -> Trigger {
-    const RPM: [&str; 8] =
-        ["suse", "red hat", "rocky", "centos", "fedora", "oracle linux", "alma", "amazon linux"];
+    const RPM: [&str; 4] = ["centos", "fedora", "rocky", "suse"];
     let rpm = |image: &str| RPM.iter().any(|name| image.to_lowercase().contains(name));
     let readable = cluster.can_read(Resource::KubeNodes) && !cluster.objects.kube_nodes.is_empty();
     let mut nodes = cluster.objects.kube_nodes.iter();
@@ -375,9 +388,8 @@ mod tests {
     fn both_sides_of_every_release_edge() {
         for (number, has, has_not) in [
             (6264, &["v1.5.0"][..], &["v1.4.4", "v1.5.1", "v1.6.0"][..]),
-            (6987, &["v1.5.0", "v1.5.1"], &["v1.4.4", "v1.5.2"]),
-            (6998, &["v1.4.0", "v1.4.4", "v1.5.1"], &["v1.3.3", "v1.5.2", "v1.6.0"]),
-            (9073, &["v1.5.0", "v1.5.5", "v1.6.2"], &["v1.4.4", "v1.6.3", "v1.7.0"]),
+            (6998, &["v1.3.2", "v1.4.0", "v1.4.4", "v1.5.1"], &["v1.3.1", "v1.5.2", "v1.6.0"]),
+            (9073, &["v1.6.0", "v1.6.2"], &["v1.5.5", "v1.6.3", "v1.7.0"]),
             (9464, &["v1.6.2", "v1.7.0", "v1.7.1"], &["v1.6.3", "v1.7.2", "v1.8.0"]),
             (10019, &["v1.7.0", "v1.7.2"], &["v1.6.4", "v1.7.3", "v1.8.0"]),
             (10464, &["v1.7.0", "v1.7.3", "v1.8.0"], &["v1.6.4", "v1.7.4", "v1.8.1", "v1.9.0"]),
@@ -391,8 +403,8 @@ mod tests {
             (11939, &["v1.10.0"], &["v1.9.2", "v1.10.0-hotfix-1", "v1.10.1", "v1.11.0"]),
             (
                 12233,
-                &["v1.10.1", "v1.10.1-hotfix-1"],
-                &["v1.10.0", "v1.10.0-hotfix-1", "v1.10.1-hotfix-2", "v1.10.2"],
+                &["v1.9.2", "v1.9.3", "v1.10.0", "v1.10.0-hotfix-1", "v1.10.1"],
+                &["v1.9.1", "v1.9.2-hotfix-1", "v1.9.4", "v1.10.1-hotfix-1", "v1.10.2", "v1.11.0"],
             ),
             (12578, &["v1.11.0"], &["v1.10.2", "v1.11.0-hotfix-1", "v1.11.1"]),
             (13245, &["v1.8.0", "v1.10.2", "v1.11.2"], &["v1.7.4", "v1.11.3", "v1.12.0", "v1.13.0-dev"]),
@@ -417,7 +429,9 @@ mod tests {
         assert_eq!(out(10464, "v1.8.0").as_deref(), Some("v1.8.2"));
         assert_eq!(out(11034, "v1.9.0").as_deref(), Some("v1.9.1"));
         assert_eq!(out(11939, "v1.10.0").as_deref(), Some("v1.10.0-hotfix-1"));
-        assert_eq!(out(9073, "v1.5.5").as_deref(), Some("v1.6.3"));
+        assert_eq!(out(12233, "v1.9.2").as_deref(), Some("v1.9.2-hotfix-1"));
+        // 1.9.3 is younger than the hotfix of its line and has no successor
+        assert_eq!(out(12233, "v1.9.3").as_deref(), Some("v1.10.1-hotfix-1"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn finding(
 ) -> Finding {
     let namespace = &cluster.namespace;
     let now = if severity == Severity::Warning { ", and this cluster meets the trigger" } else { "" };
-    let impact = match issue.panics {
+    let impact = match issue.ends_the_manager() {
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
         }

@@ -39,24 +39,31 @@ fn issues(yaml: &str) -> Vec<String> {
 #[test]
 fn rwx_volumes_on_the_one_release_and_not_on_its_hotfix() {
     let rwx = volume("accessMode: rwx");
-    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "info 13245"]);
-    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwo"))), ["info 13245"]);
+    let others = ["info 12233", "info 13245"];
+    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "info 12233", "info 13245"]);
+    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwo"))), others);
     // migratable volumes have no share manager
-    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwx, migratable: true"))), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwx, migratable: true"))), others);
     // the hotfix calls itself v1.10.0 in the setting: the image decides
-    assert_eq!(issues(&(release("v1.10.0-hotfix-1") + &rwx + &setting("v1.10.0"))), ["info 13245"]);
-    assert_eq!(issues(&(release("v1.10.1") + &rwx)), ["info 12233", "info 13245"]);
-    assert_eq!(issues(&(release("v1.10.1-hotfix-2") + &rwx)), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.0-hotfix-1") + &rwx + &setting("v1.10.0"))), others);
+    assert_eq!(issues(&(release("v1.10.1") + &rwx)), others);
+    assert_eq!(issues(&(release("v1.10.1-hotfix-1") + &rwx)), ["info 13245"]);
     // an image without release tag: the setting
-    assert_eq!(
-        issues(&(release("v1.10.x-head") + &rwx + &setting("v1.10.0"))),
-        ["warning 11939", "info 13245"]
-    );
+    for tag in ["v1.10.x-head", "v1.10.0@sha256:abc"] {
+        assert_eq!(
+            issues(&(release(tag) + &rwx + &setting("v1.10.0"))),
+            ["warning 11939", "info 12233", "info 13245"],
+            "{tag}"
+        );
+    }
+    // a build of the release for one architecture, as mirrors of images tag it
+    assert_eq!(issues(&(release("v1.10.2-amd64") + &rwx)), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.0-amd64") + &rwx))[0], "warning 11939");
 }
 
 #[test]
 fn supported_releases_without_issue_are_quiet() {
-    for tag in ["v1.3.3", "v1.11.3", "v1.12.0", "v1.12.1", "v1.13.0-dev"] {
+    for tag in ["v1.3.1", "v1.11.3", "v1.12.0", "v1.12.1", "v1.13.0-dev"] {
         assert!(issues(&(release(tag) + &volume("accessMode: rwx, dataEngine: v2"))).is_empty(), "{tag}");
     }
 }
@@ -83,17 +90,18 @@ fn node_with_disk(kind: &str, ready: &str, evict: bool) -> String {
 }
 
 #[test]
-fn block_disks_without_device() {
-    assert!(
-        issues(&(release("v1.6.2") + &node_with_disk("block", "False", false)))
-            .contains(&"warning 9073".into())
-    );
-    for (tag, kind, ready) in
-        [("v1.6.3", "block", "False"), ("v1.6.2", "filesystem", "False"), ("v1.6.2", "block", "True")]
-    {
-        let lines = issues(&(release(tag) + &node_with_disk(kind, ready, false)));
-        assert!(!lines.iter().any(|line| line.ends_with(" 9073")), "{tag} {kind} {ready}");
-    }
+fn a_block_device_for_every_node() {
+    let path = |value: &str| setting(value).replace("current-longhorn-version", "default-data-path");
+    let on = |tag: &str, value: &str| {
+        let lines = issues(&(release(tag) + &path(value)));
+        lines.into_iter().find(|line| line.ends_with(" 9073"))
+    };
+    assert_eq!(on("v1.6.2", "/dev/nvme1n1").as_deref(), Some("info 9073"));
+    assert_eq!(on("v1.6.2", "/var/lib/longhorn/"), None);
+    assert_eq!(on("v1.6.3", "/dev/nvme1n1"), None);
+    // a block disk that is not Ready is no part of it
+    let disk = issues(&(release("v1.6.2") + &node_with_disk("block", "False", false)));
+    assert!(!disk.iter().any(|line| line.ends_with(" 9073")), "{disk:?}");
 }
 
 #[test]
@@ -103,7 +111,16 @@ fn rpm_hosts() {
     };
     assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.2").as_deref(), Some("warning 10019"));
     assert_eq!(on("SUSE Linux Enterprise Server 15 SP6", "v1.7.0").as_deref(), Some("warning 10019"));
-    assert_eq!(on("Ubuntu 24.04.1 LTS", "v1.7.2"), None);
+    // asked with dpkg, or not at all, by these releases
+    for os in [
+        "Ubuntu 24.04.1 LTS",
+        "Red Hat Enterprise Linux 9.4 (Plow)",
+        "AlmaLinux 9.4",
+        "Amazon Linux 2023",
+        "Talos (v1.8)",
+    ] {
+        assert_eq!(on(os, "v1.7.2"), None, "{os}");
+    }
     assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.3"), None);
     let mut blind = live_at("2026-01-01T00:00:00Z", &release("v1.7.2"));
     blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
@@ -146,16 +163,24 @@ fn instance_managers_without_labels() {
     let im = |labels: &str| {
         format!(
             "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: longhorn-system, \
-             labels: {{{labels}}}}}\n---\n"
+             labels: {{{labels}}}}}\nspec: {{image: 'im:v1'}}\n---\n"
         )
     };
+    let default =
+        |image: &str| setting(image).replace("current-longhorn-version", "default-instance-manager-image");
     let all = "longhorn.io/component: instance-manager, longhorn.io/instance-manager-image: i, \
-               longhorn.io/instance-manager-type: aio, longhorn.io/node: node-1";
-    let on =
-        |tag: &str, labels: &str| issues(&(release(tag) + &im(labels))).contains(&"warning 9464".to_owned());
-    assert!(on("v1.7.1", ""));
-    assert!(!on("v1.7.1", all));
-    assert!(!on("v1.7.2", ""));
+               longhorn.io/instance-manager-type: aio, longhorn.io/node: node-1, \
+               longhorn.io/managed-by: longhorn-manager, longhorn.io/data-engine: v1";
+    let on = |tag: &str, labels: &str, image: &str| {
+        issues(&(release(tag) + &im(labels) + &default(image))).contains(&"warning 9464".to_owned())
+    };
+    assert!(on("v1.7.1", "", "im:v1"));
+    assert!(on("v1.7.1", &all.replace("longhorn.io/managed-by", "other"), "im:v1"));
+    assert!(!on("v1.7.1", all, "im:v1"));
+    // nobody looks for an old one by its labels
+    assert!(!on("v1.7.1", "", "im:v2"));
+    // the fix deletes it: see labels_missing of instance_manager_down
+    assert!(!on("v1.7.2", "", "im:v1"));
 }
 
 #[test]
@@ -165,9 +190,11 @@ fn the_remedy_names_the_fixed_release_of_the_line() {
         text(release("v1.10.0") + &volume("accessMode: rwx"))
             .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
     );
+    let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
+    assert!(text(release("v1.6.1") + &device).starts_with("Upgrade to v1.6.3 or later."));
     assert!(
-        text(release("v1.5.5") + &node_with_disk("block", "False", false))
-            .starts_with("The 1.5 line has no fixed release; the next one is v1.6.3.")
+        text(release("v1.9.3"))
+            .starts_with("The 1.9 line has no fixed release; the next one is v1.10.1-hotfix-1.")
     );
 }
 
