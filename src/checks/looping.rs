@@ -34,6 +34,8 @@ impl Loop<'_> {
 /// Judges a container.
 ///
 /// - Waiting with `CrashLoopBackOff`: the kubelet itself says so.
+/// - Lost with its node or its container runtime (exit code 255, reason Unknown): a restart of those,
+///   not of the container. Only the kubelet's own word makes that a loop.
 /// - Terminated, and not for the first time: between a crash and the back-off.
 /// - Running: still looping while it has not outlived the last, short life by a good margin
 ///   (twice as long, at least the longest back-off, at most the time that resets the back-off).
@@ -44,6 +46,9 @@ pub fn looping(status: &ContainerStatus, now: Timestamp) -> Option<Loop<'_>> {
     let found = Loop { end, restarts };
     if status.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff") {
         return Some(found);
+    }
+    if end.is_some_and(|end| end.exit_code == 255 && end.reason == "Unknown") {
+        return None;
     }
     let short = found.run().is_some_and(|run| run < BACK_OFF_RESET);
     if status.state.terminated.is_some() {
