@@ -10,7 +10,7 @@
 //! upgrade/util/util.go).
 
 use crate::cluster::Cluster;
-use crate::longhorn::{DataEngine, Release, Resource, Suffix};
+use crate::longhorn::{DataEngine, Pod, Release, Resource, Suffix};
 
 /// A bug of some releases.
 #[derive(Debug)]
@@ -251,6 +251,21 @@ impl KnownIssue {
         later().filter(same_line).min().or_else(|| later().min())
     }
 
+    /// What to do on this release, as sentences.
+    pub fn advice(&self, release: Release) -> String {
+        let way_out = match self.way_out(release) {
+            Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
+                format!("Upgrade to {fixed} or later.")
+            }
+            Some(fixed) => format!(
+                "The {}.{} line has no fixed release; the next one is {fixed}. Go one minor release at a time.",
+                release.major, release.minor
+            ),
+            None => "Upgrade to a later release.".to_owned(),
+        };
+        format!("{way_out} Until then: {}", self.until_then)
+    }
+
     /// Whether this cluster meets what triggers the bug.
     pub fn trigger(&self, cluster: &Cluster) -> Trigger {
         (self.trigger)(cluster)
@@ -263,6 +278,14 @@ impl KnownIssue {
 pub fn manager_release(cluster: &Cluster) -> Option<Release> {
     let from_image = cluster.manager_container().and_then(|container| Release::from_image(&container.image));
     from_image.or_else(|| cluster.release())
+}
+
+/// The release of the code that the manager in this pod runs: while managers are rolled out, pods of two
+/// releases are there, and the setting has the old one until the upgrade is done.
+pub fn release_of(cluster: &Cluster, pod: &Pod) -> Option<Release> {
+    let container = pod.spec.container("longhorn-manager");
+    let from_pod = container.and_then(|container| Release::from_image(&container.image));
+    from_pod.or_else(|| manager_release(cluster))
 }
 
 /// Copies over which a manager of this release panics now (longhorn-manager controller/

@@ -139,17 +139,7 @@ fn finding(
 
 fn remedy(cluster: &Cluster, issue: &KnownIssue, release: Release) -> Remedy {
     let namespace = &cluster.namespace;
-    let way_out = match issue.way_out(release) {
-        Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
-            format!("Upgrade to {fixed} or later.")
-        }
-        Some(fixed) => format!(
-            "The {}.{} line has no fixed release; the next one is {fixed}. Go one minor release at a time.",
-            release.major, release.minor
-        ),
-        None => "Upgrade to a later release.".to_owned(),
-    };
-    Remedy::new(format!("{way_out} Until then: {}", issue.until_then))
+    Remedy::new(issue.advice(release))
         .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
 }

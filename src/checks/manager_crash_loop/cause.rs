@@ -42,7 +42,7 @@ pub const CAUSES: &[Cause] = &[
     cause(PORT_IN_USE, "one of the manager's listeners died, for example because its port is in use"),
     cause(MANIFEST_STALE, "the DaemonSet lacks a flag or variable that this release requires"),
     cause(KNOWN_PANIC, "a known bug of this release"),
-    cause(OOM_KILLED, "the container exceeds its memory limit"),
+    cause(OOM_KILLED, "the kernel killed it for want of memory, by its limit or on the node"),
     cause(API_UNREACHABLE, "the manager cannot reach the Kubernetes API server"),
     cause(UNKNOWN, "not known; the evidence lists the candidates"),
 ];

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 use super::cause;
 use super::facts;
-use super::signatures::{LastWord, last_word, panicking_function};
+use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
 use crate::check::{Evidence, EvidenceSource, counted};
 use crate::checks::looping::Loop;
 use crate::cluster::Cluster;
@@ -18,7 +18,7 @@ use crate::cluster::known_issues::{self, KnownIssue, Trigger};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Diagnosis {
     /// The cause.
     pub cause: &'static str,
@@ -26,7 +26,14 @@ pub struct Diagnosis {
     pub source: EvidenceSource,
     /// The facts.
     pub evidence: Vec<Evidence>,
+    /// The bug of Longhorn that it is, when it is a known one.
+    pub issue: Option<&'static KnownIssue>,
 }
+
+/// The first step of a start takes no longer than this.
+const FIRST_STEP_SECONDS: i64 = 10;
+/// What ends within this time has not waited for anything.
+const EARLY_SECONDS: i64 = 30;
 
 /// What a crash is judged by.
 struct Case<'a> {
@@ -35,13 +42,14 @@ struct Case<'a> {
     node: &'a str,
     release: Option<Release>,
     evidence: Vec<Evidence>,
+    issue: Option<&'static KnownIssue>,
 }
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
-    let release = facts::release_of(cluster, pod);
+    let release = known_issues::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
-    let mut case = Case { cluster, pod, node, release, evidence: Vec::new() };
+    let mut case = Case { cluster, pod, node, release, evidence: Vec::new(), issue: None };
     case.add(EvidenceSource::Api, describe(crash));
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
         return case.is(cause::OOM_KILLED, EvidenceSource::Fingerprint);
@@ -63,7 +71,12 @@ fn describe(crash: &Loop<'_>) -> String {
         None => "after an unknown time".to_owned(),
     };
     let reason = if end.reason.is_empty() { "without reason" } else { &end.reason };
-    format!("{restarts}; the last run ended with exit code {} ({reason}) {run}", end.exit_code)
+    // Longhorn writes no termination message; the container runtime does when it cannot start a container
+    let message = match end.message.trim() {
+        "" => String::new(),
+        message => format!(": {}", shortened(message)),
+    };
+    format!("{restarts}; the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
 }
 
 impl Case<'_> {
@@ -72,7 +85,7 @@ impl Case<'_> {
     }
 
     fn is(self, cause: &'static str, source: EvidenceSource) -> Diagnosis {
-        Diagnosis { cause, source, evidence: self.evidence }
+        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue }
     }
 
     // === by log ===
@@ -87,9 +100,19 @@ impl Case<'_> {
             self.add(EvidenceSource::History, self.why_no_log());
             return None;
         };
+        let which = match self.unread() {
+            None => "the last log",
+            Some(why) => {
+                let text = format!(
+                    "the log of the last run could not be read ({why}); this is that of an earlier one"
+                );
+                self.add(EvidenceSource::History, text);
+                "the log of an earlier run"
+            }
+        };
         match last_word(&log.text) {
             Some(LastWord::Known(found, line)) => {
-                self.add(EvidenceSource::Log, format!("the last log ends with: {}", shortened(line)));
+                self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
                 Some(found)
             }
             Some(LastWord::Panic(line, stack)) => {
@@ -97,15 +120,19 @@ impl Case<'_> {
                 self.add(EvidenceSource::Log, format!("{} in {place}", shortened(line)));
                 self.panic_in(line, stack)
             }
+            Some(LastWord::Fatal(line)) if self.is_known_issue(line) => {
+                self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
+                Some(cause::KNOWN_PANIC)
+            }
             Some(LastWord::Fatal(line)) => {
                 self.add(
                     EvidenceSource::Log,
-                    format!("the last log ends with a line that is not known: {}", shortened(line)),
+                    format!("{which} ends with a line that is not known: {}", shortened(line)),
                 );
                 Some(cause::UNKNOWN)
             }
             None => {
-                self.add(EvidenceSource::Log, "the last log has no fatal line and no panic");
+                self.add(EvidenceSource::Log, format!("{which} has no fatal line and no panic"));
                 None
             }
         }
@@ -133,29 +160,35 @@ impl Case<'_> {
         }
     }
 
-    /// The cause of a panic whose stack trace can be read; `None` where the API may tell more.
+    /// The cause of a panic whose stack trace can be read.
     fn panic_in(&mut self, line: &str, stack: &str) -> Option<&'static str> {
+        let stack = of_panicking_goroutine(stack);
         if stack.contains("syncBackingImageEvictionRequested") {
             return Some(cause::BACKING_IMAGE_EVICTION_PANIC);
         }
-        let has_it = |issue: &&KnownIssue| {
-            issue.panics
-                && self.release.is_none_or(|release| issue.affects(release))
-                && issue.frames.iter().any(|frame| stack.contains(frame) || line.contains(frame))
-        };
-        match known_issues::ALL.iter().find(has_it) {
-            Some(issue) => {
-                self.add(
-                    EvidenceSource::Log,
-                    format!("this is Longhorn issue {}: {}", issue.number, issue.effect),
-                );
-                Some(cause::KNOWN_PANIC)
-            }
-            None => {
-                self.add(EvidenceSource::Log, "no known issue of this release has this stack trace");
-                Some(cause::UNKNOWN)
-            }
+        if self.is_known_issue(stack) || self.is_known_issue(line) {
+            return Some(cause::KNOWN_PANIC);
         }
+        self.add(
+            EvidenceSource::Log,
+            match self.release {
+                Some(_) => "no known issue of this release has this stack trace",
+                None => "the release is not known, and with it whether this is a known issue",
+            },
+        );
+        Some(cause::UNKNOWN)
+    }
+
+    /// Notes the issue of this release that shows in the manager's last words, if one does.
+    fn is_known_issue(&mut self, last_words: &str) -> bool {
+        let Some(release) = self.release else { return false };
+        let found = known_issues::ALL.iter().find(|one| one.affects(release) && one.shows_in(last_words));
+        if let Some(issue) = found {
+            self.issue = Some(issue);
+            let text = format!("this is Longhorn issue {}: {}", issue.number, issue.effect);
+            self.add(EvidenceSource::Log, text);
+        }
+        found.is_some()
     }
 
     // === by fingerprint ===
@@ -168,19 +201,23 @@ impl Case<'_> {
         match end.exit_code {
             1 => self.fatal_exit(crash.run()),
             2 => self.panic_exit(),
-            137 | 143 => {
+            // told to end, a manager ends with 0 (longhorn-manager v1.12.1 app/daemon.go startManager)
+            0 | 137 | 143 => {
                 let probes = facts::killing_probes(self.cluster);
                 self.candidates(match probes {
                     true => {
-                        "the process was killed from outside; the DaemonSet has a liveness or startup probe, \
+                        "the process was ended from outside; the DaemonSet has a liveness or startup probe, \
                          which no Longhorn release ships and which can do that"
                     }
-                    false => "the process was killed from outside, by the kernel or by a person",
+                    false => "the process was ended from outside, by the kernel or by a person",
                 });
                 cause::UNKNOWN
             }
             code => {
-                self.candidates(&format!("longhorn-manager itself never ends with exit code {code}"));
+                self.candidates(&format!(
+                    "longhorn-manager itself never ends with exit code {code}: it comes from the container runtime or \
+                     from a signal"
+                ));
                 cause::UNKNOWN
             }
         }
@@ -201,8 +238,8 @@ impl Case<'_> {
         }
         let timeout = facts::webhook_timeout(self.release);
         let seconds = run.as_secs();
-        if seconds < 30 {
-            return self.early_exit();
+        if seconds < EARLY_SECONDS {
+            return self.early_exit(seconds);
         }
         if (590..900).contains(&seconds) {
             self.candidates("a start that ends after 600 s waits for managers of the old release (old_managers_lingering)");
@@ -221,7 +258,7 @@ impl Case<'_> {
     fn after_webhooks(&self, run: SignedDuration) -> Option<(&'static str, String)> {
         let upgrade = || Some((cause::UPGRADE_PATH, facts::upgrade_gap(self.cluster, self.pod)?));
         let engine =
-            || Some((cause::ENGINE_INCOMPATIBLE, facts::incompatible_engine(self.cluster, self.release)?));
+            || Some((cause::ENGINE_INCOMPATIBLE, facts::incompatible_engine(self.cluster, self.pod)?));
         let crds = || Some((cause::CRD_MISMATCH, facts::missing_kind(self.cluster, self.release)?));
         let lingering = || match run.as_secs() >= 590 {
             true => {
@@ -232,10 +269,10 @@ impl Case<'_> {
         crds().or_else(lingering).or_else(upgrade).or_else(engine)
     }
 
-    fn early_exit(&mut self) -> &'static str {
+    fn early_exit(&mut self, seconds: i64) -> &'static str {
         let packages = facts::iscsi_condition(self.cluster, self.node);
         let unregistered = facts::unregistered(self.cluster, self.node);
-        match packages.or(unregistered) {
+        match packages.or(unregistered).filter(|_| seconds < FIRST_STEP_SECONDS) {
             Some(fact) => {
                 self.add(EvidenceSource::Api, fact);
                 self.add(
@@ -260,7 +297,9 @@ impl Case<'_> {
         if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             self.add(EvidenceSource::Api, fact);
-            return cause::WEBHOOK_SERVICE_UNREACHABLE;
+            // 1.5.0 to 1.5.3 wait for their own listener only
+            let service = self.release.is_none_or(Release::waits_for_webhook_service);
+            return if service { cause::WEBHOOK_SERVICE_UNREACHABLE } else { cause::WEBHOOK_NOT_READY };
         }
         if let Some(event) = facts::readiness_failure(self.cluster, self.pod) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
@@ -296,12 +335,14 @@ impl Case<'_> {
         let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
         let met = panics().find_map(|issue| match issue.trigger(self.cluster) {
             // the node that is hit was looked at above
-            Trigger::Met(fact) if !issue.frames.contains(&"syncBackingImageEvictionRequested") => {
-                Some(format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect))
-            }
+            Trigger::Met(fact) if !issue.frames.contains(&"syncBackingImageEvictionRequested") => Some((
+                issue,
+                format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect),
+            )),
             _ => None,
         });
-        if let Some(fact) = met {
+        if let Some((issue, fact)) = met {
+            self.issue = Some(issue);
             self.add(EvidenceSource::Api, fact);
             return cause::KNOWN_PANIC;
         }

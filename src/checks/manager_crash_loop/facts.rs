@@ -3,8 +3,9 @@
 
 use jiff::SignedDuration;
 
-use crate::cluster::{Cluster, Readability, known_issues};
-use crate::longhorn::{ConditionStatus, Pod, Release, Resource, condition};
+use crate::check::counted;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
 const ADMISSION_SERVICE: &str = "longhorn-admission-webhook";
@@ -31,34 +32,20 @@ const VARIABLES: [(&str, Release); 3] = [
     ("POD_NAME", Release::new(1, 7, 0)),
 ];
 
-/// The release whose code this pod runs: the tag of its own image, else that of the DaemonSet.
-pub fn release_of(cluster: &Cluster, pod: &Pod) -> Option<Release> {
-    let container = pod.spec.container(super::CONTAINER);
-    let from_pod = container.and_then(|container| Release::from_image(&container.image));
-    from_pod.or_else(|| known_issues::manager_release(cluster))
-}
-
 /// Seconds for which a start waits for the webhook; `None` up to 1.4, which has webhook pods of
 /// their own.
 pub fn webhook_timeout(release: Option<Release>) -> Option<i64> {
-    match release {
-        Some(release) if !release.at_least(1, 5, 0) => None,
-        Some(release) if release.at_least(1, 9, 2) => Some(120),
-        // an unknown release waits at least this long
-        _ => Some(60),
-    }
+    // an unknown release waits at least this long
+    release.map_or(Some(60), Release::webhook_wait)
 }
 
 /// A flag or variable that the release requires and the pod does not have.
 pub fn missing_in_manifest(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<String> {
     let release = release?;
     let container = pod.spec.container(super::CONTAINER).or_else(|| cluster.manager_container())?;
-    let words = || container.command.iter().chain(&container.args);
-    let has_flag = |flag: &str| {
-        words().any(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
-    };
+    let has_flag = |flag: &str| has_flag(container, flag);
     // pods of another command line than the shipped one cannot be judged by flags
-    if words().any(|word| word == "daemon")
+    if is_shipped_command(container)
         && let Some((flag, _)) = FLAGS.iter().find(|(flag, since)| release >= *since && !has_flag(flag))
     {
         return Some(format!("container longhorn-manager has no flag {flag}, which {release} requires"));
@@ -71,13 +58,40 @@ pub fn missing_in_manifest(cluster: &Cluster, pod: &Pod, release: Option<Release
     Some(format!("container longhorn-manager has no variable {name}, which {release} requires"))
 }
 
+fn words(container: &Container) -> impl Iterator<Item = &str> {
+    container.command.iter().chain(&container.args).map(String::as_str)
+}
+
+fn is_shipped_command(container: &Container) -> bool {
+    words(container).any(|word| word == "daemon")
+}
+
+fn has_flag(container: &Container, flag: &str) -> bool {
+    words(container)
+        .any(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+}
+
+/// True when a start looks at the step that an upgrade makes: always in 1.5, from 1.6 on with a flag,
+/// and not before (longhorn-manager v1.4.4, v1.5.5, v1.6.4 upgrade/upgrade.go Upgrade).
+fn checks_upgrade_path(container: &Container, image: Release) -> bool {
+    match image.at_least(1, 6, 0) {
+        true => !is_shipped_command(container) || has_flag(container, "--upgrade-version-check"),
+        false => image.at_least(1, 5, 0),
+    }
+}
+
 /// A step between the installed release and that of the image which Longhorn refuses
 /// (longhorn-manager v1.12.1 upgrade/util/util.go CheckUpgradePath).
 pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
-    let image = Release::from_image(&pod.spec.container(super::CONTAINER)?.image)?;
+    let container = pod.spec.container(super::CONTAINER)?;
+    let image =
+        Release::from_image(&container.image).filter(|image| checks_upgrade_path(container, *image))?;
+    // from 1.12.0 on builds for some distributions may skip one (v1.12.0 meta/version.go TwoMinorUpgradeDistros)
+    let of_distribution = container.env.iter().any(|variable| variable.name == "LONGHORN_DISTRO");
+    let furthest = installed.minor + if of_distribution && image.at_least(1, 12, 0) { 2 } else { 1 };
     let numbers = |release: Release| (release.major, release.minor, release.patch);
-    let what = if image.major == installed.major && image.minor > installed.minor + 1 {
+    let what = if image.major == installed.major && image.minor > furthest {
         "skips a minor release"
     } else if numbers(image) < numbers(installed) {
         "is a downgrade"
@@ -88,11 +102,14 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
 }
 
 /// An engine image in use that is called incompatible while an upgrade is under way; afterwards it
-/// stops volumes but not the manager.
-pub fn incompatible_engine(cluster: &Cluster, release: Option<Release>) -> Option<String> {
+/// stops volumes but not the manager. Looked at from 1.6 on, as the upgrade path is.
+pub fn incompatible_engine(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let container = pod.spec.container(super::CONTAINER)?;
+    let image =
+        Release::from_image(&container.image).filter(|image| checks_upgrade_path(container, *image))?;
     let numbers = |release: Release| (release.major, release.minor, release.patch);
-    if numbers(release?) == numbers(installed) {
+    if !image.at_least(1, 6, 0) || numbers(image) == numbers(installed) {
         return None;
     }
     let mut images = cluster.objects.engine_images.iter();
@@ -172,7 +189,7 @@ pub fn readiness_failure(cluster: &Cluster, pod: &Pod) -> Option<String> {
             && event.message.starts_with("Readiness probe failed")
             && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
     })?;
-    Some(format!("{} times: {}", event.occurrences(), event.message))
+    Some(format!("seen {}: {}", counted(event.occurrences(), "time"), event.message))
 }
 
 /// True when the live DaemonSet has a probe by which the kubelet kills. No release ships one.

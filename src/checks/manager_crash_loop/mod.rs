@@ -9,6 +9,7 @@
 mod cause;
 mod diagnosis;
 mod facts;
+mod host;
 mod remedy;
 pub mod rules;
 mod signatures;
@@ -174,7 +175,7 @@ fn finding(
         .node(node)
         .impact(impact(node, volumes.len(), &hit))
         .volumes(hit)
-        .remedy(remedy::remedy(cluster, pod, diagnosis.cause, facts::release_of(cluster, pod)));
+        .remedy(remedy::remedy(cluster, pod, &diagnosis));
     found.evidence = diagnosis.evidence;
     if crash.end.is_some()
         && pod.container_status(CONTAINER).is_some_and(|status| status.state.running.is_some())

@@ -1,20 +1,22 @@
 //! What to do about a manager that crash-loops, by cause.
 
-use super::{CONTAINER, cause};
+use super::diagnosis::Diagnosis;
+use super::{CONTAINER, cause, host};
 use crate::check::Remedy;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::{self, KnownIssue};
-use crate::longhorn::{Pod, Release};
+use crate::cluster::known_issues;
+use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
-/// The remedy for a cause, with the names of this pod filled in.
-pub fn remedy(cluster: &Cluster, pod: &Pod, cause: &str, release: Option<Release>) -> Remedy {
+/// The remedy for a diagnosis, with the names of this pod filled in.
+pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
+    let (cause, release) = (diagnosis.cause, known_issues::release_of(cluster, pod));
     let namespace = cluster.namespace.as_str();
     let name = pod.metadata.name.as_str();
     let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
     let with_log = |text: &str| Remedy::new(text).read(log.clone());
     match cause {
-        cause::OPEN_ISCSI_MISSING => install_open_iscsi(cluster, pod, with_log("")),
-        cause::WEBHOOK_SERVICE_UNREACHABLE | cause::WEBHOOK_NOT_READY => webhook(namespace, cause, log),
+        cause::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
+        cause::WEBHOOK_SERVICE_UNREACHABLE | cause::WEBHOOK_NOT_READY => webhook(namespace, cause, release, log),
         cause::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
         cause::UPGRADE_PATH => with_log(
             "Install the release that is set in current-longhorn-version again, or one patch or minor release \
@@ -29,17 +31,14 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, cause: &str, release: Option<Release
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
         cause::OLD_MANAGERS_LINGERING => old_managers(cluster, pod, with_log("")),
         cause::CRD_MISMATCH => manifest(
-            namespace,
+            cluster,
             release,
-            with_log("Apply the custom resource definitions of the release that the manager runs. Helm upgrades them with the chart."),
+            with_log("The custom resource definitions are not those of the release that the manager runs."),
         ),
         cause::MANIFEST_STALE => manifest(
-            namespace,
+            cluster,
             release,
-            with_log(
-                "The image was changed without its manifest. Apply the whole manifest or chart of the release, \
-                 not only the image.",
-            ),
+            with_log("The image was changed without its manifest, or the manifest without its image."),
         ),
         cause::CACHE_SYNC_FAILED => with_log(
             "The manager may not list one of its kinds, or a custom resource definition is missing. Compare the \
@@ -54,17 +53,11 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, cause: &str, release: Option<Release
             "Find what else listens on the ports 9500 to 9503 in the pod; with host networking, on the node.",
         )
         .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{.spec.template.spec.hostNetwork}}'")),
-        cause::KNOWN_PANIC => upgrade(release, with_log("")),
-        cause::OOM_KILLED => with_log(
-            "Raise or remove the memory limit of container longhorn-manager; Longhorn ships none.",
-        )
-        .read(format!(
-            "kubectl -n {namespace} get daemonset longhorn-manager \
-             -o jsonpath='{{.spec.template.spec.containers[?(@.name==\"{CONTAINER}\")].resources}}'"
-        ))
-        .change(format!(
-            "kubectl -n {namespace} set resources daemonset longhorn-manager -c {CONTAINER} --limits=memory=0"
-        )),
+        cause::KNOWN_PANIC => match diagnosis.issue.zip(release) {
+            Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
+            None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
+        },
+        cause::OOM_KILLED => out_of_memory(namespace, pod, with_log("")),
         cause::API_UNREACHABLE => with_log(
             "Look at the API server and etcd first, then at the network between this node and them.",
         )
@@ -78,44 +71,34 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, cause: &str, release: Option<Release
     }
 }
 
-/// Commands for a node whose operating system is known, else for every supported one.
-fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
-    const APT: &str = "sudo apt-get update && sudo apt-get install -y open-iscsi";
-    const DNF: &str = "sudo dnf install -y iscsi-initiator-utils";
-    const ZYPPER: &str = "sudo zypper install -y open-iscsi";
-    const SYSTEMS: [(&str, &str); 12] = [
-        ("ubuntu", APT),
-        ("debian", APT),
-        ("red hat", DNF),
-        ("rocky", DNF),
-        ("centos", DNF),
-        ("fedora", DNF),
-        ("alma", DNF),
-        ("oracle", DNF),
-        ("amazon", DNF),
-        ("suse", ZYPPER),
-        ("sle", ZYPPER),
-        ("arch", "sudo pacman -S --noconfirm open-iscsi"),
-    ];
-    let (namespace, node) = (&cluster.namespace, pod.spec.node_name.as_str());
-    let os = cluster.objects.kube_nodes.get(node).map(|node| node.status.node_info.os_image.to_lowercase());
-    let os = os.unwrap_or_default();
-    let mut remedy = Remedy {
-        text: "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid. On Talos \
-               add the system extension iscsi-tools instead. The manager starts by itself at its next try."
+/// A container without a limit of its own is killed when its node has no memory left.
+fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
+    let container = pod.spec.container(CONTAINER);
+    let limit = container.and_then(|container| container.resources.limits.get("memory"));
+    let text = match limit {
+        Some(limit) => format!(
+            "Raise or remove the memory limit of {} of container longhorn-manager; Longhorn ships none.",
+            limit.0
+        ),
+        None => "The container has no memory limit, so the node had no memory left: find out what takes it."
             .to_owned(),
-        ..remedy
     };
-    remedy = remedy.read(format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'"));
-    let known = SYSTEMS.iter().find(|(name, _)| os.contains(name)).map(|(_, command)| *command);
-    let commands: Vec<&str> = known.map_or_else(|| vec![APT, DNF, ZYPPER], |command| vec![command]);
-    for install in commands {
-        remedy = remedy.change(format!("ssh {node} '{install} && sudo systemctl enable --now iscsid'"));
+    let remedy = Remedy { text, ..remedy };
+    match limit {
+        Some(_) => remedy
+            .read(format!(
+                "kubectl -n {namespace} get daemonset longhorn-manager \
+                 -o jsonpath='{{.spec.template.spec.containers[?(@.name==\"{CONTAINER}\")].resources}}'"
+            ))
+            .change(format!(
+                "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\
+                 \"containers\":[{{\"name\":\"{CONTAINER}\",\"resources\":{{\"limits\":{{\"memory\":null}}}}}}]}}}}}}}}'"
+            )),
+        None => remedy.read(format!("kubectl describe node {}", pod.spec.node_name)).read("kubectl top node"),
     }
-    remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name))
 }
 
-fn webhook(namespace: &str, cause: &str, log: String) -> Remedy {
+fn webhook(namespace: &str, cause: &str, release: Option<Release>, log: String) -> Remedy {
     let text = if cause == cause::WEBHOOK_NOT_READY {
         "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
          secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
@@ -123,12 +106,13 @@ fn webhook(namespace: &str, cause: &str, log: String) -> Remedy {
         "See webhook_unavailable for the endpoints. If the Service has ready endpoints, look at DNS, firewall and \
          hairpin traffic from this node. A longer startup probe does not help: the manager gives up by itself."
     };
-    Remedy::new(text)
-        .read(log)
-        .read(format!(
-            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o yaml"
-        ))
-        .read(format!("kubectl -n {namespace} get lease longhorn-manager-webhook-lock -o yaml"))
+    let mut remedy = Remedy::new(text).read(log).read(format!(
+        "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o yaml"
+    ));
+    if release.is_none_or(Release::has_webhook_lock) {
+        remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
+    }
+    remedy
         .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"))
         .read("kubectl -n kube-system get pods -l k8s-app=kube-dns".to_owned())
 }
@@ -138,7 +122,9 @@ fn webhook(namespace: &str, cause: &str, log: String) -> Remedy {
 fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> Remedy {
     let namespace = &cluster.namespace;
     let fixed = release.and_then(|release| {
-        way_out(release, |issue| issue.frames.contains(&"syncBackingImageEvictionRequested"))
+        let meant = |issue: &&known_issues::KnownIssue| issue.shows_in("syncBackingImageEvictionRequested");
+        let issues = known_issues::ALL.iter().filter(meant).filter(|issue| issue.affects(release));
+        issues.filter_map(|issue| issue.way_out(release)).max()
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
@@ -172,49 +158,64 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
     remedy
 }
 
+/// Old are the pods whose image is not that of the DaemonSet; by force goes what a node that is away
+/// cannot end any more.
 fn old_managers(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
     let namespace = &cluster.namespace;
     let image = |pod: &Pod| pod.spec.container(CONTAINER).map(|container| container.image.clone());
+    let wanted = cluster.manager_container().map(|container| container.image.clone()).or_else(|| image(pod));
     let mut remedy = Remedy {
-        text:
-            "Manager pods of the old release are still there, usually on a node that is down. Bring the node \
-               back or, if it is gone for good, delete the pods there by force."
-                .to_owned(),
+        text: "Manager pods of the old release are still there, usually on a node that is down. Bring the node back or, if \
+               it is gone for good, delete the pods there by force."
+            .to_owned(),
         ..remedy
     }
     .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"));
-    for old in cluster.manager_pods().filter(|other| image(other) != image(pod)) {
+    for old in cluster.manager_pods().filter(|other| image(other) != wanted) {
         let name = &old.metadata.name;
-        remedy = remedy.change(format!("kubectl -n {namespace} delete pod {name} --force --grace-period=0"));
+        let node = cluster.objects.kube_nodes.get(&old.spec.node_name);
+        let away = old.metadata.is_deleting() || node.is_some_and(|node| !node.is_ready());
+        let force = if away { " --force --grace-period=0" } else { "" };
+        remedy = remedy.change(format!("kubectl -n {namespace} delete pod {name}{force}"));
     }
     remedy
 }
 
-fn manifest(namespace: &str, release: Option<Release>, remedy: Remedy) -> Remedy {
+/// The published manifest fits only where it was what Longhorn was installed from: it has a namespace,
+/// images, default settings and a StorageClass of its own, which it would put over those that are there.
+fn manifest(cluster: &Cluster, release: Option<Release>, remedy: Remedy) -> Remedy {
+    let namespace = &cluster.namespace;
+    let set = cluster.manager_daemon_set();
+    let label = |key| set.and_then(|set| set.metadata.label(key));
     let remedy = remedy.read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"));
-    match release {
-        Some(release) => remedy.change(format!(
-            "kubectl apply --server-side --force-conflicts -f \
-             https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml"
-        )),
-        None => remedy,
+    let say = |text: &str, remedy: Remedy| Remedy { text: format!("{} {text}", remedy.text), ..remedy };
+    if label("app.kubernetes.io/managed-by") == Some("Helm") {
+        let name = label("app.kubernetes.io/instance").unwrap_or("longhorn");
+        return say(
+            "Upgrade the Helm release to the chart of this release, with the values that it has.",
+            remedy,
+        )
+        .read(format!("helm -n {namespace} history {name}"))
+        .read(format!("helm -n {namespace} get values {name}"));
     }
-}
-
-fn upgrade(release: Option<Release>, remedy: Remedy) -> Remedy {
-    let fixed = release.and_then(|release| way_out(release, |issue| issue.panics));
-    let text = match fixed {
-        Some(fixed) => format!(
-            "Upgrade Longhorn to {fixed} or later; the evidence names the issue. See known_bad_release for what keeps it away until then."
+    let image = cluster.manager_container().map(|container| container.image.as_str()).unwrap_or_default();
+    let published = namespace == "longhorn-system" && image.starts_with("longhornio/");
+    match release.filter(|release| published && release.suffix == Suffix::None) {
+        Some(release) => {
+            let manifest =
+                format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml");
+            say(
+                "Apply the whole manifest of the release. It brings default settings and a StorageClass: look at the \
+                 difference first.",
+                remedy,
+            )
+            .read(format!("kubectl diff --server-side --force-conflicts -f {manifest}"))
+            .change(format!("kubectl apply --server-side --force-conflicts -f {manifest}"))
+        }
+        None => say(
+            "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one \
+             has another namespace or other images.",
+            remedy,
         ),
-        None => "Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."
-            .to_owned(),
-    };
-    Remedy { text, ..remedy }
-}
-
-/// The earliest release after this one that has none of the bugs meant.
-fn way_out(release: Release, meant: impl Fn(&KnownIssue) -> bool) -> Option<Release> {
-    let issues = known_issues::ALL.iter().filter(|issue| meant(issue) && issue.affects(release));
-    issues.filter_map(|issue| issue.way_out(release)).max()
+    }
 }

@@ -104,6 +104,16 @@ pub fn last_word(log: &str) -> Option<LastWord<'_>> {
     None
 }
 
+/// The part of a stack trace that is about the goroutine which panicked. After a fatal error of the run
+/// time, such as concurrent map writes, all others follow, each controller's among them.
+pub fn of_panicking_goroutine(stack: &str) -> &str {
+    let headers = lines(stack).filter(|(_, line)| untimed(line).starts_with("goroutine "));
+    match headers.map(|(at, _)| at).nth(1) {
+        Some(next) => stack.get(..next).unwrap_or(stack),
+        None => stack,
+    }
+}
+
 /// The function of longhorn-manager at the top of a stack trace.
 pub fn panicking_function(stack: &str) -> Option<&str> {
     const MODULE: &str = "github.com/longhorn/longhorn-manager/";

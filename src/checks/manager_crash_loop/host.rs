@@ -1,0 +1,97 @@
+//! How open-iscsi comes onto a host, by its operating system.
+
+use crate::check::Remedy;
+use crate::cluster::Cluster;
+use crate::longhorn::Pod;
+
+const APT: &str = "sudo apt-get update && sudo apt-get install -y open-iscsi";
+const YUM: &str = "sudo yum install -y iscsi-initiator-utils";
+const ZYPPER: &str = "sudo zypper install -y open-iscsi";
+const PACMAN: &str = "sudo pacman -S --noconfirm open-iscsi";
+/// The package is there; only its daemon has to be started.
+const INCLUDED: &str = "true";
+
+/// How a system takes the package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By a command, whose effect is there at once.
+    Command(&'static str),
+    /// By a command, and there after a restart of the host.
+    AfterRestart(&'static str),
+    /// Not on the host itself; the sentence says how.
+    Elsewhere(&'static str),
+}
+
+/// By a part of `status.nodeInfo.osImage` in lower case. The systems with a read-only root come before
+/// those of whose name theirs contains a part.
+const SYSTEMS: [(&str, Way); 21] = [
+    (
+        "talos",
+        Way::Elsewhere("On Talos add the system extension siderolabs/iscsi-tools to the image of the node."),
+    ),
+    (
+        "bottlerocket",
+        Way::Elsewhere("Bottlerocket has no package for it: run Longhorn on nodes of another system."),
+    ),
+    ("nixos", Way::Elsewhere("On NixOS set services.openiscsi.enable and rebuild the system.")),
+    ("flatcar", Way::Command(INCLUDED)),
+    ("coreos", Way::AfterRestart("sudo rpm-ostree install -y iscsi-initiator-utils")),
+    ("micro", Way::AfterRestart("sudo transactional-update --non-interactive pkg install open-iscsi")),
+    ("ubuntu", Way::Command(APT)),
+    ("debian", Way::Command(APT)),
+    ("raspbian", Way::Command(APT)),
+    ("red hat", Way::Command(YUM)),
+    ("rocky", Way::Command(YUM)),
+    ("centos", Way::Command(YUM)),
+    ("fedora", Way::Command(YUM)),
+    ("alma", Way::Command(YUM)),
+    ("oracle", Way::Command(YUM)),
+    ("amazon", Way::Command(YUM)),
+    ("suse", Way::Command(ZYPPER)),
+    ("sles", Way::Command(ZYPPER)),
+    ("arch linux", Way::Command(PACMAN)),
+    ("manjaro", Way::Command(PACMAN)),
+    ("gentoo", Way::Command("sudo emerge --ask=n sys-block/open-iscsi")),
+];
+
+/// Commands for a node whose operating system is known, else for the most common ones.
+pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
+    let (namespace, node) = (&cluster.namespace, pod.spec.node_name.as_str());
+    let os = cluster.objects.kube_nodes.get(node).map(|node| node.status.node_info.os_image.to_lowercase());
+    let os = os.unwrap_or_default();
+    let known = SYSTEMS.iter().find(|(name, _)| os.contains(name)).map(|(_, way)| *way);
+    const TEXT: &str =
+        "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid.";
+    const THEN: &str = "The manager starts by itself at its next try.";
+    let text = match known {
+        Some(Way::Elsewhere(how)) => format!("{how} {THEN}"),
+        Some(Way::AfterRestart(_)) => format!("{TEXT} The node has to be restarted for it. {THEN}"),
+        Some(Way::Command(INCLUDED)) => {
+            format!("Start iscsid on the node; the system has open-iscsi. {THEN}")
+        }
+        Some(Way::Command(_)) => format!("{TEXT} {THEN}"),
+        None => format!("{TEXT} On Talos add the system extension siderolabs/iscsi-tools instead. {THEN}"),
+    };
+    let mut remedy = Remedy { text, ..remedy };
+    let start = "sudo systemctl enable --now iscsid";
+    let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
+    match known {
+        Some(Way::Elsewhere(_)) => return remedy,
+        Some(Way::AfterRestart(install)) => {
+            return remedy
+                .read(look)
+                .change(format!("ssh {node} '{install} && sudo systemctl enable iscsid'"));
+        }
+        Some(Way::Command(INCLUDED)) => remedy = remedy.read(look).change(format!("ssh {node} '{start}'")),
+        Some(Way::Command(install)) => {
+            remedy = remedy.read(look).change(format!("ssh {node} '{install} && {start}'"));
+        }
+        None => {
+            remedy = remedy.read(look);
+            for install in [APT, YUM, ZYPPER] {
+                remedy = remedy.change(format!("ssh {node} '{install} && {start}'"));
+            }
+        }
+    }
+    remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name))
+}

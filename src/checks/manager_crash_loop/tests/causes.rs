@@ -1,0 +1,170 @@
+//! Causes without a log: exit code and run time together with facts of the API.
+
+use super::super::{CHECK, cause};
+use super::{NOW, backing_off, cause_of, manager, node, slice};
+use crate::testing::*;
+
+#[test]
+fn fingerprints_need_a_fact_of_the_api() {
+    let registered = node("node-1");
+    let setting = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: current-longhorn-version, \
+                   namespace: longhorn-system}\nvalue: v1.6.4\n---\n";
+    let other = manager("v1.8.2", "restartCount: 0, state: {running: {}}")
+        .replace("longhorn-manager-a", "longhorn-manager-b")
+        .replace("nodeName: node-1", "nodeName: node-2");
+    let unhealthy = "apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: longhorn-system}\nreason: Unhealthy\n\
+                     message: 'Readiness probe failed: context deadline exceeded'\nlastTimestamp: '2026-03-01T11:58:00Z'\n\
+                     involvedObject: {kind: Pod, name: longhorn-manager-a}\n---\n";
+    let stale = |yaml: String| yaml.replace("{name: POD_NAME}, ", "");
+    let m = |tag: &str, code, seconds| manager(tag, &backing_off(code, seconds));
+    for (name, yaml, cause) in [
+        ("incident 002: fresh node", m("v1.9.2", 1, 2), cause::OPEN_ISCSI_MISSING),
+        ("the node was registered before", m("v1.9.2", 1, 2) + &registered, cause::UNKNOWN),
+        ("no variable POD_NAME", stale(m("v1.9.2", 1, 2)) + &registered, cause::MANIFEST_STALE),
+        ("1.6 needs no POD_NAME", stale(m("v1.6.3", 1, 2)) + &registered, cause::UNKNOWN),
+        ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, cause::UPGRADE_PATH),
+        ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, cause::UNKNOWN),
+        ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, cause::UPGRADE_PATH),
+        (
+            "60 s, no endpoint",
+            m("v1.9.1", 1, 61) + &registered + &slice(false),
+            cause::WEBHOOK_SERVICE_UNREACHABLE,
+        ),
+        ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), cause::UNKNOWN),
+        (
+            "120 s, no endpoint",
+            m("v1.9.2", 1, 121) + &registered + &slice(false),
+            cause::WEBHOOK_SERVICE_UNREACHABLE,
+        ),
+        ("120 s, ready endpoint", m("v1.9.2", 1, 121) + &registered + &slice(true), cause::UNKNOWN),
+        (
+            "120 s, not ready itself",
+            m("v1.9.2", 1, 121) + &registered + &slice(true) + unhealthy,
+            cause::WEBHOOK_NOT_READY,
+        ),
+        ("1.4 has webhook pods", m("v1.4.4", 1, 61) + &registered + &slice(false), cause::UNKNOWN),
+        ("600 s, two images", m("v1.9.2", 1, 605) + &registered + &other, cause::OLD_MANAGERS_LINGERING),
+        ("600 s, one image", m("v1.9.2", 1, 605) + &registered, cause::UNKNOWN),
+        ("a panic without trigger", m("v1.12.1", 2, 40) + &registered, cause::UNKNOWN),
+        ("killed", m("v1.12.1", 137, 40) + &registered, cause::UNKNOWN),
+        ("strange code", m("v1.12.1", -7, 40) + &registered, cause::UNKNOWN),
+        (
+            "out of memory",
+            m("v1.12.1", 137, 40).replace("reason: Error", "reason: OOMKilled") + &registered,
+            cause::OOM_KILLED,
+        ),
+    ] {
+        // the endpoints are read live, where an absent slice is a fact
+        assert_eq!(cause_of(&cluster_at(NOW, &yaml)), cause, "{name}");
+    }
+}
+
+#[test]
+fn known_panics_need_their_trigger() {
+    let rwx = "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: v, namespace: longhorn-system}\n\
+               spec: {accessMode: rwx}\n---\n";
+    let panics = |tag: &str, more: &str| {
+        cause_of(&cluster_at(NOW, &(manager(tag, &backing_off(2, 40)) + &node("node-1") + more)))
+    };
+    assert_eq!(panics("v1.10.0", rwx), cause::KNOWN_PANIC);
+    assert_eq!(panics("v1.10.0", ""), cause::UNKNOWN);
+    assert_eq!(panics("v1.10.0-hotfix-1", rwx), cause::UNKNOWN);
+    assert_eq!(panics("v1.10.1", rwx), cause::UNKNOWN);
+}
+
+fn evicting_node(node_wide: bool, disk: bool) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
+         spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, d2: {{evictionRequested: {disk}}}}}}}\n\
+         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}\n---\n\
+         apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
+         spec: {{diskFileSpecMap: {{}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+    )
+}
+
+#[test]
+fn incident_003_by_release_and_by_what_is_evicted() {
+    let panic = |tag: &str, node_wide, disk| {
+        cause_of(&cluster_at(NOW, &(manager(tag, &backing_off(2, 40)) + &evicting_node(node_wide, disk))))
+            == cause::BACKING_IMAGE_EVICTION_PANIC
+    };
+    for (tag, node_evicted, other_disk_evicted) in [
+        ("v1.6.4", false, false),
+        ("v1.7.0", true, true),
+        ("v1.7.3", true, true),
+        ("v1.7.4", false, false),
+        ("v1.8.0", true, true),
+        ("v1.8.1", true, false),
+        ("v1.8.2", false, false),
+        ("v1.9.0", true, false),
+        ("v1.9.1", false, false),
+        ("v1.10.0", false, false),
+    ] {
+        assert_eq!(panic(tag, true, false), node_evicted, "{tag} node");
+        assert_eq!(panic(tag, false, true), other_disk_evicted, "{tag} other disk");
+        assert!(!panic(tag, false, false), "{tag} without eviction");
+    }
+    let cluster = cluster_at(NOW, &(manager("v1.8.0", &backing_off(2, 40)) + &evicting_node(true, true)));
+    let finding = &run(&CHECK, &cluster).report.findings[0];
+    assert!(finding.remedy.text.contains("v1.8.2"));
+    let changes: Vec<_> = finding.remedy.commands.iter().filter(|command| command.changes).collect();
+    assert_eq!(changes.len(), 2);
+    assert_eq!(
+        changes[1].run,
+        "kubectl -n longhorn-system patch nodes.longhorn.io node-1 --type merge -p \
+         '{\"spec\":{\"disks\":{\"d2\":{\"evictionRequested\":false}}}}'"
+    );
+}
+
+#[test]
+fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
+    let installed = |version: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
+             longhorn-system}}\nvalue: {version}\n---\n"
+        )
+    };
+    let base = |tag: &str, from: &str| manager(tag, &backing_off(1, 12)) + &node("node-1") + &installed(from);
+    let without_flag = |yaml: String| yaml.replace(", --upgrade-version-check", "");
+    let distribution =
+        |yaml: String| yaml.replace("{name: POD_IP}", "{name: POD_IP}, {name: LONGHORN_DISTRO}");
+    for (name, yaml, expected) in [
+        ("1.4 does not look", base("v1.4.4", "v1.2.6"), cause::UNKNOWN),
+        ("1.5 always looks", without_flag(base("v1.5.5", "v1.3.3")), cause::UPGRADE_PATH),
+        ("1.6 by flag", base("v1.6.4", "v1.4.4"), cause::UPGRADE_PATH),
+        ("1.6 without flag", without_flag(base("v1.6.4", "v1.4.4")), cause::UNKNOWN),
+        ("two minor releases", base("v1.12.1", "v1.10.2"), cause::UPGRADE_PATH),
+        ("two, of a distribution", distribution(base("v1.12.1", "v1.10.2")), cause::UNKNOWN),
+        ("three, of a distribution", distribution(base("v1.12.1", "v1.9.2")), cause::UPGRADE_PATH),
+        ("two, before 1.12", distribution(base("v1.11.3", "v1.9.2")), cause::UPGRADE_PATH),
+        ("a build of the next minor release", base("v1.11.3-amd64", "v1.10.2"), cause::UNKNOWN),
+        ("the hotfix of what is installed", base("v1.10.1-hotfix-1", "v1.10.1"), cause::UNKNOWN),
+    ] {
+        assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
+    }
+}
+
+#[test]
+fn run_times_and_exit_codes_beside_the_usual() {
+    let m = |tag: &str, code, seconds| manager(tag, &backing_off(code, seconds)) + &node("node-1");
+    let fresh = |seconds| manager("v1.9.2", &backing_off(1, seconds));
+    for (name, yaml, expected) in [
+        ("1.5.3 does not wait for the Service", m("v1.5.3", 1, 61) + &slice(false), cause::WEBHOOK_NOT_READY),
+        ("1.5.4 does", m("v1.5.4", 1, 61) + &slice(false), cause::WEBHOOK_SERVICE_UNREACHABLE),
+        ("the first step", fresh(9), cause::OPEN_ISCSI_MISSING),
+        ("too late for the first step", fresh(10), cause::UNKNOWN),
+        ("told to end", m("v1.12.1", 0, 40), cause::UNKNOWN),
+        ("not started by the runtime", m("v1.12.1", 128, 0), cause::UNKNOWN),
+    ] {
+        assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
+    }
+    let evidence = |yaml: &str, part: &str| {
+        let facts = run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].evidence.clone();
+        assert!(facts.iter().any(|fact| fact.text.contains(part)), "{facts:?}");
+    };
+    evidence(&m("v1.12.1", 0, 40), "ended from outside");
+    // the container runtime says why it cannot start a container
+    let shared = "path /var/lib/longhorn/ is mounted on / but it is not a shared mount";
+    let message = format!("exitCode: 128, message: '{shared}'");
+    evidence(&m("v1.12.1", 128, 0).replace("exitCode: 128", &message), shared);
+}

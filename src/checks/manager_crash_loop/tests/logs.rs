@@ -1,0 +1,325 @@
+//! What the last log says, and what is said when it cannot be read.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::super::signatures::{LastWord, SIGNATURES, compiled, last_word, panicking_function};
+use super::super::{CHECK, cause};
+use super::{NOW, backing_off, cause_of, manager, node, with_log};
+use crate::check::EvidenceSource;
+use crate::cluster::Cluster;
+use crate::history::CrashLog;
+use crate::testing::*;
+
+/// Lines as releases from 1.3 to 1.12 write them; the pairs are cause and line.
+const LINES: &[(&str, &str)] = &[
+    // the write-up of 2019, then 1.3 to 1.4, 1.5 to 1.6, 1.7.3 and later
+    (
+        cause::OPEN_ISCSI_MISSING,
+        r#"time="2019-01-03T13:19:29Z" level=error msg="Failed environment check, please make sure you have iscsiadm/open-iscsi installed on the host""#,
+    ),
+    (
+        cause::OPEN_ISCSI_MISSING,
+        r#"time="2022-10-03T13:19:29Z" level=fatal msg="Error starting manager: environment check failed: failed to execute: nsenter [--mount=/host/proc/1/ns/mnt iscsiadm --version]""#,
+    ),
+    (
+        cause::OPEN_ISCSI_MISSING,
+        r#"time="2024-01-03T13:19:29Z" level=fatal msg="Error starting manager: Failed environment check, please make sure you have iscsiadm/open-iscsi installed on the host: exit status 127""#,
+    ),
+    (
+        cause::OPEN_ISCSI_MISSING,
+        r#"{"level":"fatal","msg":"Error starting manager: failed to check environment, please make sure you have iscsiadm/open-iscsi installed on the host: failed to execute iscsiadm","time":"2026-01-03T13:19:29Z"}"#,
+    ),
+    (
+        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        r#"time="2023-11-01T00:00:00Z" level=fatal msg="Error starting manager: conversion webhook service is not accessible after 1m0s sec""#,
+    ),
+    (
+        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting webhooks: admission webhook service is not accessible on cluster after 2m0s sec: timed out waiting for endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz to be available: TLS handshake timeout" func=main.main file="daemon.go:230""#,
+    ),
+    (
+        cause::WEBHOOK_NOT_READY,
+        r#"time="2023-08-01T00:00:00Z" level=fatal msg="Error starting manager: admission webhook is not ready on localhost after 1m0s sec""#,
+    ),
+    (
+        cause::WEBHOOK_NOT_READY,
+        r#"time="2026-07-01T00:00:00Z" level=fatal msg="Error starting manager: failed to bootstrap webhook secrets: secrets is forbidden""#,
+    ),
+    (
+        cause::UPGRADE_PATH,
+        r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to upgrade since upgrading from v1.4.2 to v1.6.2 for minor version is not supported""#,
+    ),
+    (
+        cause::UPGRADE_PATH,
+        r#"time="2026-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to upgrade since downgrading from v1.12.0 to v1.11.3 is not supported""#,
+    ),
+    (
+        cause::UPGRADE_PATH,
+        r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to skip the upgrade check for v1.3.3 to upgrade to v1.6.0, as it only supports the current version larger than v1.4.0""#,
+    ),
+    (
+        cause::UPGRADE_PATH,
+        r#"time="2023-06-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade CRD failed: don't support upgrade from longhorn.io/v1beta0""#,
+    ),
+    (
+        cause::ENGINE_INCOMPATIBLE,
+        r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed checking Engine upgrade path: incompatible Engine ei-1234abcd client API version: found version 4 is below required minimal version 5""#,
+    ),
+    (
+        cause::OLD_MANAGERS_LINGERING,
+        r#"time="2025-06-01T00:00:00Z" level=fatal msg="Error starting manager: timed out while waiting for old Longhorn manager pods to be fully removed""#,
+    ),
+    (
+        cause::CRD_MISMATCH,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade resources failed: Setting in version \"v1beta2\" cannot be handled: strict decoding error: unknown field \"status.applied\"""#,
+    ),
+    (
+        cause::CACHE_SYNC_FAILED,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: datastore cache sync up failed""#,
+    ),
+    (
+        cause::PORT_IN_USE,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error longhorn backend server failed: listen tcp :9500: bind: address already in use""#,
+    ),
+    (
+        cause::PORT_IN_USE,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error admission webhook server failed: listen tcp :9502: bind: address already in use""#,
+    ),
+    (
+        cause::MANIFEST_STALE,
+        r#"time="2024-10-01T00:00:00Z" level=fatal msg="Error starting manager: failed to detect the manager pod name""#,
+    ),
+    (
+        cause::MANIFEST_STALE,
+        r#"time="2022-10-01T00:00:00Z" level=fatal msg="Error starting manager: BUG: failed to detect the node IP""#,
+    ),
+    (
+        cause::MANIFEST_STALE,
+        r#"time="2023-01-01T00:00:00Z" level=fatal msg="Error starting manager: require support-bundle-manager-image""#,
+    ),
+    (
+        cause::API_UNREACHABLE,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: unable to get clientset: Get \"https://10.43.0.1:443/api\": dial tcp 10.43.0.1:443: connect: connection refused""#,
+    ),
+    (
+        cause::API_UNREACHABLE,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/apis\": dial tcp 10.43.0.1:443: i/o timeout""#,
+    ),
+];
+
+#[test]
+fn every_signature_has_a_real_line_and_names_its_cause() {
+    assert_eq!(compiled(), SIGNATURES.len());
+    let mut hit = BTreeSet::new();
+    for (cause, line) in LINES {
+        let log = format!("time=\"2026-01-01T00:00:00Z\" level=info msg=\"Starting\"\n{line}\n");
+        assert_eq!(last_word(&log), Some(LastWord::Known(cause, line)), "{line}");
+        let matches = |at: &usize| regex::Regex::new(SIGNATURES[*at].pattern).unwrap().is_match(line);
+        hit.extend((0..SIGNATURES.len()).filter(matches));
+        // the same with the time that `kubectl logs --timestamps` adds
+        let timed = format!("2026-01-01T00:00:00.123456789Z {line}");
+        assert!(matches!(last_word(&timed), Some(LastWord::Known(known, _)) if known == *cause), "{timed}");
+    }
+    assert_eq!(hit.len(), SIGNATURES.len(), "signatures without a line: {hit:?}");
+}
+
+#[test]
+fn near_misses_are_not_known() {
+    for line in [
+        // the same words below fatal: the manager went on
+        r#"time="2026-01-01T00:00:00Z" level=warning msg="admission webhook service is not accessible after 1m0s sec""#,
+        r#"time="2026-01-01T00:00:00Z" level=error msg="failed to upgrade since upgrading from v1.4.2 to v1.6.2""#,
+        r#"{"level":"info","msg":"strict decoding error: unknown field \"x\""}"#,
+        r#"time="2026-01-01T00:00:00Z" level=info msg="Waiting for old Longhorn manager pods to be fully removed""#,
+        r#"time="2026-01-01T00:00:00Z" level=warning msg="Failed to check endpoint https://localhost:9502/v1/healthz""#,
+        r#"time="2026-01-01T00:00:00Z" level=info msg="Evicting missing disk d from backing image b""#,
+        r#"time="2026-01-01T00:00:00Z" level=info msg="Webhook leader lost: node-1""#,
+        // Kubernetes' client goes on after this
+        "E0601 02:14:33.415803       1 reflector.go:178] dial tcp 10.43.0.1:443: i/o timeout",
+        "W0601 02:14:33.415803       1 reflector.go:178] etcdserver: leader changed",
+        // almost
+        "admission webhook service is not accessible",
+        "failed to detect the node",
+        "Error starting manager: required",
+        "environment checks passed",
+        "I do not panic: really",
+        "",
+    ] {
+        assert_eq!(last_word(line), None, "{line}");
+    }
+    let unknown = r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting manager: something new""#;
+    assert_eq!(last_word(unknown), Some(LastWord::Fatal(unknown)));
+}
+
+/// Shape of the trace of issue 10464.
+const EVICTION_PANIC: &str = "\
+time=\"2025-03-01T00:00:00Z\" level=info msg=\"Evicting\"
+E0301 00:00:00.000000       1 panic.go:262] \"Observed a panic\" panic=\"runtime error\"
+panic: runtime error: invalid memory address or nil pointer dereference [recovered]
+\tpanic: runtime error: invalid memory address or nil pointer dereference
+[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x1]
+
+goroutine 900 [running]:
+k8s.io/apimachinery/pkg/util/runtime.HandleCrash({0x0, 0x0, 0x0})
+\t/go/src/github.com/longhorn/longhorn-manager/vendor/k8s.io/apimachinery/pkg/util/runtime/runtime.go:55 +0x105
+panic({0x1, 0x2})
+\t/usr/local/go/src/runtime/panic.go:785 +0x132
+github.com/longhorn/longhorn-manager/controller.(*NodeController).syncBackingImageEvictionRequested(0xc0, 0xc1)
+\t/go/src/github.com/longhorn/longhorn-manager/controller/node_controller.go:1800 +0x4a5
+";
+
+fn panic_in(function: &str) -> String {
+    EVICTION_PANIC.replace("(*NodeController).syncBackingImageEvictionRequested", function)
+}
+
+#[test]
+fn panics_are_told_by_their_stack() {
+    let Some(LastWord::Panic(line, stack)) = last_word(EVICTION_PANIC) else { panic!("no panic") };
+    assert!(line.starts_with("panic: runtime error"));
+    assert_eq!(
+        panicking_function(stack),
+        Some("controller.(*NodeController).syncBackingImageEvictionRequested")
+    );
+    for (tag, function, cause) in [
+        (
+            "v1.8.0",
+            "(*NodeController).syncBackingImageEvictionRequested",
+            cause::BACKING_IMAGE_EVICTION_PANIC,
+        ),
+        ("v1.11.2", "(*BackupController).setInprogressDeletionMap", cause::KNOWN_PANIC),
+        // fixed in 1.11.3, so it is something else there
+        ("v1.11.3", "(*BackupController).setInprogressDeletionMap", cause::UNKNOWN),
+        ("v1.10.1", "(*ReplicaController).CreateInstance", cause::KNOWN_PANIC),
+        ("v1.10.1-hotfix-1", "(*ReplicaController).CreateInstance", cause::UNKNOWN),
+        ("v1.10.0", "(*ShareManagerController).syncShareManagerPod", cause::KNOWN_PANIC),
+        ("v1.12.1", "(*VolumeController).somethingNew", cause::UNKNOWN),
+    ] {
+        let cluster = with_log(&(manager(tag, &backing_off(2, 40)) + &node("node-1")), &panic_in(function));
+        assert_eq!(cause_of(&cluster), cause, "{tag} {function}");
+        assert_eq!(
+            sample(
+                &run(&CHECK, &cluster),
+                "longhorn_health_manager_crash_looping",
+                &["node-1", cause, "log"]
+            ),
+            Some(1.0)
+        );
+    }
+}
+
+#[test]
+fn refused_logs_are_said_and_name_the_right() {
+    let mut cluster = live_at(NOW, &manager("v1.9.2", &backing_off(1, 2)));
+    cluster.history.set_crash_logs_denied(Some("forbidden"));
+    let finding = &run(&CHECK, &cluster).report.findings[0];
+    let said = |fact: &crate::check::Evidence| {
+        fact.source == EvidenceSource::History
+            && fact.text.contains("(forbidden)")
+            && fact.text.contains("'pods/log'")
+    };
+    assert!(finding.evidence.iter().any(said), "{:?}", finding.evidence);
+    assert_eq!(finding.cause, cause::OPEN_ISCSI_MISSING);
+}
+
+#[test]
+fn a_log_that_nobody_can_read_is_said() {
+    let mut cluster = live_at(NOW, &manager("v1.9.2", &backing_off(1, 2)));
+    let evidence = |cluster: &Cluster| run(&CHECK, cluster).report.findings[0].evidence.clone();
+    let said = |cluster: &Cluster, part| evidence(cluster).iter().any(|fact| fact.text.contains(part));
+    assert!(said(&cluster, "has not been read yet"));
+    let uid = cluster.objects.pods.get("longhorn-manager-a").unwrap().metadata.uid.clone();
+    assert!(cluster.history.crash_log_unread("longhorn-manager-a", &uid, "no route to host"));
+    assert!(!cluster.history.crash_log_unread("longhorn-manager-a", &uid, "no route to host"));
+    assert!(said(&cluster, "could not be read (no route to host)"));
+    assert!(cluster.history.crash_log_unread("longhorn-manager-a", "another", "no route to host"));
+    assert!(said(&cluster, "has not been read yet"), "of an earlier pod");
+}
+
+#[test]
+fn the_log_of_an_earlier_pod_says_nothing() {
+    let mut cluster = live_at(NOW, &(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")));
+    cluster.history.add_crash_log(CrashLog {
+        pod: "longhorn-manager-a".into(),
+        container: "longhorn-manager".into(),
+        pod_uid: "another".into(),
+        text: LINES[0].1.into(),
+    });
+    assert_eq!(cause_of(&cluster), cause::UNKNOWN);
+}
+
+#[test]
+fn the_log_of_an_earlier_run_is_called_that() {
+    let mut cluster = with_log(&(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")), LINES[4].1);
+    assert!(cluster.history.crash_log_unread("longhorn-manager-a", "u1", "no route to host"));
+    let finding = &run(&CHECK, &cluster).report.findings[0];
+    let texts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert!(
+        texts.iter().any(|text| text.contains("(no route to host); this is that of an earlier one")),
+        "{texts:?}"
+    );
+    assert!(texts.iter().any(|text| text.starts_with("the log of an earlier run ends with: ")), "{texts:?}");
+}
+
+/// After a fatal error of the run time every goroutine is in the trace.
+#[test]
+fn other_goroutines_say_nothing() {
+    let all = "fatal error: concurrent map writes\n\ngoroutine 7 [running]:\n\
+        github.com/longhorn/longhorn-manager/controller.(*VolumeController).somethingNew(0xc0)\n\t/go/x.go:1 +0x1\n\n\
+        goroutine 8 [select]:\n\
+        github.com/longhorn/longhorn-manager/controller.(*ShareManagerController).worker(0xc0)\n\t/go/y.go:1 +0x1\n\n\
+        goroutine 9 [select]:\n\
+        github.com/longhorn/longhorn-manager/controller.(*NodeController).syncBackingImageEvictionRequested(0xc0)\n";
+    let base = manager("v1.10.0", &backing_off(2, 40)) + &node("node-1");
+    assert_eq!(cause_of(&with_log(&base, all)), cause::UNKNOWN);
+    let own = all.replace("(*VolumeController).somethingNew", "(*ShareManagerController).sync");
+    assert_eq!(cause_of(&with_log(&base, &own)), cause::KNOWN_PANIC);
+}
+
+#[test]
+fn without_a_release_no_issue_is_named() {
+    let yaml = manager("master-head", &backing_off(2, 40)) + &node("node-1");
+    let finding = run(&CHECK, &with_log(&yaml, &panic_in("(*BackupController).checkMonitor")))
+        .report
+        .findings
+        .remove(0);
+    assert_eq!(finding.cause, cause::UNKNOWN);
+    assert!(
+        !finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue")),
+        "{:?}",
+        finding.evidence
+    );
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("the release is not known")));
+}
+
+#[test]
+fn a_fatal_line_of_a_known_issue() {
+    let line = r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: creating default block-type disk /dev/sdb is not supported: stat /dev/sdb: no such file or directory""#;
+    let on = |tag: &str| {
+        run(&CHECK, &with_log(&(manager(tag, &backing_off(1, 20)) + &node("node-2")), line))
+            .report
+            .findings
+            .remove(0)
+    };
+    let finding = on("v1.6.2");
+    assert_eq!(finding.cause, cause::KNOWN_PANIC);
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
+    assert!(finding.remedy.text.starts_with("Upgrade to v1.6.3 or later. Until then: Set default-data-path"));
+    assert_eq!(on("v1.6.3").cause, cause::UNKNOWN);
+}
+
+proptest! {
+    #[test]
+    fn any_log_is_read_without_panic(log in "\\PC{0,300}", at in 0usize..300) {
+        let _ = last_word(&log);
+        let _ = panicking_function(&log);
+        // also with a real line somewhere in it, which is then found if nothing later speaks
+        let at = (0..=at.min(log.len())).rev().find(|at| log.is_char_boundary(*at)).unwrap_or(0);
+        let mixed = format!("{}\n{}\npanic: x{}", &log[..at], LINES[4].1, &log[at..]);
+        prop_assert!(matches!(last_word(&mixed), Some(LastWord::Panic(..))));
+        let quiet = log.replace(['=', ':', '"', ' ', '.'], "_");
+        let ending = format!("{quiet}\n{}\n{quiet}", LINES[4].1);
+        prop_assert_eq!(last_word(&ending), Some(LastWord::Known(LINES[4].0, LINES[4].1)));
+    }
+}
