@@ -32,6 +32,15 @@ impl Release {
         self.at_least(1, 5, 4)
     }
 
+    /// Seconds that the start of one manager may take before it gives up, two waits for each of its
+    /// webhooks: the conversion webhook goes first from 1.5 to 1.9 (longhorn-manager v1.9.2 and v1.10.0
+    /// app/daemon.go startWebhooksByLeaderElection).
+    pub fn longest_start(self) -> Option<i64> {
+        let waits = if self.waits_for_webhook_service() { 2 } else { 1 };
+        let webhooks = if (self.major, self.minor) < (1, 10) { 2 } else { 1 };
+        Some(self.webhook_wait()? * waits * webhooks)
+    }
+
     /// True when managers queue for [`WEBHOOK_LOCK`]: 1.6.4, 1.7.3 and all from 1.8.0 on
     /// (longhorn-manager v1.6.4, v1.7.3, v1.8.0 app/daemon.go).
     pub fn has_webhook_lock(self) -> bool {
@@ -54,6 +63,21 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_start() {
+        for (text, longest) in [
+            ("v1.4.4", None),
+            ("v1.5.3", Some(120)),
+            ("v1.5.4", Some(240)),
+            ("v1.9.1", Some(240)),
+            ("v1.9.2", Some(480)),
+            ("v1.10.0-rc1", Some(240)),
+            ("v1.12.1", Some(240)),
+        ] {
+            assert_eq!(Release::parse(text).unwrap().longest_start(), longest, "{text}");
+        }
+    }
 
     #[test]
     fn release_edges_of_the_start() {

@@ -6,24 +6,25 @@ use jiff::SignedDuration;
 use super::service::has_admission_label;
 use super::{HOLD, gauges, pods};
 use crate::check::*;
+use crate::cluster::known_issues::{manager_release, release_of};
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource, WEBHOOK_LOCK};
 
 /// The label is put on while the manager starts, so that a pod may be Ready a moment before.
 const LABEL_AFTER_READY: SignedDuration = SignedDuration::from_secs(60);
-/// One start takes at most 120 s for the listener and 120 s for the Service
-/// (longhorn-manager v1.9.2 webhook/webhook.go).
-const LOCK_HELD: SignedDuration = SignedDuration::from_secs(250);
+/// A start may take so long where the release does not say.
+const LONGEST_START: i64 = 240;
+/// A manager gives up a moment after its last wait is over.
+const GRACE: i64 = 10;
 
 /// Ready managers without the label by which the Service selects.
 pub fn labels(cluster: &Cluster, out: &mut Outcome) {
-    if !cluster.release().is_some_and(Release::labels_webhook_pods) {
-        return;
-    }
     let outside = |pod: &&Pod| {
         let settled = pods::ready_changed(pod).is_none_or(|since| cluster.age(since) >= LABEL_AFTER_READY);
-        pod.is_ready() && settled && !pod.metadata.is_deleting() && !has_admission_label(pod)
+        // in a roll-out the pods of the release before are there, too
+        let wants_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
+        wants_label && pod.is_ready() && settled && !pod.metadata.is_deleting() && !has_admission_label(pod)
     };
     for pod in cluster.manager_pods().filter(outside) {
         let since = out.first_seen("label_missing", &pod.metadata.name);
@@ -68,7 +69,8 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
     let Some(since) = lease.spec.acquire_time.get().or(seen) else { return };
     out.sample(&gauges::LOCK_ACQUIRED, &[node], since.as_second() as f64);
     let held = cluster.age(since);
-    if held <= LOCK_HELD {
+    let longest = manager_release(cluster).and_then(Release::longest_start).unwrap_or(LONGEST_START);
+    if held <= SignedDuration::from_secs(longest + GRACE) {
         return;
     }
     let renewed = lease.spec.renew_time.get().unwrap_or(since);
@@ -119,7 +121,7 @@ fn lock_stuck(
         ),
     )
     .node(node)
-    .impact("managers of all other nodes that start wait for this one, up to 240 s for each of its attempts")
+    .impact("managers of all other nodes that start wait for this one, up to four minutes (eight in 1.9.2 and 1.9.3) for each of its attempts")
     .because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK}: holder {node}, {renewed}"))
     .because(EvidenceSource::Api, state)
     .remedy(remedy)
@@ -151,7 +153,8 @@ pub fn configurations(cluster: &Cluster, out: &mut Outcome) {
         }
         let present = webhooks.is_some_and(|webhooks| webhooks > 0);
         out.sample(&gauges::CONFIGURED, &[label], f64::from(u8::from(present)));
-        if !present && cluster.manager_daemon_set().is_some() {
+        let installed = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
+        if !present && installed {
             missing_configuration(cluster, kind, name, webhooks, out);
         }
     }

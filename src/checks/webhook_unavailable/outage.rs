@@ -6,6 +6,7 @@ use super::HOLD;
 use super::pods::{self, States};
 use super::service::{Endpoints, Webhook};
 use crate::check::*;
+use crate::cluster::known_issues::manager_release;
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
 
@@ -23,7 +24,7 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
     let mut finding = Finding::new(cause, object, message)
         .since(since)
-        .impact(impact(webhook, cluster.release()))
+        .impact(impact(webhook, manager_release(cluster)))
         .remedy(remedy(cluster, webhook, cause));
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.because(EvidenceSource::Api, text);
@@ -52,8 +53,11 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
         let newest = webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
         newest.filter(|newest| cluster.age(*newest) < HOLD)
     });
+    // no pods at all: an installation has just begun
+    let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
+    let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
     let seen = seen.filter(|seen| super::began_under_watch(cluster, *seen));
-    by_pods.into_iter().chain(seen).min()
+    by_pods.into_iter().chain(installed).chain(seen).min()
 }
 
 /// True when those who should serve it run or loop and none becomes Ready. Managers that end before

@@ -5,11 +5,15 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::cluster::Cluster;
-use crate::longhorn::{ContainerStatus, Pod, Terminated, condition};
+use crate::cluster::known_issues::release_of;
+use crate::longhorn::{ContainerStatus, Pod, Release, Terminated, condition};
 
-/// A manager that ends within this time has not begun to start its webhook: the environment check
-/// comes first (longhorn-manager v1.12.1 app/daemon.go startManager).
+/// What ends within this time has not begun to start its webhook: the environment check comes first
+/// (longhorn-manager v1.12.1 app/daemon.go startManager).
 const BEFORE_WEBHOOK_SECONDS: i64 = 5;
+/// A manager that gives up waiting for its webhook ends after the wait of its release, or a little
+/// earlier by the clock of the kubelet.
+const CLOCK_SECONDS: i64 = 5;
 /// One that runs for longer than this is past what made its predecessor end early.
 const PAST_EARLY_END_SECONDS: i64 = 60;
 
@@ -22,7 +26,7 @@ pub struct States {
     pub running: usize,
     /// The container ended and waits for its next start.
     pub looping: usize,
-    /// As `looping`, but it ends before it comes to the webhook.
+    /// As `looping`, but it ends before it could have waited for the webhook.
     pub ending_early: usize,
     /// An init container holds it back.
     pub init: usize,
@@ -52,7 +56,7 @@ impl States {
         let Some(status) = pod.container_status(container) else { return &mut self.other };
         let waiting = status.state.waiting.as_ref().map(|waiting| waiting.reason.as_str());
         match waiting {
-            _ if ends_early(cluster, status) => &mut self.ending_early,
+            _ if ends_early(cluster, pod, status) => &mut self.ending_early,
             _ if status.state.running.is_some() => &mut self.running,
             _ if status.state.terminated.is_some() => &mut self.looping,
             Some("CrashLoopBackOff") => &mut self.looping,
@@ -73,7 +77,7 @@ impl fmt::Display for States {
             (self.ready, "Ready"),
             (self.running, "running but not Ready"),
             (self.looping, "crash-looping"),
-            (self.ending_early, "crash-looping before they come to the webhook"),
+            (self.ending_early, "crash-looping for another reason"),
             (self.init, "waiting in an init container"),
             (self.away, "on a node that is not Ready"),
             (self.other, "not started"),
@@ -93,9 +97,9 @@ pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
     cluster.objects.kube_nodes.get(&pod.spec.node_name).is_some_and(|node| !node.is_ready())
 }
 
-/// True when the last end of a container tells that it never came to its webhook: a panic, too
-/// little memory, or a fatal error within seconds.
-fn ends_early(cluster: &Cluster, status: &ContainerStatus) -> bool {
+/// True when the last end of a container tells that it did not wait for its webhook in vain: a panic,
+/// too little memory, or a fatal error before the wait could be over.
+fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
     let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
     if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
         return false;
@@ -106,9 +110,11 @@ fn ends_early(cluster: &Cluster, status: &ContainerStatus) -> bool {
         .get()
         .zip(end.started_at.get())
         .map(|(end, start)| end.duration_since(start).as_secs());
+    let wait = release_of(cluster, pod).and_then(Release::webhook_wait);
+    let least = wait.map_or(BEFORE_WEBHOOK_SECONDS, |wait| wait - CLOCK_SECONDS);
     match end.exit_code {
         2 => true,
-        1 => ran.is_some_and(|seconds| seconds < BEFORE_WEBHOOK_SECONDS),
+        1 => ran.is_some_and(|seconds| seconds < least),
         _ => end.reason == "OOMKilled",
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::cluster::known_issues::{manager_release, release_of};
 use crate::cluster::{Cluster, Readability};
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource};
+use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
 
 /// A Service that managers (up to 1.4: Deployments of its name) serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Webhook {
 
     /// True when a Deployment of its own serves it, as up to 1.4.
     pub fn has_deployment(self, cluster: &Cluster) -> bool {
-        match cluster.release() {
+        match manager_release(cluster) {
             Some(release) => release.has_webhook_deployments(),
             None => cluster.objects.deployments.get(self.service()).is_some(),
         }
@@ -71,8 +72,8 @@ impl Webhook {
     pub fn is_needed(self, cluster: &Cluster) -> bool {
         match self {
             Webhook::Admission => true,
-            Webhook::Conversion => match cluster.release() {
-                Some(release) => release < Release::new(1, 10, 0),
+            Webhook::Conversion => match manager_release(cluster) {
+                Some(release) => (release.major, release.minor) < (1, 10),
                 None => self.exists(cluster),
             },
             Webhook::RecoveryBackend => false,
@@ -81,14 +82,18 @@ impl Webhook {
 
     /// How many pods should serve it; zero when Longhorn does not run here.
     pub fn expected(self, cluster: &Cluster) -> usize {
-        let pods = self.pods(cluster).count();
-        let wanted = if self.has_deployment(cluster) {
+        let (meta, wanted) = if self.has_deployment(cluster) {
             let deployment = cluster.objects.deployments.get(self.service());
-            deployment.map_or(0, |deployment| deployment.spec.replicas.unwrap_or(1))
+            deployment.map(|deployment| (&deployment.metadata, deployment.spec.replicas.unwrap_or(1))).unzip()
         } else {
-            cluster.manager_daemon_set().map_or(0, |set| set.status.desired_number_scheduled.0)
+            let set = cluster.manager_daemon_set();
+            set.map(|set| (&set.metadata, set.status.desired_number_scheduled.0)).unzip()
         };
-        usize::try_from(wanted).unwrap_or(0).max(pods)
+        // what is being uninstalled serves nobody any more
+        if meta.is_some_and(Meta::is_deleting) {
+            return 0;
+        }
+        usize::try_from(wanted.unwrap_or(0)).unwrap_or(0).max(self.pods(cluster).count())
     }
 
     /// Pods that could serve it, whether they carry the labels of the Service or not.
@@ -142,7 +147,7 @@ impl Webhook {
         if let Some(service) = cluster.objects.services.get(self.service()) {
             return service.spec.selector.iter().all(|(key, value)| pod.metadata.label(key) == Some(value));
         }
-        let by_label = cluster.release().is_some_and(Release::labels_webhook_pods);
+        let by_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
         !by_label || self != Webhook::Admission || has_admission_label(pod)
     }
 }

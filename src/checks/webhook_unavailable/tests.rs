@@ -19,6 +19,9 @@ const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {t
     startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
 const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+/// A fatal error that comes before the wait is over, such as a refused upgrade.
+const FATAL: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
+    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
 const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
 const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
 
@@ -155,6 +158,7 @@ fn zero_endpoints_by_what_managers_do() {
         ("ended just now", two("state: {terminated: {exitCode: 1}}", NO_IMAGE), DEADLOCK),
         ("one of them", two(LOOPING, PANIC), DEADLOCK),
         ("ending before the webhook", two(ISCSI, PANIC), DOWN),
+        ("ending for another reason", two(FATAL, FATAL), DOWN),
         ("no image", two(NO_IMAGE, NO_IMAGE), DOWN),
         ("no pods", String::new(), DOWN),
     ] {
@@ -271,6 +275,61 @@ fn the_conversion_webhook_is_needed_up_to_1_9() {
     assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
 }
 
+/// A DaemonSet whose manager has this image tag.
+fn rolled_to(tag: &str) -> String {
+    daemon_set(2).replace(
+        "status: {",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: \
+             'registry.example/longhornio/longhorn-manager:{tag}'}}]}}}}}}\nstatus: {{"
+        ),
+    )
+}
+
+#[test]
+fn what_managers_run_counts_and_not_what_was_installed() {
+    let ready = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let served = admission(&["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
+    // 1.9 to 1.10: the Service of the conversion webhook is gone before the setting tells of 1.10
+    for tag in ["v1.10.0", "v1.10.0-rc1", "v1.10.2-amd64"] {
+        let yaml = release("v1.9.2") + &rolled_to(tag) + &ready + &served;
+        assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new(), "{tag}");
+    }
+    // 1.4 to 1.5: managers serve it now, and do not
+    let looping = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, LOOPING);
+    let yaml = release("v1.4.4") + &rolled_to("v1.5.5") + &looping + &admission(&[]);
+    assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
+    // 1.6 to 1.7: pods of 1.6 have no label and need none
+    let old = pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING).replace(
+        "spec: {nodeName: n1}",
+        "spec: {nodeName: n1, containers: [{name: longhorn-manager, image: 'longhornio/longhorn-manager:v1.6.4'}]}",
+    );
+    assert!(old.contains("v1.6.4"));
+    let yaml = release("v1.7.3")
+        + &rolled_to("v1.7.3")
+        + &old
+        + &manager("n2", "True", LONG_AGO, RUNNING)
+        + &served
+        + &slice("c", "longhorn-conversion-webhook", &["longhorn-manager-n2=true"]);
+    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new());
+    // the hotfix of 1.11.0 lets Kubernetes nodes be, and calls itself 1.11.0
+    let yaml = release("v1.11.0") + &rolled_to("v1.11.0-hotfix-1") + &looping + &admission(&[]);
+    let finding = run(&CHECK, &at_now(&yaml)).report.findings.remove(0);
+    assert!(!finding.impact.contains("Kubernetes Node"), "{}", finding.impact);
+}
+
+#[test]
+fn nothing_is_missed_while_longhorn_is_uninstalled_or_just_begins() {
+    let deleting = daemon_set(2)
+        .replace("creationTimestamp:", "deletionTimestamp: '2026-03-01T11:50:00Z', creationTimestamp:");
+    let left = manager("n1", "False", LONG_AGO, LOOPING);
+    let yaml = release("v1.12.1") + &deleting + &left + &admission(&[]);
+    assert_eq!(found(&CHECK, &live_at(NOW, &yaml)), Vec::<String>::new());
+    // the DaemonSet is there, its pods are not yet
+    let new = release("v1.12.1") + &daemon_set(2).replace("2026-01-01T00:00:00Z", RECENTLY) + &admission(&[]);
+    assert_eq!(found(&CHECK, &at_now(&new)), [ROLL_OUT]);
+}
+
 #[test]
 fn ready_managers_without_their_label() {
     let other = manager("n2", "True", LONG_AGO, RUNNING);
@@ -315,6 +374,12 @@ fn the_lease_is_stuck_only_if_its_holder_does_not_come_up() {
         ("without times", lease("n1", "", ""), &[]),
     ] {
         assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
+    }
+    // 1.9.2 waits 120 s for each of two webhooks, each twice
+    for (acquired, expected) in [("2026-03-01T11:51:50Z", &[][..]), ("2026-03-01T11:51:49Z", &stuck)] {
+        let conversion = slice("c", "longhorn-conversion-webhook", &["longhorn-manager-n2=true"]);
+        let yaml = base.replace("v1.12.1", "v1.9.2") + &conversion + &lease("n1", acquired, alive);
+        assert_eq!(found(&CHECK, &at_now(&yaml)), expected, "{acquired}");
     }
     let held = at_now(&(base + &lease("n1", LONG_AGO, alive)));
     let family = "longhorn_health_webhook_lock_acquired_timestamp_seconds";
