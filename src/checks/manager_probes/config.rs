@@ -4,6 +4,7 @@ use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::cluster::known_issues::manager_release;
 use crate::longhorn::{Container, Release};
 
 /// A probe that can kill needs at least this window: up to about 240 s for the start of one node
@@ -13,7 +14,7 @@ const DAEMON_SET: &str = "longhorn-manager";
 
 /// Samples and findings about the configuration.
 pub fn judge(cluster: &Cluster, out: &mut Outcome) {
-    let release = cluster.release();
+    let release = manager_release(cluster);
     if let Some(limit) = release.and_then(Release::webhook_wait) {
         out.sample(&gauges::START_LIMIT, &[], limit as f64);
     }
@@ -100,11 +101,13 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
 }
 
 fn startup_probe_missing(cluster: &Cluster, release: Option<Release>) -> Finding {
-    let wait = match release.map(OwnWait::of).and_then(|wait| wait.limit) {
-        Some(limit) => {
+    let wait = match release.map(|release| OwnWait::of(release).limit) {
+        Some(Some(limit)) => {
             format!("a manager gives up by itself after {limit} s for each wait, with or without one")
         }
-        None => "a manager waits for its webhook without limit in this release".to_owned(),
+        Some(None) => "a manager waits for its webhook without limit in this release".to_owned(),
+        None => "the release is not known, and with it how long a manager waits before it gives up by itself"
+            .to_owned(),
     };
     about(cluster, "startup_probe_missing", "longhorn-manager has no startup probe")
         .impact("none by itself: a slow start delays readiness and kills nothing")

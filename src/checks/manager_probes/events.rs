@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::model::ProbeKind;
 use crate::longhorn::{Event, Pod};
@@ -90,6 +90,8 @@ pub fn classify(message: &str) -> Option<(ProbeKind, Failure)> {
 pub struct Failing {
     /// Occurrences by kind of failure.
     pub occurrences: BTreeMap<Failure, u64>,
+    /// Events: when the first and the last occurrence was, and how many there were.
+    spans: Vec<(Timestamp, Timestamp, u64)>,
     /// When the last one was seen.
     pub last: Option<Timestamp>,
     /// What the kubelet wrote last.
@@ -97,9 +99,20 @@ pub struct Failing {
 }
 
 impl Failing {
-    /// All occurrences.
-    pub fn total(&self) -> u64 {
-        self.occurrences.values().fold(0, |sum, count| sum.saturating_add(*count))
+    /// About how many occurrences there were in the last minutes of each event that goes on `now`, none
+    /// of them before `from`. An event says no more than the first and the last of them, so those
+    /// between are taken to be spread evenly.
+    pub fn lately(&self, now: Timestamp, minutes: SignedDuration, from: Timestamp) -> f64 {
+        let late = |(first, last, count): &(Timestamp, Timestamp, u64)| {
+            let begin = last.checked_sub(minutes).unwrap_or(*last).max(from).max(*first);
+            let (all, part) = (last.duration_since(*first), last.duration_since(begin));
+            match all.is_positive() {
+                _ if *last < from || now.duration_since(*last) > minutes => 0.0,
+                false => *count as f64,
+                true => (*count as f64 * part.as_secs_f64() / all.as_secs_f64()).max(1.0),
+            }
+        };
+        self.spans.iter().map(late).sum()
     }
 
     /// The kinds of failure, most frequent first.
@@ -114,6 +127,9 @@ impl Failing {
     fn add(&mut self, failure: Failure, event: &Event) {
         let count = self.occurrences.entry(failure).or_default();
         *count = count.saturating_add(event.occurrences());
+        if let Some(last) = event.last_seen() {
+            self.spans.push((event.first_seen().unwrap_or(last), last, event.occurrences()));
+        }
         if self.last.is_none() || event.last_seen() >= self.last {
             self.last = event.last_seen();
             self.message = event.message.clone();

@@ -13,19 +13,21 @@ mod gauges;
 pub mod model;
 #[cfg(test)]
 mod model_tests;
+mod rules;
 mod starts;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use self::events::{Failing, Failure};
 use self::model::ProbeKind;
-use self::starts::{Lost, Observed};
+use self::starts::{Lost, Observed, Starts};
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::cluster::known_issues::release_of;
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The check.
@@ -78,119 +80,11 @@ pub const CHECK: Check = Check {
         &gauges::SLOW,
         &gauges::FAILURES,
     ],
-    alerts: ALERTS,
+    alerts: rules::ALERTS,
     cases: "",
-    panels: PANELS,
+    panels: rules::PANELS,
     run,
 };
-
-const ALERTS: &[Alert] = &[
-    Alert {
-        name: "LonghornManagerSlowStart",
-        causes: &["slow_start"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"slow_start\"}) == 1",
-        hold: "5m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
-        summary: "A Longhorn manager starts more slowly than its release allows.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
-                      start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
-                      would exit and loop. Look at CPU, TLS and the CNI of that node before the next upgrade.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
-              before this one; five minutes ride out a start that is about to end.",
-        runbook: include_str!("LonghornManagerSlowStart.md"),
-    },
-    Alert {
-        name: "LonghornManagerProbeFailing",
-        causes: &["probe_failing"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"probe_failing\"}) == 1",
-        hold: "5m",
-        keep_firing_for: "10m",
-        severity: Severity::Warning,
-        thresholds: &[],
-        summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
-                      although the manager has started. While readiness fails, the pod serves neither webhook nor API. \
-                      Read the Unhealthy events of the pod and the load of the node.",
-        why: "At least the probe's failure threshold of failures after the start, seen within ten minutes; starts and \
-              single failures do not count.",
-        runbook: include_str!("LonghornManagerProbeFailing.md"),
-    },
-];
-
-const PANELS: &[Panel] = &[
-    Panel {
-        dashboard: Dashboard::Managers,
-        title: "Manager start to Ready against budget",
-        description: "The slowest manager's time from container start to Ready, waiting for other nodes included, beside \
-                      the seconds its release waits for its webhook before it exits. Above the budget a manager \
-                      depends on another one being Ready.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Seconds,
-        queries: &[
-            Query {
-                expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job})",
-                legend: "slow: {{node}}",
-            },
-            Query {
-                expr: "max without ($without) (longhorn_health_manager_start_to_ready_max_seconds{$job})",
-                legend: "slowest start",
-            },
-            Query {
-                expr: "max without ($without) (longhorn_health_manager_start_limit_seconds{$job})",
-                legend: "budget of the release",
-            },
-        ],
-        steps: &[],
-        width: Width::Half,
-        no_data: "no start can be told from the pods",
-    },
-    Panel {
-        dashboard: Dashboard::Managers,
-        title: "Failed manager probes",
-        description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
-                      timeout afterwards means a loaded node, unreachable a broken pod network.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
-        queries: &[Query {
-            expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
-            legend: "{{probe}} {{failure}}",
-        }],
-        steps: &[],
-        width: Width::Half,
-        no_data: "no probe is configured, or events cannot be read",
-    },
-    Panel {
-        dashboard: Dashboard::Managers,
-        title: "Probe time-outs",
-        description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
-        kind: PanelKind::Stat,
-        unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
-            legend: "{{probe}}",
-        }],
-        steps: &[],
-        width: Width::Quarter,
-        no_data: "no probe is configured",
-    },
-    Panel {
-        dashboard: Dashboard::Managers,
-        title: "Probe tolerance",
-        description: "Seconds of failing that each probe bears (period times threshold). A startup window below 300 s can kill \
-                      managers that wait for their turn to start the webhook.",
-        kind: PanelKind::BarGauge,
-        unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
-            legend: "{{probe}}",
-        }],
-        steps: &[],
-        width: Width::Quarter,
-        no_data: "no probe is configured",
-    },
-];
 
 /// A slow start is told for a day; the gauge of the slowest start goes on.
 const RECENT_START: SignedDuration = SignedDuration::from_hours(24);
@@ -198,18 +92,21 @@ const RECENT_START: SignedDuration = SignedDuration::from_hours(24);
 const RECENT_FAILURE: SignedDuration = SignedDuration::from_mins(10);
 /// Readiness that was lost for less than this is a blip.
 const LOST_FOR: SignedDuration = SignedDuration::from_mins(1);
+/// A difference of so many seconds is worth telling.
+const NOTICEABLE: i64 = 10;
 /// Failures of readiness are part of a start for so long where the release does not say.
 const START_WITHOUT_LIMIT: i64 = 120;
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     config::judge(cluster, out);
     let starts = starts::observe(cluster);
-    let limit = cluster.release().and_then(Release::webhook_wait);
     if let Some(slowest) = starts.observed.iter().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
     for start in &starts.observed {
+        // in a roll-out managers of two releases start
+        let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
         let node = slow.entry(start.pod.spec.node_name.as_str()).or_default();
         *node = start.total.max(*node);
@@ -218,7 +115,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for (node, total) in slow.into_iter().filter(|(node, _)| !node.is_empty()) {
         out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
     }
-    probe_failures(cluster, &starts.lost, out);
+    probe_failures(cluster, &starts, out);
 }
 
 fn is_slow(cluster: &Cluster, start: &Observed, limit: i64) -> bool {
@@ -256,6 +153,12 @@ fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
             format!("{} s of {total} s went by before the manager started last became Ready", total - own);
         finding = finding.because(EvidenceSource::Api, text);
     }
+    for (name, late) in started_later(start) {
+        let text = format!(
+            "container {name} of the pod was started {late} s after the manager; until then the pod could not be Ready"
+        );
+        finding = finding.because(EvidenceSource::Api, text);
+    }
     let waiting = start.pod.status.container_statuses.iter().filter(|status| status.state.running.is_none());
     for status in waiting.filter(|status| status.name != "longhorn-manager") {
         let text = format!(
@@ -267,7 +170,18 @@ fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
     finding
 }
 
-fn probe_failures(cluster: &Cluster, lost: &[Lost], out: &mut Outcome) {
+/// Other containers of the pod, from 1.7 on that which pulls the share manager's image, and by how many
+/// seconds they were started later.
+fn started_later<'a>(start: &Observed<'a>) -> impl Iterator<Item = (&'a str, i64)> {
+    let started = start.started;
+    start.pod.status.container_statuses.iter().filter_map(move |status| {
+        let running = status.state.running.as_ref()?.started_at.get()?;
+        let late = running.duration_since(started).as_secs();
+        (status.name != "longhorn-manager" && late > NOTICEABLE).then_some((status.name.as_str(), late))
+    })
+}
+
+fn probe_failures(cluster: &Cluster, starts: &Starts, out: &mut Outcome) {
     let pods: BTreeMap<&str, &Pod> = cluster
         .manager_pods()
         .filter(|pod| !pod.metadata.is_deleting())
@@ -280,13 +194,17 @@ fn probe_failures(cluster: &Cluster, lost: &[Lost], out: &mut Outcome) {
     } else {
         out.unknown("events cannot be read: failing probes show only where a manager is not Ready");
     }
+    let mut ends: BTreeMap<&str, Option<Timestamp>> = BTreeMap::new();
+    ends.extend(starts.observed.iter().map(|start| (start.pod.metadata.name.as_str(), start.ready)));
+    ends.extend(starts.waiting.iter().map(|pod| (pod.metadata.name.as_str(), None)));
     for (name, pod) in pods {
-        let lost = lost.iter().find(|lost| lost.pod.metadata.name == name);
+        let start_end = ends.get(name).copied().unwrap_or_else(|| latest_start_end(cluster, pod));
+        let lost = starts.lost.iter().find(|lost| lost.pod.metadata.name == name);
         let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
         let failing: Vec<_> = ProbeKind::ALL
             .into_iter()
             .filter_map(|kind| Some((kind, failures.get(&(name, kind))?)))
-            .filter(|(kind, failing)| fails_now(cluster, pod, *kind, failing))
+            .filter(|(kind, failing)| fails_now(cluster, pod, *kind, failing, start_end))
             .collect();
         if lost.is_some() || !failing.is_empty() {
             out.find(probe_failing(cluster, pod, lost, &failing));
@@ -312,21 +230,34 @@ fn sample_failures(cluster: &Cluster, failures: &BTreeMap<(&str, ProbeKind), Fai
     }
 }
 
-/// Failures that count: recent, as many in a row as the probe bears, and for readiness after the
-/// start, during which they are expected. A container that does not run is another check's.
-fn fails_now(cluster: &Cluster, pod: &Pod, kind: ProbeKind, failing: &Failing) -> bool {
-    let Some(last) = failing.last.filter(|last| cluster.age(*last) <= RECENT_FAILURE) else { return false };
-    let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
-    let threshold = probe.map_or(3, |probe| probe.threshold());
-    if i128::from(failing.total()) < i128::from(threshold) {
+/// When a start was over at the latest, where the pod does not tell when it was.
+fn latest_start_end(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
+    let running = pod.container_status("longhorn-manager")?.state.running.as_ref()?;
+    let limit = release_of(cluster, pod).and_then(Release::webhook_wait).unwrap_or(START_WITHOUT_LIMIT);
+    running.started_at.get()?.checked_add(SignedDuration::from_secs(limit)).ok()
+}
+
+/// Failures that count: recent, as many of them as the probe bears, and for readiness after the start,
+/// during which they are expected. A container that does not run is another check's.
+fn fails_now(
+    cluster: &Cluster,
+    pod: &Pod,
+    kind: ProbeKind,
+    failing: &Failing,
+    start_end: Option<Timestamp>,
+) -> bool {
+    let running = pod.container_status("longhorn-manager").and_then(|status| status.state.running.as_ref());
+    if running.is_none_or(|running| !running.started_at.is_set()) {
         return false;
     }
-    let running = pod.container_status("longhorn-manager").and_then(|status| status.state.running.as_ref());
-    let Some(started) = running.and_then(|running| running.started_at.get()) else { return false };
-    let limit = cluster.release().and_then(Release::webhook_wait).unwrap_or(START_WITHOUT_LIMIT);
-    let start = SignedDuration::from_secs(limit);
-    // a probe that kills may have been the reason for the present start
-    kind != ProbeKind::Readiness || last.duration_since(started) > start
+    let from = match kind {
+        // a probe that kills may have been the reason for the present start
+        ProbeKind::Startup | ProbeKind::Liveness => Timestamp::MIN,
+        ProbeKind::Readiness => start_end.unwrap_or(Timestamp::MAX),
+    };
+    let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
+    let threshold = probe.map_or(3, |probe| probe.threshold());
+    failing.lately(cluster.now, RECENT_FAILURE, from) >= threshold as f64
 }
 
 fn probe_failing(

@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, KubeNode, Pod, WEBHOOK_LOCK, condition};
+use crate::cluster::known_issues::manager_release;
+use crate::longhorn::{ConditionStatus, KubeNode, Pod, Release, WEBHOOK_LOCK, condition};
 
 /// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
 /// this the change is taken for a later one (a node that was away, a probe that failed), not for
@@ -42,6 +43,8 @@ pub struct Lost<'a> {
 pub struct Starts<'a> {
     /// Starts, finished or under way.
     pub observed: Vec<Observed<'a>>,
+    /// Managers that wait for another one to start.
+    pub waiting: Vec<&'a Pod>,
     /// Managers that lost readiness.
     pub lost: Vec<Lost<'a>>,
 }
@@ -65,7 +68,7 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
                 let own = ready.duration_since(queue.served_before(started, ready));
                 starts.observed.push(Observed { pod, started, ready: Some(ready), total, own });
             }
-            Phase::Starting if queue.is_waiting(cluster, pod) => {}
+            Phase::Starting if queue.is_waiting(cluster, pod) => starts.waiting.push(pod),
             Phase::Starting => {
                 let own = cluster.age(queue.served_before(started, cluster.now));
                 let total = cluster.age(started);
@@ -123,7 +126,7 @@ struct Queue {
 
 impl Queue {
     fn of(cluster: &Cluster) -> Self {
-        let queues = cluster.release().is_some_and(|release| release.has_webhook_lock());
+        let queues = manager_release(cluster).is_some_and(Release::has_webhook_lock);
         let mut ready: Vec<_> = running(cluster)
             .filter_map(|(pod, started)| match phase(cluster, pod, started) {
                 Phase::Started(ready) => Some(ready),
@@ -143,7 +146,7 @@ impl Queue {
 
     /// True when another node holds the Lease.
     fn is_waiting(&self, cluster: &Cluster, pod: &Pod) -> bool {
-        let queues = self.queues || cluster.release().is_none();
+        let queues = self.queues || manager_release(cluster).is_none();
         queues && self.holder.as_ref().is_some_and(|holder| *holder != pod.spec.node_name)
     }
 }

@@ -234,6 +234,99 @@ fn probes_that_fail_after_the_start() {
     assert_eq!(sample(&run(&CHECK, &at_now(&yaml)), failures, &["readiness", "refused"]), Some(6.0));
 }
 
+/// An event with its first occurrence, too.
+fn repeated(count: u32, first: &str, last: &str, message: &str) -> String {
+    let last = format!("lastTimestamp: '{last}'");
+    unhealthy("n1", 1, count, "LAST", message)
+        .replace("lastTimestamp: 'LAST'", &format!("firstTimestamp: '{first}'\n{last}"))
+}
+
+#[test]
+fn failures_of_a_start_and_single_ones_do_not_add_up() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    let ready = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
+    let failing = ["warning probe_failing Pod longhorn-manager-n1"];
+    for (name, yaml, expected) in [
+        // the event of the start counts on when the same happens again
+        ("start and one more", repeated(7, "2026-03-01T11:00:01Z", "2026-03-01T11:55:00Z", REFUSED), &[][..]),
+        (
+            "one every twenty minutes",
+            repeated(30, "2026-03-01T02:00:00Z", "2026-03-01T11:55:00Z", TIMEOUT),
+            &[],
+        ),
+        (
+            "one every three minutes",
+            repeated(20, "2026-03-01T11:00:30Z", "2026-03-01T11:58:00Z", TIMEOUT),
+            &failing,
+        ),
+        ("three in a row", repeated(3, "2026-03-01T11:54:40Z", "2026-03-01T11:55:00Z", TIMEOUT), &failing),
+    ] {
+        assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
+    }
+    // of another kind, and over
+    let over = unhealthy("n1", 2, 5, "2026-03-01T11:20:00Z", REFUSED)
+        + &unhealthy("n1", 3, 1, "2026-03-01T11:55:00Z", TIMEOUT);
+    assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &over))), Vec::<String>::new());
+    // a roll-out: n1 waited 200 s for its turn, its listener refused meanwhile; n2 went before
+    let queued = pod("n1", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:53:20Z")
+        + &pod("n2", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:51:50Z")
+        + &repeated(20, "2026-03-01T11:50:05Z", "2026-03-01T11:53:15Z", REFUSED);
+    assert_eq!(beside_stock(&at_now(&(v.clone() + &queued))), Vec::<String>::new(), "queued");
+    // and one that still waits
+    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
+        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+    let waits = pod("n1", "2026-03-01T11:56:00Z", "False", "2026-03-01T11:55:00Z")
+        + &repeated(22, "2026-03-01T11:56:05Z", "2026-03-01T11:59:55Z", REFUSED);
+    assert_eq!(beside_stock(&at_now(&(v + lease + &waits))), Vec::<String>::new(), "still waits");
+}
+
+#[test]
+fn each_manager_is_measured_by_the_release_that_it_runs() {
+    // the setting has the release before until the upgrade is done
+    let slow = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:01:30Z");
+    let runs = |tag: &str| {
+        slow.replace(
+            "{name: longhorn-manager, read",
+            &format!("{{name: longhorn-manager, image: 'r:5000/longhorn-manager:{tag}', read"),
+        )
+    };
+    assert!(runs("v1.9.2").contains("v1.9.2"));
+    let of = |tag: &str| beside_stock(&at_now(&(release("v1.9.1") + &daemon_set(HTTPS) + &runs(tag))));
+    assert_eq!(of("v1.9.1"), ["warning slow_start Pod longhorn-manager-n1"]);
+    assert_eq!(of("v1.9.2"), Vec::<String>::new());
+}
+
+#[test]
+fn a_slow_start_names_the_container_that_held_it_up() {
+    let slow = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:03:20Z").replace(
+        "ready: true, state: {running: {}}",
+        "ready: true, state: {running: {startedAt: '2026-03-01T11:03:18Z'}}",
+    );
+    let cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS) + &slow));
+    let finding =
+        run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause == "slow_start").unwrap();
+    let said = |part: &str| finding.evidence.iter().any(|fact| fact.text.contains(part));
+    assert!(
+        said("container pre-pull-share-manager-image of the pod was started 198 s after"),
+        "{:?}",
+        finding.evidence
+    );
+}
+
+#[test]
+fn an_unknown_release_is_not_said_to_wait_without_limit() {
+    let evidence = |version: &str| {
+        let findings = run(&CHECK, &at_now(&(release(version) + &daemon_set(HTTPS)))).report.findings;
+        findings.into_iter().find(|one| one.cause == "startup_probe_missing").unwrap().evidence[1]
+            .text
+            .clone()
+    };
+    assert!(evidence("v1.4.4").contains("without limit"));
+    assert!(evidence("master-head").contains("the release is not known"));
+}
+
 #[test]
 fn a_probe_that_killed_counts_although_the_container_is_new() {
     let message =
