@@ -257,10 +257,15 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .remedy(
         Remedy::new(
             "If the node comes back under the same name, nothing is to be done. Otherwise wait until no volume needs \
-             its replicas, then delete it in Longhorn, which refuses while the node still holds something.",
+             its replicas, then delete it in Longhorn. Longhorn refuses while the node may be scheduled on and while a \
+             replica or engine names it: delete those that stay behind, of volumes that are healthy without them.",
         )
         .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
+        // longhorn-manager v1.12.1 webhook/resources/node/validator.go Delete
+        .change(format!(
+            "kubectl -n {namespace} patch nodes.longhorn.io {node} --type merge -p '{{\"spec\":{{\"allowScheduling\":false}}}}'"
+        ))
         .change(format!("kubectl -n {namespace} delete nodes.longhorn.io {node}")),
     )
 }

@@ -81,6 +81,16 @@ fn a_node_that_left_kubernetes() {
     let finding = &run(&CHECK, &cluster).report.findings[0];
     assert!(finding.impact.starts_with("1 replica on it"), "{}", finding.impact);
     assert!(finding.evidence.iter().any(|fact| fact.text.contains("not known from this recording")));
+    // the webhook refuses to delete a node that may be scheduled on
+    let changes: Vec<_> =
+        finding.remedy.commands.iter().filter(|c| c.changes).map(|c| c.run.as_str()).collect();
+    assert_eq!(
+        changes,
+        [
+            "kubectl -n longhorn-system patch nodes.longhorn.io node-1 --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
+            "kubectl -n longhorn-system delete nodes.longhorn.io node-1"
+        ]
+    );
 }
 
 #[test]
