@@ -152,7 +152,8 @@ fn backend(cluster: &Cluster) -> (bool, String) {
         let ready = endpoints.iter().filter(|endpoint| endpoint.conditions.ready != Some(false)).count();
         return (ready > 0, format!("Service {BACKEND} has {ready} ready endpoints"));
     }
-    let ready = cluster.manager_pods().filter(|pod| pod.is_ready()).count();
+    let serves = |pod: &&Pod| pod.is_ready() && !pod.metadata.is_deleting();
+    let ready = cluster.manager_pods().filter(serves).count();
     (ready > 0, format!("{ready} manager pods are Ready; the endpoints of {BACKEND} could not be read"))
 }
 
@@ -178,7 +179,8 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
 
 fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static str, EvidenceSource, String)> {
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
-    let fatal = log.text.lines().rev().find(|line| line.contains("fatal"))?;
+    let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
+    let fatal = log.text.lines().rev().find(is_fatal)?;
     let cause = if fatal.contains("MountPropagation is not set") {
         MOUNT_PROPAGATION
     } else if fatal.contains("failed Kubernetes version check") {
@@ -226,7 +228,8 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &str) -> Remedy {
         .read(log(INIT))
         .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
         .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
-        .change("kubectl -n kube-system rollout restart deployment coredns".to_owned()),
+        // its name differs, as on RKE2, its label does not
+        .change("kubectl -n kube-system rollout restart deployment -l k8s-app=kube-dns".to_owned()),
         MOUNT_PROPAGATION => Remedy::new(
             "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
              mount --make-rshared /), then restart the manager there.",

@@ -69,6 +69,13 @@ fn the_wait_is_a_consequence_and_says_of_what() {
         (waiting_since(OLD) + &manager("False"), &[managers_down]),
         (waiting_since(OLD) + &manager("True"), &[dns]),
         (waiting_since(OLD), &[managers_down]),
+        // a Ready manager that is being deleted answers no more
+        (
+            waiting_since(OLD)
+                + &manager("True")
+                    .replace("manager-a,", "manager-a, deletionTimestamp: '2026-03-01T11:59:00Z',"),
+            &[managers_down],
+        ),
         // the endpoints decide over the pods
         (waiting_since(OLD) + &manager("True") + &backend(false), &[managers_down]),
         // an installation takes its time
@@ -114,6 +121,9 @@ fn fatal_exits_of_the_deployer() {
         "kubernetes_version"
     );
     assert_eq!(by_log(&fatal("failed to get client config")), "unknown");
+    // a word is no level
+    let chatty = fatal("failed Kubernetes version check: x") + "\nlevel=info msg=\"that was fatal\"";
+    assert_eq!(by_log(&chatty), "kubernetes_version");
     // the warning before the fatal line is not the fatal line
     assert_eq!(by_log("level=warning msg=\"MountPropagation is not set\""), "unknown");
 }
