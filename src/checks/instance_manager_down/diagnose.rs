@@ -44,10 +44,7 @@ pub fn diagnose(
         }
         // Longhorn removes an old one that does not run; instance_manager_stale watches that
         _ if old => None,
-        InstanceManagerState::Unknown => Some(match fleet.node_down(&im.spec.node_id) {
-            Some(down) => Trouble::plain("node_down", down),
-            None => Trouble::plain("node_down", api("its state is unknown: Longhorn has lost the node")),
-        }),
+        InstanceManagerState::Unknown => Some(lost(fleet, im)),
         InstanceManagerState::Unrecognized => {
             out.unknown(format!(
                 "instance manager {} is in a state that no known release writes",
@@ -59,6 +56,18 @@ pub fn diagnose(
         _ if waits_for_old_v2(im, active_v2) => None,
         _ => not_running(cluster, fleet, im, out),
     }
+}
+
+/// Longhorn writes unknown when the node is lost, and something else only when the manager of the node
+/// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
+fn lost(fleet: &InstanceManagers, im: &InstanceManager) -> Trouble {
+    if let Some(down) = fleet.node_down(&im.spec.node_id) {
+        return Trouble::plain("node_down", down);
+    }
+    let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
+    let mut trouble = Trouble::plain("node_down", api(said));
+    trouble.evidence.extend(fleet.manager_trouble(&im.spec.node_id));
+    trouble
 }
 
 /// The object says running, the pod does not.
@@ -97,7 +106,7 @@ fn not_running(
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));
-    if fleet.is_cordoned(node) && pod.is_none_or(has_ended) {
+    if fleet.is_cordoned(node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting()) {
         let cordoned = api(format!("node {node} is cordoned: Longhorn makes no instance manager pod there"));
         return Some(Trouble {
             cause: "node_cordoned",
@@ -131,13 +140,37 @@ fn not_running(
             let since = ended_at(pod).or(said_since).or(first_seen);
             Some(aged(cluster, "pod_failed", since, RECREATED, evidence))
         }
+        Some(pod) if pod.metadata.is_deleting() => {
+            // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
+            // applies settings, too
+            let since = pod.metadata.deletion_timestamp.get();
+            evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
+            let trouble = aged(cluster, "pod_failed", since, RECREATED, evidence);
+            trouble.aged.then_some(trouble)
+        }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
-            let since = pod.metadata.created().or(first_seen);
+            let since = not_up_since(cluster, pod, said_since, first_seen);
             let trouble = aged(cluster, "starting_stuck", since, STARTED, evidence);
             trouble.aged.then_some(trouble) // before that it is an ordinary start
         }
     }
+}
+
+/// Since when a pod that is there has not been up. A pod of days ago may have stopped being ready just
+/// now; and when the pod is ready, no field says since when Longhorn disagrees.
+fn not_up_since(
+    cluster: &Cluster,
+    pod: &Pod,
+    said: Option<Timestamp>,
+    first_seen: Option<Timestamp>,
+) -> Option<Timestamp> {
+    if pod.is_ready() && !cluster.is_recorded() {
+        return first_seen;
+    }
+    let changed =
+        condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
+    pod.metadata.created().max(changed).max(said).or(first_seen)
 }
 
 /// An instance manager that was made just now speaks for an ordinary start.

@@ -194,7 +194,9 @@ fn finding(
 ) -> Finding {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im, claims);
-    let message = format!("instance manager {name} on {node} {}", what(trouble.cause));
+    let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+    let reached = fleet.node_down(node).is_none();
+    let message = format!("instance manager {name}{place} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
         ("labels_missing", _) if fleet.release.is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))
@@ -215,8 +217,10 @@ fn finding(
     finding
 }
 
-fn what(cause: &str) -> &'static str {
+/// `reached` is false while the node does not answer.
+fn what(cause: &str, reached: bool) -> &'static str {
     match cause {
+        "node_down" if reached => "has not been looked at since its node was lost, although the node answers",
         "pod_failed" => "does not run: its pod has ended",
         "pod_missing" => "does not run: it has no pod",
         "node_cordoned" => "has no pod because the node is cordoned",
@@ -276,7 +280,10 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &str) -> Remedy {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let text = match cause {
         "node_cordoned" => "Expected in a drain. Uncordon the node when the work on it is done.",
-        "node_down" => "Bring the node back, or remove it for good; see whether its volumes run elsewhere.",
+        "node_down" => {
+            "Bring the node back, or remove it for good; see whether its volumes run elsewhere. If the node answers, see \
+             why the longhorn-manager on it does not run."
+        }
         "labels_missing" => {
             "Put the missing labels back at once, as another instance manager has them. Do not restart managers and do not \
              upgrade before: releases from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them."
@@ -286,14 +293,18 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &str) -> Remedy {
     };
     let remedy =
         Remedy::new(text).read(format!("kubectl -n {ns} get instancemanagers.longhorn.io {name} -o yaml"));
+    let managers = format!("kubectl -n {ns} get pods -l app=longhorn-manager");
     match cause {
+        _ if node.is_empty() => remedy.read(managers),
         "node_cordoned" => remedy.change(format!("kubectl uncordon {node}")),
-        "node_down" => remedy.read(format!("kubectl describe node {node}")),
+        "node_down" => remedy
+            .read(format!("kubectl describe node {node}"))
+            .read(format!("{managers} --field-selector spec.nodeName={node}")),
         "labels_missing" => {
             remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io --show-labels"))
         }
-        _ => remedy.read(format!("kubectl -n {ns} describe pod {name}")).read(format!(
-            "kubectl -n {ns} get pods -l app=longhorn-manager --field-selector spec.nodeName={node}"
-        )),
+        _ => remedy
+            .read(format!("kubectl -n {ns} describe pod {name}"))
+            .read(format!("{managers} --field-selector spec.nodeName={node}")),
     }
 }

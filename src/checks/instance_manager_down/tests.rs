@@ -156,3 +156,57 @@ fn what_was_not_read_is_unknown() {
     let empty = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {name: im-1, namespace: longhorn-system}\n---\n";
     run(&CHECK, &cluster(&(base("v1.6.0") + empty)));
 }
+
+#[test]
+fn a_pod_that_is_being_deleted_is_given_its_time() {
+    // Longhorn says error as soon as the deletion is asked for: settings being applied, a drain
+    let leaving = |at: &str| {
+        let meta = format!("metadata: {{name: im-1, deletionTimestamp: '{at}',");
+        default("error", "")
+            + &pod("Running", "2025-12-01T00:00:00Z", "conditions: [{type: Ready, status: 'True'}]")
+                .replace("metadata: {name: im-1,", &meta)
+    };
+    assert_eq!(recorded(&leaving("2026-01-02T11:57:01Z")), Vec::<String>::new());
+    // the deletion timestamp lies ahead by the grace period
+    assert_eq!(recorded(&leaving("2026-01-02T12:00:30Z")), Vec::<String>::new());
+    assert_eq!(recorded(&leaving("2026-01-02T11:57:00Z")), ["critical pod_failed"]);
+    let cordoned = base("v1.9.2")
+        .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {unschedulable: true}\n")
+        + &leaving("2026-01-02T12:00:30Z");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &cordoned)), ["info node_cordoned InstanceManager im-1"]);
+}
+
+#[test]
+fn an_old_pod_that_stopped_being_ready_just_now_is_not_stuck() {
+    let pod = |ready: &str, since: &str| {
+        let status =
+            format!("conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}]");
+        default("starting", "") + &pod("Running", "2025-12-01T00:00:00Z", &status)
+    };
+    assert_eq!(recorded(&pod("False", "2026-01-02T11:59:00Z")), Vec::<String>::new());
+    assert_eq!(recorded(&pod("False", "2026-01-02T11:55:00Z")), ["critical starting_stuck"]);
+    // the pod is ready and Longhorn has not written it down yet: only watching tells for how long
+    let cluster = live_at(NOW, &(base("v1.9.2") + &pod("True", "2025-12-01T00:00:00Z")));
+    assert!(found(&CHECK, &cluster).is_empty());
+    let cluster = later(cluster, 299);
+    assert!(found(&CHECK, &cluster).is_empty());
+    assert_eq!(found(&CHECK, &later(cluster, 1)), ["critical starting_stuck InstanceManager im-1"]);
+}
+
+#[test]
+fn an_unknown_state_on_a_node_that_answers_points_at_the_manager() {
+    let yaml = base("v1.9.2").replace(&manager_pod(true, NEW), &manager_pod(false, NEW));
+    let finding = run(&CHECK, &cluster(&(yaml + &default("unknown", "")))).report.findings.remove(0);
+    assert!(finding.message.ends_with("although the node answers"), "{}", finding.message);
+    assert!(
+        finding.evidence.iter().any(|fact| fact.text.contains("longhorn-manager-1 on node-1 is not Ready"))
+    );
+}
+
+#[test]
+fn an_instance_manager_without_node_leaves_no_holes() {
+    let yaml = base("v1.9.2") + &default("error", "").replace("nodeID: node-1, ", "");
+    let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+    assert_eq!(finding.message, "instance manager im-1 does not run: it has no pod");
+    assert!(finding.remedy.commands.iter().all(|command| !command.run.contains("nodeName=")));
+}

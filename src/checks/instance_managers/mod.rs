@@ -9,6 +9,8 @@ pub mod fixtures;
 
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
 use crate::longhorn::*;
@@ -18,6 +20,9 @@ pub const CONTAINERS: [&str; 3] = ["instance-manager", "engine-manager", "replic
 
 /// Value of the label `longhorn.io/component` of instance manager pods and objects.
 pub const COMPONENT: &str = "instance-manager";
+
+/// What a longhorn-manager may take to come back when it is restarted.
+const RESTART: SignedDuration = SignedDuration::from_mins(3);
 
 /// All instance managers of a cluster with what it takes to judge them.
 pub struct InstanceManagers<'a> {
@@ -220,18 +225,27 @@ impl<'a> InstanceManagers<'a> {
     }
 
     /// Why the longhorn-manager of a node cannot tidy up there, if that shows. Only the manager on
-    /// the node itself removes instance managers of the node.
+    /// the node itself removes instance managers of the node; it does so under pressure on the node, too
+    /// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
+    /// moments only is being restarted, as all are at once in an upgrade.
     pub fn manager_trouble(&self, node: &str) -> Option<Evidence> {
+        let lasts = |since: Option<Timestamp>| since.is_none_or(|since| self.cluster.age(since) >= RESTART);
         let ready = self.cluster.objects.longhorn_nodes.get(node);
         let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
         if let Some(ready) = ready
             && ready.status == ConditionStatus::False
+            && ready.reason != "KubernetesNodePressure"
+            && lasts(ready.last_transition_time.get())
         {
             return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {}", ready.reason)));
         }
         match self.manager_pods.get(node) {
             Some(pod) if !pod.is_ready() => {
-                Some(api(format!("longhorn-manager pod {} on {node} is not Ready", pod.metadata.name)))
+                let changed = condition(&pod.status.conditions, "Ready");
+                let changed = changed.and_then(|ready| ready.last_transition_time.get());
+                let text =
+                    || api(format!("longhorn-manager pod {} on {node} is not Ready", pod.metadata.name));
+                lasts(changed.max(pod.metadata.created())).then(text)
             }
             // without any manager pod the pods were probably not recorded
             None if !self.manager_pods.is_empty() => {
