@@ -23,6 +23,7 @@ narrow! {
         pub engine_image: String,
         pub access_mode: String,
         pub migratable: bool,
+        pub data_locality: DataLocality,
         pub data_engine: DataEngine,
         pub backing_image: String,
     }
@@ -71,6 +72,16 @@ narrow! {
         pub kind: String,
         #[serde(rename = "nodeID")]
         pub node_id: String,
+    }
+}
+
+open_enum! {
+    /// `spec.dataLocality` of a volume.
+    pub enum DataLocality {
+        Disabled = "disabled",
+        BestEffort = "best-effort",
+        /// The only replica stays on the node where the volume is attached.
+        StrictLocal = "strict-local",
     }
 }
 

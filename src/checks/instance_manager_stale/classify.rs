@@ -52,6 +52,8 @@ pub struct Holder<'a> {
     pub role: Role,
     pub volume: Option<&'a str>,
     pub why: Why,
+    /// False for an orphan whose object is still on its way to another state.
+    pub settled: bool,
     pub evidence: Evidence,
 }
 
@@ -167,7 +169,9 @@ fn holder<'a>(
 ) -> Holder<'a> {
     let NamedInstance { name, role, state } = held;
     let volume = fleet.volume_of(role, name);
-    let (why, text) = match tie(cluster, im, name, role, state) {
+    let tie = tie(cluster, im, name, role, state);
+    let settled = !matches!(tie, Tie::InTransition(_));
+    let (why, text) = match tie {
         Tie::Here => regular(cluster, im, name, role, volume),
         Tie::Unseen => {
             out.unknown(format!("whether {} {name} has an object: not all were read", role.as_str()));
@@ -182,7 +186,7 @@ fn holder<'a>(
     };
     let of = volume.map(|volume| format!(" of volume {volume}")).unwrap_or_default();
     let evidence = api(format!("{} {name}{of} is {}: {text}", role.as_str(), state.as_str()));
-    Holder { name, role, volume, why, evidence }
+    Holder { name, role, volume, why, settled, evidence }
 }
 
 fn by_role(role: Role) -> Why {
@@ -198,10 +202,11 @@ fn regular(
     volume: Option<&str>,
 ) -> (Why, String) {
     if role == Role::Replica {
-        return (
-            Why::ReplicaHeld,
-            "a new one starts elsewhere when its volume is upgraded or attached again".into(),
-        );
+        let text = match im.spec.data_engine {
+            DataEngine::V2 => "it starts in another one when its volume is attached again",
+            _ => "a new one starts elsewhere when its volume is upgraded or attached again",
+        };
+        return (Why::ReplicaHeld, text.into());
     }
     // v2 has no live upgrade, so its engine images are not compared
     if role == Role::Engine && im.spec.data_engine.or_v1() == DataEngine::V1 {

@@ -270,7 +270,7 @@ fn finding(
     .node(&im.spec.node_id)
     .since(case.since)
     .impact(impact(case, &volumes, &shards))
-    .remedy(remedy::remedy(cluster, fleet, im, case, &volumes, orphans))
+    .remedy(remedy::remedy(cluster, fleet, im, case, &volumes, orphans, &shards))
     .volumes(volumes);
     if fleet.is_old(im) {
         finding.evidence.push(api(format!("spec.image is {}, not the default", im.spec.image)));

@@ -1,9 +1,9 @@
 //! How to free an old instance manager, in the order in which the steps have to be done.
 
 use crate::check::{Remedy, VolumeRef};
-use crate::checks::instance_managers::InstanceManagers;
+use crate::checks::instance_managers::{InstanceManagers, listed};
 use crate::cluster::Cluster;
-use crate::longhorn::InstanceManager;
+use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
 
 use super::Orphans;
 use super::classify::{Case, Why};
@@ -19,17 +19,27 @@ pub(super) fn remedy(
     case: &Case,
     volumes: &[VolumeRef],
     orphans: &Orphans,
+    shards: &[&str],
 ) -> Remedy {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let look = |remedy: Remedy| {
         remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io {name} -o yaml"))
     };
     let look_at_manager = |remedy: Remedy| {
-        look(remedy)
+        match node.as_str() {
+        "" => look(remedy),
+        node => look(remedy)
             .read(format!("kubectl -n {ns} get pods -l app=longhorn-manager --field-selector spec.nodeName={node} -o wide"))
-            .read(format!("kubectl get node {node}"))
+            .read(format!("kubectl get node {node}")),
+    }
     };
     match case.why {
+        _ if !shards.is_empty() => look(Remedy::new(
+            "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not hasten \
+             its removal: leave the longhorn-manager of the node alone until they are detached.",
+        ))
+        .read(format!("kubectl -n {ns} get volumes.longhorn.io")),
+        Why::Stuck if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
         Why::Stuck => look_at_manager(Remedy::new(format!(
             "Only the longhorn-manager on {node} removes it. Look at that pod and its log first; \
              restart it when it runs and does nothing.",
@@ -69,8 +79,11 @@ fn orphan(
     let of_orphans = case.holders.iter().filter(|holder| holder.why == Why::OrphanHeld);
     let known: Vec<&str> =
         of_orphans.clone().filter_map(|holder| orphans.get(&(name, holder.name)).copied()).collect();
-    let others = case.holders.iter().any(|holder| holder.why != Why::OrphanHeld);
-    if known.len() == of_orphans.count() && !known.is_empty() {
+    // all that would end with it, also what does not hold it in this release
+    let is_orphan = |name: &str| of_orphans.clone().any(|orphan| orphan.name == name);
+    let mut active = im.status.all_instances().filter(|(_, instance)| instance.status.state.is_active());
+    let others = active.any(|(name, _)| !is_orphan(name));
+    if known.len() == of_orphans.clone().count() && !known.is_empty() {
         let remedy = Remedy::new(
             "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances \
              and removes the instance manager. Setting orphan-resource-auto-deletion with `instance` does it by itself.",
@@ -80,7 +93,11 @@ fn orphan(
             remedy.change(format!("kubectl -n {ns} delete orphans.longhorn.io {orphan}"))
         });
     }
-    let remedy = look(Remedy::new(if others {
+    let settled = of_orphans.clone().all(|orphan| orphan.settled);
+    let remedy = look(Remedy::new(if !settled {
+        "The object of an instance has been on its way to another state for long, and Longhorn may still come back to the \
+         instance. See first what keeps the volume from settling: its events, and the longhorn-manager of its owner."
+    } else if others {
         "Longhorn has no Orphan for the instances, so they end only with the instance manager. First move what else \
          runs in it: upgrade the engines and detach the volumes named here. When only the orphans are left, \
          delete the instance manager."
@@ -89,7 +106,7 @@ fn orphan(
          volume uses them, then delete the instance manager."
     }))
     .read(format!("kubectl -n {ns} get engines.longhorn.io,replicas.longhorn.io -o wide"));
-    if others {
+    if others || !settled {
         remedy
     } else {
         remedy.change(format!("kubectl -n {ns} delete instancemanagers.longhorn.io {name}"))
@@ -121,7 +138,9 @@ fn held(
     };
     let upgrade =
         volumes.iter().filter(|volume| needs(volume, Why::EngineUpgradePending) && !wants_default(volume));
-    let mut remedy = look(Remedy::new(match case.why {
+    let (live, later): (Vec<_>, Vec<_>) = upgrade.partition(|volume| can_upgrade_live(cluster, &volume.name));
+    let v2 = im.spec.data_engine == DataEngine::V2;
+    let mut text = String::from(match case.why {
         Why::EngineUpgradePending => {
             "Upgrade the engine of the attached, healthy volumes first (live, without interruption). The engine still \
              stays in this instance manager after that: detach and attach the volumes once, at a convenient moment. \
@@ -131,20 +150,48 @@ fn held(
             "Nothing is broken. At a convenient moment scale the workloads down until the volumes are detached, and \
              up again: engines start in the default instance manager."
         }
+        _ if v2 => {
+            "Nothing is broken. The replicas leave when their volumes are detached and attached again; the v2 data engine \
+             has no live upgrade."
+        }
         _ => {
             "Replicas leave when the engine of their volume is upgraded, wherever that engine runs, or when the volume \
              is detached and attached again."
         }
-    }))
-    .read(format!("kubectl -n {ns} get volumes.longhorn.io"));
-    for volume in upgrade.take(SHOWN) {
+    });
+    if !later.is_empty() {
+        let names: Vec<&str> = later.iter().map(|volume| volume.name.as_str()).collect();
+        text += &format!(
+            " Not now: {}. A volume that is not healthy is upgraded when it is healthy again, one that is strict-local only \
+             while it is detached.",
+            listed(&names)
+        );
+    }
+    let moves: Vec<_> =
+        volumes.iter().filter(|volume| needs(volume, Why::ReattachPending)).take(SHOWN).collect();
+    if !moves.is_empty() {
+        text += " Note the number of replicas before you scale down, and never scale down a StatefulSet whose \
+                 persistentVolumeClaimRetentionPolicy says Delete when scaled: its claims, and with them the volumes, \
+                 would be deleted.";
+    }
+    let mut remedy = look(Remedy::new(text)).read(format!("kubectl -n {ns} get volumes.longhorn.io"));
+    for volume in live.into_iter().take(SHOWN) {
         let patch = format!("{{\"spec\":{{\"{field}\":\"{default}\"}}}}");
         let command =
             format!("kubectl -n {ns} patch volumes.longhorn.io {} --type merge -p '{patch}'", volume.name);
         remedy = remedy.change(command);
     }
-    let moves = volumes.iter().filter(|volume| needs(volume, Why::ReattachPending));
-    moves.take(SHOWN).fold(remedy, detach)
+    moves.into_iter().fold(remedy, detach)
+}
+
+/// What Longhorn asks of a volume before it upgrades its engine live. It asks in its own API only, which
+/// a patch goes past (longhorn-manager v1.12.1 manager/volume.go EngineUpgrade).
+fn can_upgrade_live(cluster: &Cluster, volume: &str) -> bool {
+    cluster.objects.volumes.get(volume).is_some_and(|volume| {
+        volume.status.state == VolumeState::Attached
+            && volume.status.robustness == VolumeRobustness::Healthy
+            && volume.spec.data_locality != DataLocality::StrictLocal
+    })
 }
 
 /// Scales down what uses a volume, as far as its name tells how.
@@ -155,14 +202,27 @@ fn detach(remedy: Remedy, volume: &VolumeRef) -> Remedy {
         else {
             return remedy;
         };
+        let get = format!("kubectl -n {namespace} get {} {name}", kind.to_lowercase());
         match kind {
-            "StatefulSet" | "Deployment" => remedy
-                .change(format!("kubectl -n {namespace} scale {} {name} --replicas=0", kind.to_lowercase())),
+            "" => remedy,
+            // scaling down would delete the claims where the StatefulSet says so
+            "StatefulSet" => {
+                let policy = ".spec.persistentVolumeClaimRetentionPolicy.whenScaled";
+                remedy
+                    .read(format!("{get} -o custom-columns=REPLICAS:.spec.replicas,CLAIMS-WHEN-SCALED:{policy}"))
+                    .change(format!(
+                        "test \"$({get} -o jsonpath='{{{policy}}}')\" != Delete && \
+                         kubectl -n {namespace} scale statefulset {name} --replicas=0"
+                    ))
+            }
+            "Deployment" => remedy
+                .read(format!("{get} -o custom-columns=REPLICAS:.spec.replicas"))
+                .change(format!("kubectl -n {namespace} scale deployment {name} --replicas=0")),
             // the Deployment above a ReplicaSet is what has to be scaled
             "ReplicaSet" => remedy.read(format!(
                 "kubectl -n {namespace} get replicaset {name} -o jsonpath='{{.metadata.ownerReferences[*].name}}'"
             )),
-            _ => remedy.read(format!("kubectl -n {namespace} get {} {name}", kind.to_lowercase())),
+            _ => remedy.read(get),
         }
     })
 }
