@@ -132,8 +132,12 @@ impl History {
         gone.push_back(GonePod { last, at, replaced_by: replaced_by.to_owned() });
     }
 
-    /// Notes that a pod has come; it replaces the newest gone one of its name.
+    /// Notes that a pod has come; it replaces the newest gone one of its name. One with the uid of a gone
+    /// one was never gone: a list of an API server that lags behind may leave it out.
     pub fn pod_came(&mut self, name: &str, uid: &str) {
+        if self.gone_pods.iter().any(|pod| pod.last.metadata.uid == uid) {
+            Arc::make_mut(&mut self.gone_pods).retain(|pod| pod.last.metadata.uid != uid);
+        }
         let waits = |pod: &GonePod| {
             pod.last.metadata.name == name && pod.replaced_by.is_empty() && pod.last.metadata.uid != uid
         };
@@ -155,10 +159,9 @@ impl History {
             Arc::make_mut(&mut self.unread_logs).remove(&log.pod);
         }
         let logs = Arc::make_mut(&mut self.crash_logs);
-        logs.insert((log.pod.clone(), log.container.clone()), log);
-        while logs.len() > MAX_CRASH_LOGS {
-            logs.pop_first();
-        }
+        let newest = (log.pod.clone(), log.container.clone());
+        logs.insert(newest.clone(), log);
+        bound(logs, &newest);
     }
 
     /// Notes why the log of the last termination of a pod could not be read. Returns whether that is
@@ -169,10 +172,9 @@ impl History {
             return false;
         }
         let all = Arc::make_mut(&mut self.unread_logs);
-        all.insert(pod.to_owned(), unread);
-        while all.len() > MAX_CRASH_LOGS {
-            all.pop_first();
-        }
+        let newest = pod.to_owned();
+        all.insert(newest.clone(), unread);
+        bound(all, &newest);
         true
     }
 
@@ -214,6 +216,14 @@ impl History {
     /// Why crash logs cannot be read, if they cannot.
     pub fn crash_logs_denied(&self) -> Option<&str> {
         self.crash_logs_denied.as_deref()
+    }
+}
+
+/// Makes room for the newest entry by giving up others.
+fn bound<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, newest: &K) {
+    while all.len() > MAX_CRASH_LOGS {
+        let Some(other) = all.keys().find(|key| *key != newest).cloned() else { return };
+        all.remove(&other);
     }
 }
 
@@ -278,5 +288,35 @@ mod tests {
         history.pod_came("p", "new");
         let replaced: Vec<_> = history.gone_pods().filter(|pod| pod.replaced_by == "new").collect();
         assert_eq!(replaced.len(), 1);
+    }
+
+    #[test]
+    fn a_full_memory_of_crash_logs_takes_the_newest_whatever_its_name() {
+        let mut history = History::starting(at(0));
+        let log = |pod: String| CrashLog {
+            pod,
+            container: "c".into(),
+            pod_uid: String::new(),
+            text: String::new(),
+        };
+        (0..MAX_CRASH_LOGS).for_each(|number| history.add_crash_log(log(format!("pod-{number}"))));
+        history.add_crash_log(log("a".into()));
+        assert!(history.crash_log("a", "c").is_some());
+        assert_eq!(history.crash_logs.len(), MAX_CRASH_LOGS);
+        (0..=MAX_CRASH_LOGS).for_each(|number| {
+            history.crash_log_unread(&format!("pod-{number}"), "u", "forbidden");
+        });
+        assert!(history.crash_log_unread("a", "u", "forbidden"));
+        assert!(!history.crash_log_unread("a", "u", "forbidden"), "told once");
+    }
+
+    #[test]
+    fn a_pod_that_is_back_was_never_gone() {
+        let mut history = History::starting(at(0));
+        let mut pod = Pod::default();
+        (pod.metadata.name, pod.metadata.uid) = ("p".into(), "u".into());
+        history.pod_gone(Arc::new(pod), "", at(1));
+        history.pod_came("p", "u");
+        assert_eq!(history.gone_pods().count(), 0);
     }
 }

@@ -245,7 +245,7 @@ fn seen_end<'a>(
     out: &mut Outcome,
 ) -> End<'a> {
     let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
-    let successor = cluster.objects.pods.get(name).filter(|pod| pod.metadata.uid != *uid);
+    let successor = successor_of(cluster, gone);
     let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
     let end = ended.and_then(|ended| ended.finished_at.get()).unwrap_or(gone.at).min(gone.at);
     let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
@@ -256,7 +256,7 @@ fn seen_end<'a>(
         last: &gone.last,
         successor,
         retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
-        node_trouble: node_trouble(cluster, fleet, node, end),
+        node_trouble: node_trouble(cluster, fleet, node, gone.last.metadata.created(), end),
         events: traces.events(name, Some(uid), ""),
         hits: &hits,
     };
@@ -284,6 +284,19 @@ fn seen_end<'a>(
         evidence,
         hits,
     }
+}
+
+/// The pod that came right after this one, which may itself be gone by now: what a later one was made
+/// for says nothing about this end.
+fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> {
+    let (name, uid) = (&gone.last.metadata.name, &gone.last.metadata.uid);
+    let lives = cluster.objects.pods.get(name).filter(|pod| pod.metadata.uid != *uid);
+    let next = gone.replaced_by.as_str();
+    if next.is_empty() || lives.is_some_and(|pod| pod.metadata.uid == next) {
+        return lives;
+    }
+    let ended = cluster.history.gone_pods().find(|other| other.last.metadata.uid == next);
+    ended.map(|other| &*other.last).or(lives)
 }
 
 /// How this end was judged when it was fresh.
@@ -319,7 +332,7 @@ fn unseen_end<'a>(
         last: &stranger,
         successor: None,
         retired: false,
-        node_trouble: node_trouble(cluster, fleet, node, made),
+        node_trouble: node_trouble(cluster, fleet, node, Some(began), made),
         events: traces.events(name, None, &pod.metadata.uid),
         hits: &hits,
     };
@@ -331,14 +344,21 @@ fn unseen_end<'a>(
     Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })
 }
 
-/// The node does not answer, or its Ready condition changed about when the pod ended.
-fn node_trouble(cluster: &Cluster, fleet: &InstanceManagers, node: &str, end: Timestamp) -> Option<Evidence> {
+/// The node does not answer, or its Ready condition changed about when the pod ended. Not before the pod
+/// was made: a node that has just joined takes none along.
+fn node_trouble(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    node: &str,
+    born: Option<Timestamp>,
+    end: Timestamp,
+) -> Option<Evidence> {
     if let Some(down) = fleet.node_down(node) {
         return Some(down);
     }
     let ready = condition(&cluster.objects.kube_nodes.get(node)?.status.conditions, "Ready")?;
     let changed = ready.last_transition_time.get()?;
-    let near = changed.duration_since(end).abs() <= NODE_CHANGE;
+    let near = changed.duration_since(end).abs() <= NODE_CHANGE && born.is_none_or(|born| changed >= born);
     near.then(|| api(format!("node {node} became Ready at {changed}, about when the pod ended")))
 }
 

@@ -270,3 +270,31 @@ fn pods_of_other_components_are_not_looked_at() {
         .replace("component: instance-manager", "component: share-manager");
     assert!(found(&CHECK, &saw(&other, &after())).is_empty());
 }
+
+#[test]
+fn a_node_that_has_just_joined_took_no_pod_along() {
+    let joined = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:45:00Z");
+    let yaml = after().replace(&node(), &joined);
+    let born = |at: &str| deleting(last("Running", "")).replace("2026-01-01T00:00:00Z", at);
+    let found = |at: &str| found(&CHECK, &saw(&born(at), &yaml));
+    assert_eq!(found("2026-01-02T11:46:00Z"), ["info settings_sync InstanceManager im-1"]);
+    assert_eq!(found("2026-01-02T11:44:00Z"), ["warning node_lost InstanceManager im-1"]);
+}
+
+#[test]
+fn a_later_replacement_is_not_taken_for_this_one() {
+    // killed at 11:50, made anew at once, and replaced again two hours later to apply settings
+    let mut cluster = saw(&last("Failed", &terminated(2, "Error")), &(after() + &hit()));
+    let later_pod = after().replace(AGAIN, "2026-01-02T13:50:00Z").replace("uid-2", "uid-3");
+    let second = deleting(im_pod("im-1", "uid-2", AGAIN, "Running", "", ""));
+    let objects = live_at(NOW, &(later_pod + &hit().replace("11:50:03", "12:40:00"))).objects;
+    cluster.history.pod_gone(Arc::new(pod(&second)), "uid-3", time("2026-01-02T13:49:50Z"));
+    cluster =
+        Cluster::new(NAMESPACE, time("2026-01-02T14:00:00Z"), objects, cluster.history, cluster.resources);
+    let evaluation = run(&CHECK, &cluster);
+    assert_eq!(evaluation.report.findings[0].cause, "panic");
+    assert!(evaluation.report.findings[0].volumes.is_empty(), "a failure in between is of neither");
+    let family = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
+    let labels = ["im-1", "node-1", "panic", "false"];
+    assert_eq!(sample(&evaluation, family, &labels), Some(time(AGAIN).as_second() as f64));
+}
