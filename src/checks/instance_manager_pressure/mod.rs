@@ -203,7 +203,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if let Some(finding) = cpu_request_low(cluster, poor) {
         out.find(finding);
     }
-    if let Some(finding) = priority_class_mismatch(cluster, wanted_class.unwrap_or_default(), mismatched) {
+    let wanted_class = wanted_class.unwrap_or_default();
+    if let Some(finding) = priority_class_mismatch(cluster, &fleet, wanted_class, mismatched) {
         out.find(finding);
     }
 }
@@ -290,29 +291,53 @@ fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
 
 /// A mismatch that Longhorn can never mend: the setting is empty and the API server fills in the
 /// globalDefault class, or the setting counts as applied and the pod still differs. A change that
-/// waits for volumes to detach is danger_zone_pending's business.
-fn priority_class_mismatch(cluster: &Cluster, wanted: &str, mismatched: Shared) -> Option<Finding> {
+/// waits for volumes to detach is danger_zone_pending's business. Up to 1.6 no field says that it waits;
+/// there it does as long as the instance manager is in use.
+fn priority_class_mismatch(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    wanted: &str,
+    mut mismatched: Shared,
+) -> Option<Finding> {
     let setting = cluster.setting("priority-class")?;
     let global = cluster.objects.priority_classes.iter().find(|class| class.global_default);
     let forever = wanted.is_empty() && global.is_some();
     if !forever && setting.status.applied == Some(false) {
         return None;
     }
+    if !forever && setting.status.applied.is_none() {
+        mismatched.retain(|(im, _)| fleet.holders(im).is_empty());
+    }
+    let number = counted(mismatched.len(), "instance manager");
     let message = match global {
         Some(class) if forever => format!(
             "setting priority-class is empty while PriorityClass {} is the default of the cluster",
             class.metadata.name
         ),
-        _ => format!("{} without PriorityClass '{wanted}'", counted(mismatched.len(), "instance manager")),
+        _ if wanted.is_empty() => {
+            format!("{number} with a PriorityClass while setting priority-class is empty")
+        }
+        _ => format!("{number} without PriorityClass {wanted}, which setting priority-class names"),
     };
     let ns = &cluster.namespace;
-    let class = global.map_or(wanted, |class| class.metadata.name.as_str());
-    let remedy = Remedy::new("Set priority-class to the class that the pods get, while all volumes are detached.")
-        .read(format!("kubectl -n {ns} get settings.longhorn.io priority-class"))
-        .read("kubectl get priorityclasses")
-        .change(format!(
-            "kubectl -n {ns} patch settings.longhorn.io priority-class --type merge -p '{{\"value\":\"{class}\"}}'"
-        ));
+    let look = |text: &str| {
+        Remedy::new(text)
+            .read(format!("kubectl -n {ns} get settings.longhorn.io priority-class"))
+            .read("kubectl get priorityclasses")
+    };
+    let remedy = match global.filter(|_| forever) {
+        Some(class) => {
+            look("Set priority-class to the class that the pods get, while all volumes are detached.").change(format!(
+                "kubectl -n {ns} patch settings.longhorn.io priority-class --type merge -p '{{\"value\":\"{}\"}}'",
+                class.metadata.name
+            ))
+        }
+        None => look(
+            "Longhorn makes idle pods anew within an hour. If the difference stays, see which class new pods get: a \
+             PriorityClass with globalDefault, or an admission policy that sets one. Then set priority-class to that, while \
+             all volumes are detached.",
+        ),
+    };
     let mut finding = about(cluster, "priority_class_mismatch", &mismatched, message)?
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
         .remedy(remedy);

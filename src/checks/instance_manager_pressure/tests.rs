@@ -121,3 +121,26 @@ fn odd_objects_say_nothing_and_do_not_panic() {
     assert!(found_in(&yaml).is_empty());
     assert!(found(&CHECK, &live_at("2026-01-01T00:00:00Z", "")).is_empty());
 }
+
+#[test]
+fn the_setting_is_changed_only_where_it_is_empty() {
+    // the setting names a class, the pods have another, and an unrelated class is the default
+    let other =
+        |yaml: String| yaml.replace("value: 'longhorn-critical'", "value: 'mine'\nstatus: {applied: true}");
+    let yaml = other(base("v1.9.2", |pod| pod)) + &class("cluster-default");
+    let finding = run(&CHECK, &cluster(&yaml)).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "1 instance manager without PriorityClass mine, which setting priority-class names"
+    );
+    assert!(finding.remedy.commands.iter().all(|command| !command.changes));
+}
+
+#[test]
+fn a_change_that_waits_for_volumes_is_no_mismatch_before_1_7_either() {
+    let changed = |yaml: String| yaml.replace("value: 'longhorn-critical'", "value: 'mine'");
+    let busy = changed(base("v1.6.4", |pod| pod));
+    assert_eq!(found_in(&busy), Vec::<String>::new());
+    let idle = busy.replace(&map("instanceEngines", "v-e-0", "running"), "");
+    assert_eq!(found_in(&idle), ["warning priority_class_mismatch"]);
+}
