@@ -11,9 +11,14 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, Resource, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, Resource, condition};
+
+/// How many instance managers are named.
+const SHOWN: usize = 10;
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -76,48 +81,67 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         out.sample(&PENDING, &[name], 1.0);
-        out.find(finding(cluster, name));
+        let text = format!("settings.longhorn.io {name}: status.applied is false");
+        out.find(finding(cluster, name).because(EvidenceSource::Api, text));
     }
+    let mut holders: BTreeMap<String, Vec<&InstanceManager>> = BTreeMap::new();
     for manager in cluster.objects.instance_managers.iter() {
         let Some(synced) = condition(&manager.status.conditions, "SettingSynced") else { continue };
         if synced.status != ConditionStatus::False {
             continue;
         }
         // The message lists the settings by name; a setting already reported is not reported twice.
-        for name in settings::named_in(&synced.message) {
+        let named: BTreeSet<&str> = settings::named_in(&synced.message).collect();
+        for name in named {
             let cause = settings::cause_of(name);
-            match out.findings.iter_mut().find(|finding| finding.cause == cause) {
-                Some(found) => add_holder(found, &manager.metadata.name, &manager.spec.node_id),
-                None => {
-                    out.sample(&PENDING, &[name], 1.0);
-                    let mut found = finding(cluster, name).since(synced.last_transition_time.get());
-                    add_holder(&mut found, &manager.metadata.name, &manager.spec.node_id);
-                    out.find(found);
-                }
+            if !out.findings.iter().any(|finding| finding.cause == cause) {
+                out.sample(&PENDING, &[name], 1.0);
+                out.find(finding(cluster, name).since(synced.last_transition_time.get()));
             }
+            holders.entry(cause).or_default().push(manager);
         }
+    }
+    for finding in &mut out.findings {
+        add_holders(finding, holders.get(&finding.cause).map(Vec::as_slice).unwrap_or_default());
     }
 }
 
 fn finding(cluster: &Cluster, name: &str) -> Finding {
     let namespace = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Detach the volumes in a maintenance window, or set the setting back. \
-         Longhorn restarts the instance managers by itself as soon as it may.",
-    )
-    .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
-    .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
+    let (impact, text) = if settings::restarts_instance_managers(name) {
+        (
+            "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment",
+            "Detach the volumes in a maintenance window, or set the setting back. \
+             Longhorn restarts the instance managers by itself as soon as it may.",
+        )
+    } else {
+        (
+            "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it",
+            "See in the log of the longhorn-managers why it is not applied; those for RWX volumes wait until these are \
+             detached.",
+        )
+    };
+    let remedy = Remedy::new(text)
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
     Finding::new(
         settings::cause_of(name),
         ObjectRef::new("Setting", namespace, name),
         format!("setting {name} is changed but not in force"),
     )
-    .impact("instance managers restart as soon as their volumes are detached, which may be at an unplanned moment")
-    .because(EvidenceSource::Api, format!("settings.longhorn.io {name}: the value is not applied"))
+    .impact(impact)
     .remedy(remedy)
 }
 
-fn add_holder(finding: &mut Finding, manager: &str, node: &str) {
-    let text = format!("instance manager {manager} on {node}: condition SettingSynced is False");
-    finding.evidence.push(Evidence { source: EvidenceSource::Api, text });
+/// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.
+fn add_holders(finding: &mut Finding, managers: &[&InstanceManager]) {
+    let fact = |text| Evidence { source: EvidenceSource::Api, text };
+    for manager in managers.iter().take(SHOWN) {
+        let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
+        let text = format!("instance manager {name} on {node}: condition SettingSynced is False");
+        finding.evidence.push(fact(text));
+    }
+    if let Some(more) = managers.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        finding.evidence.push(fact(format!("and {}", counted(more, "further instance manager"))));
+    }
 }

@@ -56,6 +56,21 @@ pub fn is_danger_zone(name: &str) -> bool {
     CAUSES.iter().any(|known| known.id == cause)
 }
 
+/// False for the settings of the danger zone that other components take over: replica rebuilding,
+/// snapshots, backing images, pods of engine images, CSI and share managers (longhorn-manager v1.12.1
+/// controller/setting_controller.go syncDangerZoneSettingsForManagedComponents).
+pub fn restarts_instance_managers(name: &str) -> bool {
+    const OTHERS: [&str; 6] = [
+        "concurrent-",
+        "disable-",
+        "endpoint-network-for-rwx-volume",
+        "engine-image-pod-",
+        "storage-network-for-rwx-volume-",
+        "system-managed-csi-components-",
+    ];
+    !OTHERS.iter().any(|start| name.starts_with(start))
+}
+
 /// The danger-zone settings that a condition message names.
 pub fn named_in(message: &str) -> impl Iterator<Item = &str> {
     let words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');

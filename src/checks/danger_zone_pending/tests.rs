@@ -48,3 +48,45 @@ fn unreadable_settings_are_unknown_and_not_healthy() {
     assert_eq!(report.unknown[0].reason, "settings.longhorn.io is forbidden");
     assert!(report.findings.is_empty());
 }
+
+/// An instance manager whose condition SettingSynced is False with this message.
+fn unsynced(name: &str, message: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
+         metadata: {{name: {name}, namespace: longhorn-system}}\nspec: {{nodeID: node-1}}\n\
+         status: {{conditions: [{{type: SettingSynced, status: 'False', message: '{message}'}}]}}\n---\n"
+    )
+}
+
+#[test]
+fn a_setting_that_only_an_instance_manager_lacks_is_not_called_unapplied() {
+    let applied = setting("log-path", "status: {applied: true}");
+    let report =
+        run(&CHECK, &cluster(&(applied + &unsynced("im-1", "Settings [log-path log-path] are not synced"))))
+            .report;
+    let facts: Vec<_> = report.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert_eq!(facts, ["instance manager im-1 on node-1: condition SettingSynced is False"]);
+}
+
+#[test]
+fn many_instance_managers_do_not_flood_the_evidence() {
+    let many: String = (0..300).map(|number| unsynced(&format!("im-{number}"), "priority-class")).collect();
+    let report = run(&CHECK, &cluster(&many)).report;
+    assert_eq!(report.findings[0].evidence.len(), super::SHOWN + 1);
+    assert_eq!(report.findings[0].evidence.last().unwrap().text, "and 290 further instance managers");
+}
+
+#[test]
+fn no_restart_is_announced_where_none_comes() {
+    let impact = |name: &str| {
+        run(&CHECK, &cluster(&setting(name, "status: {applied: false}"))).report.findings.remove(0).impact
+    };
+    assert!(impact("priority-class").starts_with("instance managers restart"));
+    for name in [
+        "system-managed-csi-components-resource-limits",
+        "endpoint-network-for-rwx-volume",
+        "disable-snapshot-purge",
+    ] {
+        assert!(impact(name).contains("no instance manager restarts"), "{name}");
+    }
+}
