@@ -278,7 +278,13 @@ impl Cluster {
             let mut disks = HashMap::new();
             for node in self.objects.longhorn_nodes.iter() {
                 for (name, disk) in node.status.disk_status.iter().filter(|(_, d)| !d.disk_uuid.is_empty()) {
-                    disks.insert(disk.disk_uuid.clone(), (node.metadata.name.clone(), name.clone()));
+                    let place = (node.metadata.name.clone(), name.clone());
+                    // a disk that moved is still listed by the node that it left, where it is not ready any more
+                    if status(&disk.conditions, "Ready") == ConditionStatus::True {
+                        disks.insert(disk.disk_uuid.clone(), place);
+                    } else {
+                        disks.entry(disk.disk_uuid.clone()).or_insert(place);
+                    }
                 }
             }
             disks

@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Evidence, EvidenceSource, Outcome, VolumeRef};
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    BackingImage, ConditionStatus, DataEngine, DiskSpec, DiskStatus, LonghornNode, Release, Replica,
-    Resource, condition, status,
+    BackingImage, ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, Release,
+    Replica, Resource, condition, status,
 };
 
 /// Automatic eviction came with this release, and with it the flag moved from the status of replicas
@@ -25,6 +25,9 @@ const FLAG_IN_SPEC: &[Release] = &[Release::new(1, 5, 4)];
 /// (longhorn-manager v1.9.2 controller/backing_image_manager_controller.go
 /// evictMissingDiskBackingImageManager; not in v1.9.1 or v1.8.2).
 const GIVES_UP_MISSING_DISKS: &[Release] = &[Release::new(1, 9, 2)];
+
+/// How far clocks may differ. A time written in an object that lies further ahead says nothing.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Who asks a disk to be emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +226,23 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
     }
 }
 
+/// Says which of these volumes are strict-local: whatever room there is, Longhorn keeps their one replica
+/// on the node where they are attached (longhorn-manager v1.12.1 controller/volume_controller.go
+/// reconcileVolumeCondition, EvictReplicas).
+pub fn strict_local<'a>(cluster: &Cluster, volumes: impl Iterator<Item = &'a str>) -> Option<String> {
+    let is_strict = |name: &&str| {
+        cluster.objects.volumes.get(name).is_some_and(|v| v.spec.data_locality == DataLocality::StrictLocal)
+    };
+    let strict: Vec<&str> = volumes.filter(is_strict).take(5).collect();
+    (!strict.is_empty()).then(|| {
+        format!(
+            "strict-local, so that the only replica stays on the node of its workload until dataLocality is changed while \
+             the volume is detached: {}",
+            strict.join(", ")
+        )
+    })
+}
+
 /// The volumes of these replicas.
 pub fn volumes(cluster: &Cluster, replicas: &[&Replica]) -> Vec<VolumeRef> {
     let mut names: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
@@ -238,6 +258,8 @@ pub struct Held {
     pub since: Option<Timestamp>,
     /// True when it outlived the limit, or when nothing says that it is young.
     pub lasting: bool,
+    /// True when the exporter saw it hold, false when objects tell the time.
+    pub watched: bool,
 }
 
 /// Ages a fact. `not_before` is a moment written in the objects before which the fact cannot have
@@ -252,21 +274,24 @@ pub fn held(
     limit: SignedDuration,
 ) -> Held {
     let noted = out.first_seen(fact, object);
+    let not_before = not_before.filter(|moment| moment.duration_since(cluster.now) <= SKEW);
+    let watched = noted.is_some();
     if not_before.is_some_and(|moment| cluster.age(moment) < limit) {
-        return Held { since: noted.or(not_before), lasting: false };
+        return Held { since: noted.or(not_before), lasting: false, watched };
     }
-    let watched = cluster.history.started.map(|started| cluster.age(started));
-    match noted {
-        Some(since) => Held { since: Some(since), lasting: cluster.age(since) >= limit },
-        None => Held { since: None, lasting: watched.is_none_or(|time| time < SignedDuration::from_mins(1)) },
-    }
+    let lasting = match (noted, cluster.history.started) {
+        (Some(since), _) => cluster.age(since) >= limit,
+        (None, started) => started.is_none_or(|started| cluster.age(started) < SignedDuration::from_mins(1)),
+    };
+    Held { since: noted, lasting, watched }
 }
 
 impl Held {
     /// What the age rests on, in one sentence.
     pub fn evidence(&self) -> Evidence {
         let (source, text) = match self.since {
-            Some(since) => (EvidenceSource::History, format!("seen to hold since {since}")),
+            Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
+            Some(since) => (EvidenceSource::Api, format!("it cannot have begun before {since}")),
             None if self.lasting => (
                 EvidenceSource::Api,
                 "how long this has held is unknown; no object carries the time".to_owned(),

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, VolumeRef};
 use crate::checks::eviction::*;
-use crate::cluster::{Cluster, DiskOfNode};
-use crate::longhorn::{BackingImage, CopyState, Release, Replica};
+use crate::cluster::{Cluster, DiskOfNode, Readability};
+use crate::longhorn::{BackingImage, CopyState, Release, Replica, Resource, VolumeRobustness};
 use jiff::SignedDuration;
 
 /// Names of backing image managers by the whole disk UUID instead of its first four characters
@@ -96,12 +96,13 @@ impl<'a> View<'a> {
     /// In the spec, but the backing image manager of the disk never reports it.
     fn not_starting(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
         let name = image.metadata.name.as_str();
-        let preparing = self
-            .cluster
-            .objects
-            .backing_image_data_sources
-            .get(name)
-            .is_some_and(|source| !source.spec.file_transferred);
+        let cluster = self.cluster;
+        // the source, of which there is one for every image, may not have been recorded; then a ready copy tells
+        let preparing = match cluster.objects.backing_image_data_sources.get(name) {
+            Some(source) => !source.spec.file_transferred,
+            None if cluster.readability(Resource::BackingImageDataSources) == Readability::Readable => false,
+            None => !image.status.disk_file_status_map.values().any(|copy| copy.state == CopyState::Ready),
+        };
         let wanted = image.spec.disk_uuids().any(|wanted| wanted == uuid);
         if !wanted || image.status.disk_file_status_map.contains_key(uuid) || preparing {
             return None; // while the first file is prepared, the others wait
@@ -279,9 +280,11 @@ impl<'a> View<'a> {
                 continue;
             }
             let namespace = &self.cluster.namespace;
-            let remedy = Remedy::new("Delete the failed replica once the volume is healthy elsewhere. Upgrade to 1.8.2, 1.9.1 or later.")
-                .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={} -o wide", replica.spec.volume_name))
-                .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {name}"));
+            let mut remedy = Remedy::new("Delete the failed replica once the volume is healthy elsewhere, and not before: until then it may be what the volume is salvaged from. Upgrade to 1.8.2, 1.9.1 or later.")
+                .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={} -o wide", replica.spec.volume_name));
+            if self.is_healthy_without(replica) {
+                remedy = remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {name}"));
+            }
             found.push(
                 Suspicion::new(
                     "copy_in_use",
@@ -299,6 +302,23 @@ impl<'a> View<'a> {
         }
     }
 
+    /// True when the volume of a replica is healthy, and another replica of it is.
+    fn is_healthy_without(&self, replica: &Replica) -> bool {
+        let volume = replica.spec.volume_name.as_str();
+        let healthy = |other: &Replica| {
+            other.metadata.name != replica.metadata.name
+                && other.spec.healthy_at.is_set()
+                && !other.spec.failed_at.is_set()
+                && !other.metadata.is_deleting()
+        };
+        self.cluster
+            .objects
+            .volumes
+            .get(volume)
+            .is_some_and(|volume| volume.status.robustness == VolumeRobustness::Healthy)
+            && self.cluster.replicas_of(volume).any(healthy)
+    }
+
     fn unusable(&self, image: &BackingImage) -> Option<Suspicion> {
         let copies = &image.status.disk_file_status_map;
         let bad =
@@ -313,7 +333,8 @@ impl<'a> View<'a> {
             .collect();
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
         let remedy = Remedy::new(
-            "Bring a node with a copy back. If every copy is lost, prepare the image again from its source under the same name.",
+            "Bring a node with a copy back. If every copy is lost, prepare the image again under the same name from a source with \
+             the same content, checked by its checksum: volumes hold only what differs from it.",
         )
         .read(self.get(image))
         .read(format!("kubectl -n {} get backingimagemanagers.longhorn.io -o wide", self.cluster.namespace));

@@ -154,9 +154,11 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
     }
     let replica = *replicas.iter().find(|replica| replica.metadata.name == *last)?;
     let limit = cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1);
+    let conditions = cluster.objects.volumes.get(volume).map(|volume| volume.status.conditions.as_slice());
+    let restoring = status(conditions.unwrap_or_default(), "Restore") == ConditionStatus::True;
     let namespace = &cluster.namespace;
     let remedy =
-        Remedy::new("See why no other replica is rebuilt: the rebuild limit, or replicas that fail.")
+        Remedy::new("See why no other replica is rebuilt: the rebuild limit, replicas that fail, a restore, or a volume that is strict-local.")
             .read(format!(
                 "kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"
             ))
@@ -174,6 +176,8 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
         .volumes(volumes(cluster, replicas))
         .fact(format!("engine {}: replicaModeMap has RW for {last} alone and WO for none", engine.metadata.name))
         .maybe((limit == "0").then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()))
+        .maybe(strict_local(cluster, [volume].into_iter()))
+        .maybe(restoring.then(|| format!("volume {volume} is being restored; what is missing may be rebuilt only after that")))
         .impact("eviction cannot end, and losing this node or disk loses the volume's data")
         .remedy(remedy),
     )

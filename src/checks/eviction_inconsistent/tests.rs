@@ -326,7 +326,8 @@ fn a_copy_that_does_not_start_and_its_twin() {
             ),
         )
     };
-    let wanted = image("abcd-1: {}", "");
+    let transferred = object("BackingImageDataSource", "img", "spec: {fileTransferred: true}");
+    let wanted = image("abcd-1: {}", "") + &transferred;
     for (release, second, named) in [
         ("v1.8.2", "abcd-2", true),
         ("v1.9.1", "abcd-2", true),
@@ -344,7 +345,8 @@ fn a_copy_that_does_not_start_and_its_twin() {
     }
     // while the first file is prepared the others wait
     let preparing = object("BackingImageDataSource", "img", "spec: {fileTransferred: false}");
-    assert_eq!(recorded(&(version("v1.12.1") + &twins("abce-2") + &wanted + &preparing)), NOTHING);
+    let wanted = image("abcd-1: {}", "") + &preparing;
+    assert_eq!(recorded(&(version("v1.12.1") + &twins("abce-2") + &wanted)), NOTHING);
 }
 
 #[test]
@@ -485,5 +487,101 @@ fn empty_and_unreadable_objects() {
         let mut cluster = live_at(NOW, &node("", ""));
         cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Stale;
         assert_eq!(run(&CHECK, &cluster).report.verdict, Verdict::Unknown);
+    }
+}
+
+#[test]
+fn a_failed_replica_is_deleted_only_beside_a_healthy_one() {
+    let base = |robustness: &str, other: &str| {
+        version("v1.8.1")
+            + &node("evictionRequested: true", "")
+            + &image("uuid-2: {}", "uuid-2: {state: ready}")
+            + &object("Node", "n2", "spec: {disks: {d2: {}}}\nstatus: {diskStatus: {d2: {diskUUID: uuid-2}}}")
+            + &replica("r1", &format!("backingImage: img, evictionRequested: true, failedAt: '{OLD}'"))
+            + &object(
+                "Replica",
+                "r2",
+                &format!("spec: {{volumeName: vol, nodeID: n2, diskID: uuid-2, {other}}}"),
+            )
+            + &object("Volume", "vol", &format!("status: {{state: detached, robustness: {robustness}}}"))
+    };
+    let deletes = |yaml: &str| only(yaml).remedy.commands.iter().any(|command| command.changes);
+    let healthy = format!("healthyAt: '{OLD}'");
+    assert!(deletes(&base("healthy", &healthy)));
+    assert!(!deletes(&base("faulted", &healthy)));
+    assert!(!deletes(&base("degraded", &healthy)));
+    assert!(!deletes(&base("healthy", &format!("{healthy}, failedAt: '{OLD}'"))));
+    assert!(!deletes(&base("healthy", "")));
+}
+
+#[test]
+fn an_image_in_preparation_is_not_called_stuck_where_its_source_was_not_recorded() {
+    let two = object(
+        "Node",
+        "n1",
+        "spec: {disks: {d1: {}, d2: {}}}\nstatus: {diskStatus: {d1: {diskUUID: aaaa-1}, d2: {diskUUID: bbbb-2}}}",
+    );
+    let base = version("v1.12.1") + &two;
+    assert_eq!(
+        recorded(&(base.clone() + &image("aaaa-1: {}, bbbb-2: {}", "aaaa-1: {state: in-progress}"))),
+        NOTHING
+    );
+    assert_eq!(
+        recorded(&(base + &image("aaaa-1: {}, bbbb-2: {}", "aaaa-1: {state: ready}"))),
+        ["warning copy_not_starting BackingImage img"]
+    );
+}
+
+#[test]
+fn a_time_in_the_future_hides_nothing() {
+    let hidden = |since: &str| {
+        node_status("", "evictionRequested: true", "conditions: [{type: Ready, status: 'True'}]", "False", "")
+            .replace(OLD, since)
+            + &replica("r1", "")
+    };
+    assert_eq!(recorded(&hidden("2026-01-01T12:05:00Z")), NOTHING, "clocks differ by moments");
+    assert_eq!(
+        recorded(&hidden("2027-01-01T00:00:00Z")),
+        ["warning disk_not_ready_hides_replicas nodes.longhorn.io n1"]
+    );
+}
+
+#[test]
+fn a_disk_that_moved_belongs_to_the_node_where_it_is_ready() {
+    let left = |name: &str, ready: &str, evicting: bool| {
+        object(
+            "Node",
+            name,
+            &format!(
+                "spec: {{disks: {{d1: {{evictionRequested: {evicting}}}}}}}\nstatus: {{diskStatus: {{d1: {{diskUUID: uuid-1, \
+                 conditions: [{{type: Ready, status: '{ready}'}}]}}}}}}"
+            ),
+        )
+    };
+    for (moved, remains) in [("a", "z"), ("z", "a")] {
+        let cluster = cluster_at(NOW, &(left(moved, "True", false) + &left(remains, "False", false)));
+        assert_eq!(cluster.disk("uuid-1").unwrap().node.metadata.name, moved);
+    }
+}
+
+#[test]
+fn strict_local_and_restoring_volumes_are_told_of() {
+    let yaml = version("v1.12.1")
+        + &node("evictionRequested: true", "")
+        + &replica("r1", "evictionRequested: true")
+        + &object(
+            "Volume",
+            "vol",
+            "spec: {dataLocality: strict-local}\nstatus: {conditions: [{type: Restore, status: 'True'}]}",
+        )
+        + &object(
+            "Engine",
+            "vol-e-0",
+            "spec: {volumeName: vol, active: true}\nstatus: {currentState: running, replicaModeMap: {r1: RW}}",
+        );
+    let finding = only(&yaml);
+    assert_eq!(finding.cause, "last_rw_replica");
+    for part in ["strict-local", "is being restored"] {
+        assert!(finding.evidence.iter().any(|fact| fact.text.contains(part)), "{part}");
     }
 }

@@ -142,7 +142,9 @@ struct Unplaced<'a> {
 }
 
 /// longhorn-manager v1.12.1 controller/volume_controller.go: a replica that the scheduler does not
-/// place keeps an empty spec.nodeID, and the volume's condition Scheduled turns False.
+/// place keeps an empty spec.nodeID, and the volume's condition Scheduled turns False. It turns True again
+/// only when there are as many replicas as wanted, so that a False of old outlasts the reason for it while
+/// there is one more for the eviction, and it also tells of a replica that is wanted on one node only.
 fn unplaced<'a>(cluster: &'a Cluster, left: &Left<'a>) -> Vec<Unplaced<'a>> {
     let look = |volume: &&'a str| {
         let waits = |replica: &&Replica| replica.spec.node_id.is_empty() && !replica.metadata.is_deleting();
@@ -151,9 +153,14 @@ fn unplaced<'a>(cluster: &'a Cluster, left: &Left<'a>) -> Vec<Unplaced<'a>> {
             return Some(Unplaced { volume, since: replica.metadata.created(), fact });
         }
         let scheduled = condition(&cluster.objects.volumes.get(volume)?.status.conditions, "Scheduled")?;
-        (scheduled.status == ConditionStatus::False).then(|| Unplaced {
+        let since = scheduled.last_transition_time.get();
+        let placed_since =
+            |replica: &Replica| since.is_some_and(|since| replica.metadata.created() > Some(since));
+        let outdated = scheduled.reason == "LocalReplicaSchedulingFailure"
+            || cluster.replicas_of(volume).any(placed_since);
+        (scheduled.status == ConditionStatus::False && !outdated).then(|| Unplaced {
             volume,
-            since: scheduled.last_transition_time.get(),
+            since,
             fact: format!("volume {volume}: condition Scheduled is False, reason {}", scheduled.reason),
         })
     };
@@ -189,7 +196,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
          anti-affinity of the volumes. Longhorn goes on by itself.",
     )
     .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-    .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().map(|v| v.volume).collect::<Vec<_>>().join(" ")))
+    .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().take(10).map(|v| v.volume).collect::<Vec<_>>().join(" ")))
     .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'"));
     let mut finding = Finding::new(
         "no_schedulable_disk",
@@ -205,6 +212,9 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .because(EvidenceSource::Api, asks(disk));
     for volume in unplaced.iter().take(10) {
         finding = finding.because(EvidenceSource::Api, volume.fact.clone());
+    }
+    if let Some(text) = strict_local(cluster, unplaced.iter().map(|volume| volume.volume)) {
+        finding = finding.because(EvidenceSource::Api, text);
     }
     finding.evidence.push(held.evidence());
     out.find(finding);
@@ -254,7 +264,8 @@ fn no_progress(
                 .because(EvidenceSource::Api, format!("setting {setting} is 0, which switches it off"));
         }
     }
-    if let Some(text) = manager_not_ready(cluster, node) {
+    let strict = strict_local(cluster, left.volumes.iter().copied());
+    for text in strict.into_iter().chain(manager_not_ready(cluster, node)) {
         finding = finding.because(EvidenceSource::Api, text);
     }
     match moved {

@@ -355,3 +355,29 @@ fn empty_and_unreadable_objects() {
         crate::cluster::Readability::Forbidden;
     assert_eq!(found(&CHECK, &cluster), ["warning no_progress nodes.longhorn.io n1"]);
 }
+
+#[test]
+fn an_old_scheduling_failure_does_not_outlast_its_reason() {
+    let base = version("v1.12.1") + &node(false, true) + &replica("r1", "uuid-1", "");
+    let volume = |reason: &str| {
+        object(
+            "Volume",
+            "vol",
+            &format!(
+                "spec: {{dataLocality: strict-local}}\nstatus: {{conditions: [{{type: Scheduled, status: 'False', reason: {reason}, \
+                 lastTransitionTime: '2026-01-01T11:00:00Z'}}]}}"
+            ),
+        )
+    };
+    let unplaced = only(&(base.clone() + &volume("ReplicaSchedulingFailure")));
+    assert_eq!(unplaced.cause, "no_schedulable_disk");
+    assert!(unplaced.evidence.iter().any(|fact| fact.text.starts_with("strict-local")));
+    // a replica was placed since: with one more than wanted, the condition stays as it is
+    let placed = object("Replica", "r2", "spec: {volumeName: vol, nodeID: n2, diskID: uuid-9}")
+        .replace(OLD, "2026-01-01T11:01:00Z");
+    let moving = base.clone() + &volume("ReplicaSchedulingFailure") + &placed + &engine("r1: RW, r2: WO");
+    assert_eq!(recorded(&moving), NOTHING);
+    // data locality that cannot be had is no want of room
+    let local = base + &volume("LocalReplicaSchedulingFailure") + &engine("r1: RW, r2: WO");
+    assert_eq!(recorded(&local), NOTHING);
+}
