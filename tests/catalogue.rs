@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longhorn_health_exporter::check::{Gauge, GaugeKind, Severity};
+use longhorn_health_exporter::check::{Bound, Gauge, GaugeKind, Severity};
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::generate::promql::{Kind, selectors, tokens};
@@ -10,6 +10,71 @@ use longhorn_health_exporter::generate::promql::{Kind, selectors, tokens};
 /// Labels that Prometheus, Kubernetes service discovery or a federation sets.
 const FORBIDDEN: [&str; 9] =
     ["namespace", "pod", "container", "service", "endpoint", "job", "instance", "cluster", "type"];
+
+/// Words in names that stand for units beside seconds, bytes, ratios and cores.
+const NO_BASE_UNITS: [&str; 26] = [
+    "ms",
+    "millis",
+    "milliseconds",
+    "us",
+    "microseconds",
+    "ns",
+    "nanoseconds",
+    "minutes",
+    "mins",
+    "hours",
+    "days",
+    "weeks",
+    "bits",
+    "kilobytes",
+    "kb",
+    "kib",
+    "megabytes",
+    "mb",
+    "mib",
+    "gigabytes",
+    "gb",
+    "gib",
+    "millicores",
+    "percent",
+    "percentage",
+    "pct",
+];
+
+/// The alerts of Longhorn's sample rules (longhorn/website content/docs/1.12.1/monitoring/alert-rules-example.md).
+const OF_LONGHORN: [&str; 8] = [
+    "LonghornVolumeActualSpaceUsedWarning",
+    "LonghornVolumeStatusCritical",
+    "LonghornVolumeStatusWarning",
+    "LonghornNodeStorageWarning",
+    "LonghornDiskStorageWarning",
+    "LonghornNodeDown",
+    "LonghornInstanceManagerCPUUsageWarning",
+    "LonghornNodeCPUUsageWarning",
+];
+
+fn is_snake_case(word: &str) -> bool {
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.split('_').all(is_part)
+}
+
+#[test]
+fn ids_causes_and_labels_are_snake_case() {
+    for area in catalogue::areas().filter(|area| area.id != "exporter") {
+        assert!(is_snake_case(area.id), "{}", area.id);
+        let causes = area.causes.iter().map(|cause| cause.id);
+        let labels = area.gauges.iter().flat_map(|gauge| gauge.labels.iter().copied());
+        let thresholds =
+            area.alerts.iter().flat_map(|alert| alert.thresholds).map(|threshold| threshold.name);
+        for word in causes.chain(labels).chain(thresholds) {
+            assert!(is_snake_case(word), "{}: {word}", area.id);
+        }
+    }
+    for wrong in ["", "a-b", "aB", "a__b", "_a", "a_", "1a", "a b"] {
+        assert!(!is_snake_case(wrong), "{wrong}");
+    }
+}
 
 fn gauges() -> BTreeMap<&'static str, &'static Gauge> {
     catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, *gauge)).collect()
@@ -22,9 +87,15 @@ fn families_are_named_as_prometheus_asks() {
     for gauge in gauges().values().filter(|gauge| gauge.name.starts_with("longhorn_health_")) {
         let is_counter = gauge.kind == GaugeKind::Counter;
         assert_eq!(gauge.name.ends_with("_total"), is_counter, "{}", gauge.name);
-        for suffix in ["_count", "_sum", "_bucket", "_milliseconds", "_minutes", "_ms"] {
+        for suffix in ["_count", "_sum", "_bucket"] {
             assert!(!gauge.name.ends_with(suffix), "{}", gauge.name);
         }
+        // base units, and a moment says that it is one
+        let mut words = gauge.name.split('_');
+        assert!(words.all(|word| !NO_BASE_UNITS.contains(&word)), "{}", gauge.name);
+        let is_moment = ["Unix time", "since the epoch"].iter().any(|words| gauge.help.contains(words));
+        let is_named = gauge.name.ends_with("_timestamp_seconds");
+        assert!(is_named || !(is_moment || gauge.name.contains("timestamp")), "{}", gauge.name);
         assert!(gauge.help.ends_with('.'), "{}: {}", gauge.name, gauge.help);
         for label in gauge.labels {
             assert!(!FORBIDDEN.contains(label), "{}: {label}", gauge.name);
@@ -39,9 +110,16 @@ fn expressions_read_what_is_declared() {
     for area in catalogue::areas() {
         let alerts = area.alerts.iter().map(|alert| (alert.name, alert.expr));
         let panels = area.panels.iter().flat_map(|panel| panel.queries.iter().map(|q| (panel.title, q.expr)));
-        for (owner, expr) in alerts.chain(panels) {
-            for selector in selectors(expr).iter().filter(|selector| selector.metric.starts_with("longhorn_"))
-            {
+        let records = area.records.iter().map(|record| (record.name, record.expr));
+        for (owner, expr) in alerts.chain(panels).chain(records) {
+            let selectors = selectors(expr);
+            let records = selectors.iter().filter(|selector| selector.metric.contains(':'));
+            wrong.extend(
+                records
+                    .filter(|selector| catalogue::record(&selector.metric).is_none())
+                    .map(|selector| format!("{owner}: {} is not declared", selector.metric)),
+            );
+            for selector in selectors.iter().filter(|selector| selector.metric.starts_with("longhorn_")) {
                 let Some(gauge) = gauges.get(selector.metric.as_str()) else {
                     wrong.push(format!("{owner}: {} is not declared", selector.metric));
                     continue;
@@ -95,7 +173,7 @@ fn alerts_are_named_and_worded_alike() {
             alert.expr
         );
     }
-    for taken in ["LonghornVolumeStatusCritical", "LonghornVolumeStatusWarning", "LonghornNodeDown"] {
+    for taken in OF_LONGHORN {
         assert!(!names.contains(taken), "{taken} is one of Longhorn's sample rules");
     }
 }
@@ -112,6 +190,79 @@ fn causes_of_alerts_exist_and_panels_are_told_apart() {
         }
         for panel in area.panels {
             assert!(titles.insert((panel.dashboard, panel.title)), "{} twice", panel.title);
+        }
+    }
+}
+
+/// `level:metric:operations`: the labels that are left, a declared family without `_total`, the
+/// operations with the last one first.
+#[test]
+fn records_are_named_after_what_they_compute() {
+    let gauges = gauges();
+    for area in catalogue::areas() {
+        for record in area.records {
+            let [level, metric, operations] = record.name.split(':').collect::<Vec<_>>()[..] else {
+                panic!("{}", record.name)
+            };
+            assert_eq!(level, record.labels.join("_"), "{}", record.name);
+            let [selector] = &selectors(record.expr)[..] else { panic!("{}", record.expr) };
+            assert_eq!(metric, selector.metric.trim_end_matches("_total"), "{}", record.name);
+            let Some(gauge) = gauges.get(selector.metric.as_str()) else { panic!("{}", selector.metric) };
+            assert_eq!(record.labels, gauge.labels, "{} drops labels", record.name);
+            let expr = tokens(record.expr);
+            let window = expr.iter().find(|token| token.kind == Kind::Number).map_or("", |token| token.text);
+            let mut computed: Vec<_> = ["max", "min", "sum", "increase", "rate"]
+                .into_iter()
+                .filter(|operation| expr.iter().any(|token| token.text == *operation))
+                .map(str::to_owned)
+                .collect();
+            if let Some(inner) = computed.last_mut() {
+                inner.push_str(window);
+            }
+            assert_eq!(operations, computed.join("_"), "{}", record.name);
+            assert!(record.help.ends_with('.'), "{}", record.help);
+        }
+    }
+}
+
+/// A number that an alert compares and a panel draws has one name, and a record is there for both. Facts
+/// (`== 1`) are the series themselves.
+#[test]
+fn what_alert_and_panel_share_is_recorded() {
+    for area in catalogue::areas() {
+        let drawn = |text: &str| {
+            area.panels.iter().any(|panel| panel.queries.iter().any(|query| query.expr.contains(text)))
+        };
+        let asked = |text: &str| area.alerts.iter().any(|alert| alert.expr.contains(text));
+        for record in area.records {
+            let selected = format!("({}{{$job}})", record.name);
+            let queries = area.panels.iter().flat_map(|panel| panel.queries).map(|query| query.expr);
+            for expr in queries.filter(|expr| expr.contains(record.name)) {
+                // the generator puts `or` and the expression behind the selector
+                assert!(expr.contains(&selected), "{expr} should aggregate {selected}");
+            }
+            assert!(asked(record.name) && drawn(record.name), "{} is not shared", record.name);
+            assert!(!asked(record.expr) && !drawn(record.expr), "{} is written twice", record.name);
+        }
+        for alert in area.alerts.iter().filter(|alert| !alert.expr.ends_with("== 1")) {
+            let compared = alert.expr.rsplit_once(['<', '>', '=']).map_or("", |(left, _)| left);
+            let compared = compared.trim_end_matches(['<', '>', '=', '!', ' ']);
+            let is_shared = catalogue::records_in(compared).is_empty() && drawn(compared);
+            assert!(!is_shared, "{}: a panel draws the same expression; record it", alert.name);
+        }
+    }
+}
+
+#[test]
+fn colours_begin_at_thresholds_that_exist() {
+    for panel in catalogue::areas().flat_map(|area| area.panels) {
+        for step in panel.steps {
+            if let Bound::Threshold { alert, threshold } = step.from {
+                let alert = catalogue::alerts().find(|known| known.name == alert);
+                let known = alert
+                    .is_some_and(|alert| alert.thresholds.iter().any(|known| known.name == threshold.name));
+                assert!(known, "{}: {}", panel.title, threshold.name);
+            }
         }
     }
 }

@@ -10,13 +10,15 @@ pub mod finding;
 pub mod gauge;
 pub mod outcome;
 pub mod panel;
+pub mod record;
 mod words;
 
 pub use alert::{Alert, Threshold};
 pub use finding::{Command, Evidence, EvidenceSource, Finding, ObjectRef, Remedy, Severity, VolumeRef};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
-pub use panel::{Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
+pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
+pub use record::Record;
 pub use words::counted;
 
 use crate::cluster::Cluster;
@@ -40,6 +42,8 @@ pub struct Check {
     pub causes: &'static [Cause],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
+    /// Expressions that its alerts and its panels share.
+    pub records: &'static [&'static Record],
     /// Alerts on this check.
     pub alerts: &'static [Alert],
     /// What promtool's cases of these alerts need beside what is derived from their expressions

@@ -1,5 +1,7 @@
 //! Dashboard panels as data.
 
+use super::Threshold;
+
 /// A panel of one of the dashboards. Its place follows from the order of the checks.
 #[derive(Debug)]
 pub struct Panel {
@@ -15,7 +17,8 @@ pub struct Panel {
     pub unit: Unit,
     /// What it asks for. Placeholders as in alerts; with `$job` come the matchers of the dashboard's
     /// variables (cluster, node, volume, PVC namespace) for which the family has a label, and `$alerts`
-    /// selects the alerts of these rules in `ALERTS`. A query
+    /// selects the alerts of these rules in `ALERTS`. The name of a [`super::Record`] is drawn from the
+    /// recorded series, and from its expression where the rules are not loaded. A query
     /// that ends in `== 1` is about facts: a table of them shows labels alone.
     pub queries: &'static [Query],
     /// Colours by value, ascending; empty for neutral. Below the first one, and without data, a
@@ -108,10 +111,36 @@ pub enum Unit {
 /// A colour from a value on.
 #[derive(Debug)]
 pub struct Step {
-    /// From this value on.
-    pub from: f64,
+    /// From where on.
+    pub from: Bound,
     /// `green`, `yellow`, `orange`, `red`, `blue`, `text`.
     pub color: &'static str,
+}
+
+/// Where a colour begins.
+#[derive(Debug)]
+pub enum Bound {
+    /// At a value that means something by itself, such as one of what should be none.
+    Value(f64),
+    /// Where an alert fires, whatever the configuration says about it.
+    Threshold {
+        /// Name of the alert.
+        alert: &'static str,
+        /// One of its thresholds.
+        threshold: &'static Threshold,
+    },
+}
+
+impl Step {
+    /// A colour from a fixed value on.
+    pub const fn at(from: f64, color: &'static str) -> Self {
+        Step { from: Bound::Value(from), color }
+    }
+
+    /// A colour from the threshold of an alert on.
+    pub const fn threshold(alert: &'static str, threshold: &'static Threshold, color: &'static str) -> Self {
+        Step { from: Bound::Threshold { alert, threshold }, color }
+    }
 }
 
 /// Width of a panel.

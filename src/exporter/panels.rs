@@ -2,15 +2,15 @@
 
 use crate::check::{Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 
-const GOOD_IS_ZERO: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }];
-const WARN_FROM_ONE: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }];
+const GOOD_IS_ZERO: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
+const WARN_FROM_ONE: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "orange")];
 
 const SEVERITIES: &[Step] = &[
-    Step { from: 0.0, color: "green" },
-    Step { from: 1.0, color: "blue" },
-    Step { from: 2.0, color: "purple" },
-    Step { from: 3.0, color: "orange" },
-    Step { from: 4.0, color: "red" },
+    Step::at(0.0, "green"),
+    Step::at(1.0, "blue"),
+    Step::at(2.0, "purple"),
+    Step::at(3.0, "orange"),
+    Step::at(4.0, "red"),
 ];
 
 /// Panels that belong to no single check.
@@ -53,7 +53,7 @@ pub const PANELS: &[Panel] = &[
             expr: "count(max without ($without) (ALERTS{$alerts, alertstate=\"firing\"}))",
             legend: "firing",
         }],
-        steps: &[Step { from: 1.0, color: "orange" }],
+        steps: &[Step::at(1.0, "orange")],
         width: Width::Sixth,
         no_data: "none, if the rules are loaded",
     },
@@ -78,7 +78,7 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[Query { expr: "sum by ($cluster job) (up{$job})", legend: "up" }],
-        steps: &[Step { from: 0.0, color: "red" }, Step { from: 1.0, color: "green" }],
+        steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
         width: Width::Sixth,
         no_data: "Prometheus has no such target",
     },
@@ -92,7 +92,7 @@ pub const PANELS: &[Panel] = &[
             expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
             legend: "oldest",
         }],
-        steps: &[Step { from: 0.0, color: "green" }, Step { from: 900.0, color: "orange" }],
+        steps: &[Step::at(0.0, "green"), Step::at(900.0, "orange")],
         width: Width::Sixth,
         no_data: "the exporter is down, or serves a recording",
     },

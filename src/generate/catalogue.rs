@@ -1,8 +1,9 @@
 //! The list from which everything is made, with what the exporter says about itself.
 
-use crate::check::{Alert, Cause, Dashboard, Gauge, Panel};
+use crate::check::{Alert, Cause, Dashboard, Gauge, Panel, Record};
 use crate::checks::{self, manager_crash_loop};
 use crate::exporter;
+use crate::generate::promql;
 
 /// A part of the catalogue: a check, or the exporter itself.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,8 @@ pub struct Area {
     pub causes: &'static [Cause],
     /// Its series.
     pub gauges: &'static [&'static Gauge],
+    /// Its recording rules.
+    pub records: &'static [&'static Record],
     /// Its alerts.
     pub alerts: &'static [Alert],
     /// What it writes beside the generated cases of its alerts, as `alerts.test.yaml`.
@@ -33,6 +36,7 @@ pub fn areas() -> impl Iterator<Item = Area> {
         summary: check.summary,
         causes: check.causes,
         gauges: check.gauges,
+        records: check.records,
         alerts: check.alerts,
         panels: check.panels,
         cases: check.cases,
@@ -47,6 +51,7 @@ const EXPORTER: Area = Area {
     summary: "Whether the exporter is there, what it can read, and what all checks find together.",
     causes: &[],
     gauges: exporter::GAUGES,
+    records: &[],
     alerts: exporter::ALERTS,
     panels: exporter::PANELS,
     cases: exporter::CASES,
@@ -60,6 +65,7 @@ pub const KUBE_STATE_METRICS: Area = Area {
     summary: "Two alerts for clusters in which the exporter does not run (yet).",
     causes: &[],
     gauges: &[],
+    records: &[],
     alerts: manager_crash_loop::KUBE_STATE_METRICS_ALERTS,
     panels: &[],
     cases: include_str!("../checks/manager_crash_loop/kube-state-metrics.test.yaml"),
@@ -68,6 +74,16 @@ pub const KUBE_STATE_METRICS: Area = Area {
 /// Every alert on the exporter's series.
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {
     areas().flat_map(|area| area.alerts)
+}
+
+/// The recording rule of this name.
+pub fn record(name: &str) -> Option<&'static Record> {
+    areas().flat_map(|area| area.records.iter().copied()).find(|record| record.name == name)
+}
+
+/// The recording rules that an expression reads.
+pub fn records_in(expr: &str) -> Vec<&'static Record> {
+    promql::selectors(expr).iter().filter_map(|selector| record(&selector.metric)).collect()
 }
 
 impl Area {

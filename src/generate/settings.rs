@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::catalogue;
-use crate::check::{Alert, Severity};
+use crate::check::{Alert, Bound, Severity};
 
 /// The whole configuration, complete: every alert of the catalogue has its entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +73,17 @@ impl Settings {
     /// What is set about an alert.
     pub fn alert(&self, alert: &Alert) -> AlertSettings {
         self.alerts.get(alert.name).cloned().unwrap_or_else(|| AlertSettings::of(alert))
+    }
+
+    /// The value at which a colour of a panel begins.
+    pub fn bound(&self, bound: &Bound) -> f64 {
+        match bound {
+            Bound::Value(value) => *value,
+            Bound::Threshold { alert, threshold } => {
+                let set = self.alerts.get(alert).and_then(|alert| alert.thresholds.get(threshold.name));
+                set.copied().unwrap_or(threshold.default)
+            }
+        }
     }
 }
 

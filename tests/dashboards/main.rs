@@ -14,7 +14,7 @@ mod stack;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use longhorn_health_exporter::check::{Dashboard, PanelKind};
+use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::generate::grafana::DASHBOARDS;
 use longhorn_health_exporter::generate::promql;
@@ -146,7 +146,9 @@ fn variables_are_followed_and_all_means_all() {
 }
 
 fn longhorn_families() -> Vec<(&'static str, &'static [&'static str])> {
-    catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, gauge.labels)).collect()
+    let gauges = catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, gauge.labels));
+    let records = catalogue::areas().flat_map(|area| area.records).map(|record| (record.name, record.labels));
+    gauges.chain(records).collect()
 }
 
 /// dashboard-linter: panel-datasource, panel-title-description, panel-units, panel-no-targets.
@@ -231,43 +233,69 @@ fn what_is_absent_is_never_green() {
     });
 }
 
-/// What the alert compares with is what the graph draws.
+/// Where a panel draws what an alert compares with a threshold, it draws the threshold too.
 #[test]
-fn steps_are_the_thresholds_of_the_alerts() {
+fn thresholds_of_shared_numbers_are_drawn() {
     let mut complaints = Complaints::default();
     let mut compared = 0;
     for area in catalogue::areas() {
-        for alert in area.alerts.iter().filter(|alert| !alert.thresholds.is_empty()) {
-            for panel in area
-                .panels
-                .iter()
-                .filter(|panel| [PanelKind::Stat, PanelKind::TimeSeries].contains(&panel.kind))
-            {
-                // the very expression that the alert compares
-                let Some((_, after)) =
-                    panel.queries.iter().find_map(|query| alert.expr.split_once(query.expr))
-                else {
-                    continue;
-                };
-                let threshold = alert.thresholds.iter().find(|threshold| {
-                    after
-                        .trim_start()
-                        .trim_start_matches(['<', '>', '='])
-                        .trim_start()
-                        .starts_with(&format!("${}", threshold.name))
-                });
-                let Some(threshold) = threshold else { continue };
+        for alert in area.alerts {
+            for (record, threshold) in comparisons(alert.expr) {
                 compared += 1;
-                let drawn = panel.steps.iter().any(|step| step.from == threshold.default);
-                complaints.unless(
-                    drawn,
-                    panel.title,
-                    &format!("does not draw {} = {}", threshold.name, threshold.default),
-                );
+                let draws = |panel: &Panel| {
+                    let steps = panel.steps.iter().map(|step| &step.from);
+                    let is_drawn = steps.into_iter().any(|from| {
+                        matches!(from, Bound::Threshold { alert: of, threshold: drawn }
+                            if *of == alert.name && drawn.name == threshold)
+                    });
+                    is_drawn && panel.queries.iter().any(|query| query.expr.contains(&record))
+                };
+                let drawn = area.panels.iter().any(draws);
+                complaints.unless(drawn, alert.name, &format!("no panel draws {threshold} of {record}"));
             }
         }
     }
     assert!(compared >= 3, "only {compared} thresholds are drawn");
+}
+
+/// Records with the name of the threshold that they are compared with.
+fn comparisons(expr: &str) -> Vec<(String, String)> {
+    let records = catalogue::records_in(expr).into_iter();
+    let compared = records.filter_map(|record| {
+        let after = expr.split_once(record.name)?.1.trim_start();
+        let name = after.trim_start_matches(['<', '>', '=', ' ']).strip_prefix('$')?;
+        let name = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+        Some((record.name.to_owned(), name.to_owned()))
+    });
+    compared.collect()
+}
+
+/// Values of the steps of a panel as Grafana gets them.
+fn steps(config: &str, board: Dashboard, title: &str) -> Vec<f64> {
+    let settings = longhorn_health_exporter::generate::config::parse("c.yaml", config).unwrap();
+    let dashboard = longhorn_health_exporter::generate::grafana::dashboard(board, &settings).unwrap();
+    let dashboard = serde_json::to_value(dashboard).unwrap();
+    let panel = list(&dashboard, "panels").iter().find(|panel| panel["title"] == title).unwrap();
+    let steps = list(&panel["fieldConfig"]["defaults"]["thresholds"], "steps");
+    steps.iter().filter_map(|step| step["value"].as_f64()).collect()
+}
+
+#[test]
+fn configured_thresholds_are_drawn() {
+    use Dashboard::{InstanceManagers, Managers};
+    let drawn = |config: &str| {
+        [
+            steps(config, Managers, "Manager restarts in an hour"),
+            steps(config, InstanceManagers, "Instances in the busiest instance manager"),
+            steps(config, InstanceManagers, "Shortest liveness window"),
+        ]
+    };
+    assert_eq!(drawn(""), [vec![3.0], vec![100.0], vec![0.0, 30.0]]);
+    let config = "alerts:\n  LonghornManagerHighRestarts: {enabled: false, thresholds: {restarts: 7}}\n  \
+                  LonghornInstanceManagerUnderPressure: {thresholds: {instances: 250, window: 66}}\n";
+    assert_eq!(drawn(config), [vec![7.0], vec![250.0], vec![0.0, 66.0]]);
+    let below = "alerts:\n  LonghornInstanceManagerUnderPressure: {thresholds: {window: -1}}\n";
+    assert_eq!(drawn(below)[2], [-1.0, 0.0], "steps ascend");
 }
 
 #[test]

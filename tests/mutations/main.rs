@@ -15,13 +15,13 @@ use longhorn_health_exporter::generate::promtool::{
     self,
     cases::{Case, Kind},
 };
-use longhorn_health_exporter::generate::rules::{self, Group, Rule, RuleFile};
+use longhorn_health_exporter::generate::rules::{self, Entry, Group, RuleFile};
 use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
 use mutants::Mutant;
 use serde_json::json;
 
-/// Mutants that no case can tell from the rule: alerts, start of the mutation, and why it changes
-/// nothing. Every alert of every entry must need it.
+/// Mutants that no case can tell from the rule: alerts and records, start of the mutation, and why it changes
+/// nothing. Each of them in every entry must need it.
 const EQUIVALENT: &[(&[&str], &str, &str)] = &[
     (
         &["LonghornInstanceManagerDown", "LonghornDrainBlocked", "LonghornKnownBadRelease"],
@@ -31,7 +31,9 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
     (
         &[
             "LonghornManagerCrashLoopBackOff",
-            "LonghornManagerHighRestarts",
+            "node:longhorn_health_manager_restarts:max_increase1h",
+            "data_engine:longhorn_health_instance_manager_max_instances:max",
+            "data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min",
             "LonghornInstanceManagerReplaced",
             "LonghornDangerZoneSettingPending",
             "LonghornHealthNotSynced",
@@ -46,7 +48,8 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
 
 /// A mutant with the test files that are its cases.
 struct Trial {
-    alert: String,
+    /// Name of the alert or the record.
+    subject: String,
     mutant: Mutant,
     /// With the stage in which each is run.
     tests: Vec<(usize, PathBuf)>,
@@ -64,7 +67,7 @@ const STAGES: usize = 3;
 /// Cases that notice most come first.
 fn stage(case: &Case) -> usize {
     match case.kind {
-        Kind::Fires => 0,
+        Kind::Fires | Kind::Recorded => 0,
         Kind::Threshold | Kind::Neighbour | Kind::TwoPods => 1,
         _ => 2,
     }
@@ -73,14 +76,14 @@ fn stage(case: &Case) -> usize {
 #[test]
 fn every_mutant_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
-    let (down, subjects) = subjects();
+    let subjects = subjects();
     let mut trials = Vec::new();
-    for (rule, cases) in &subjects {
+    for subject in &subjects {
         // the rule itself is one of the mutants, and the only one that may pass
-        let unchanged = Mutant { what: String::new(), rule: rule.clone() };
-        for mutant in [unchanged].into_iter().chain(mutants::of(rule)) {
+        let unchanged = Mutant { what: String::new(), rule: subject.rule.clone() };
+        for mutant in [unchanged].into_iter().chain(mutants::of(&subject.rule)) {
             let folder = directory.path().join(trials.len().to_string());
-            trials.push(trial(&folder, mutant, &down, cases));
+            trials.push(trial(&folder, mutant, subject));
         }
     }
     assert_every_rule_is_valid(directory.path(), trials.len());
@@ -98,16 +101,20 @@ fn every_mutant_is_noticed() {
     let mut equivalent = 0;
     for trial in survivors.into_iter().filter(|trial| !trial.mutant.what.is_empty()) {
         let excuse = EQUIVALENT.iter().find(|(alerts, what, _)| {
-            alerts.contains(&trial.alert.as_str()) && trial.mutant.what.starts_with(what)
+            alerts.contains(&trial.subject.as_str()) && trial.mutant.what.starts_with(what)
         });
         match excuse {
             Some((_, what, _)) => {
                 equivalent += 1;
-                needed.insert((trial.alert.as_str(), *what));
+                needed.insert((trial.subject.as_str(), *what));
             }
             None => {
-                unnoticed
-                    .push(format!("{}: {}\n    {}", trial.alert, trial.mutant.what, trial.mutant.rule.expr));
+                unnoticed.push(format!(
+                    "{}: {}\n    {}",
+                    trial.subject,
+                    trial.mutant.what,
+                    expr(&trial.mutant.rule)
+                ));
             }
         }
     }
@@ -120,31 +127,75 @@ fn every_mutant_is_noticed() {
     }
 }
 
-/// The rule that fires when the exporter is gone, and every rule with its cases.
-fn subjects() -> (Rule, Vec<(Rule, Vec<Case>)>) {
+/// A rule with its cases and the rules that these load beside it.
+struct Subject {
+    rule: Entry,
+    /// Records that it reads, or alerts that read it; and the alert on the exporter's absence.
+    beside: Vec<Entry>,
+    cases: Vec<Case>,
+}
+
+fn name(rule: &Entry) -> &str {
+    match rule {
+        Entry::Record(rule) => rule.record,
+        Entry::Alert(rule) => &rule.alert,
+    }
+}
+
+fn expr(rule: &Entry) -> &str {
+    match rule {
+        Entry::Record(rule) => &rule.expr,
+        Entry::Alert(rule) => &rule.expr,
+    }
+}
+
+fn subjects() -> Vec<Subject> {
     let settings = Settings::default();
     let mut subjects = Vec::new();
     for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
         let cases = promtool::cases(&area, &settings).unwrap();
-        for alert in area.alerts {
-            let own = cases.iter().filter(|case| case.alert == alert.name).cloned().collect();
-            subjects.push((rules::rule(&area, alert, &settings).unwrap(), own));
+        let records = area.records.iter().map(|record| rules::recording(record, &settings).unwrap());
+        let records: Vec<_> = records.map(Entry::Record).collect();
+        let alerts = area.alerts.iter().map(|alert| rules::rule(&area, alert, &settings).unwrap());
+        let alerts: Vec<_> = alerts.map(Entry::Alert).collect();
+        let reads = |alert: &Entry, record: &Entry| expr(alert).contains(name(record));
+        for alert in &alerts {
+            let own = |case: &&Case| case.subject == name(alert);
+            subjects.push(Subject {
+                rule: alert.clone(),
+                beside: records.iter().filter(|record| reads(alert, record)).cloned().collect(),
+                cases: cases.iter().filter(own).cloned().collect(),
+            });
+        }
+        // the cases of the alerts that read a record are its cases too
+        for record in &records {
+            let readers: Vec<_> = alerts.iter().filter(|alert| reads(alert, record)).collect();
+            let all = [vec![record], readers.clone()].concat();
+            let own = |case: &&Case| all.iter().any(|rule| case.subject == name(rule));
+            let others = records.iter().filter(|other| *other != record);
+            subjects.push(Subject {
+                rule: record.clone(),
+                beside: others.cloned().chain(readers.into_iter().cloned()).collect(),
+                cases: cases.iter().filter(own).cloned().collect(),
+            });
         }
     }
-    let down = subjects.iter().find(|(rule, _)| rule.alert == EXPORTER_DOWN).unwrap().0.clone();
-    (down, subjects)
+    let down = subjects.iter().find(|subject| name(&subject.rule) == EXPORTER_DOWN).unwrap().rule.clone();
+    for subject in subjects.iter_mut().filter(|subject| subject.rule != down) {
+        subject.beside.push(down.clone());
+    }
+    subjects
 }
 
 /// Writes a mutant and its cases.
-fn trial(folder: &Path, mutant: Mutant, down: &Rule, cases: &[Case]) -> Trial {
+fn trial(folder: &Path, mutant: Mutant, subject: &Subject) -> Trial {
     std::fs::create_dir(folder).unwrap();
-    let alert = mutant.rule.alert.clone();
-    let mut rules = vec![mutant.rule.clone()];
-    if alert != EXPORTER_DOWN {
-        rules.push(down.clone());
-    }
+    let mut rules: Vec<Entry> = [mutant.rule.clone()].into_iter().chain(subject.beside.clone()).collect();
+    // as in the rule files, so that an alert sees the record of the same moment
+    rules.sort_by_key(|rule| matches!(rule, Entry::Alert(_)));
     let file = RuleFile { groups: vec![Group { name: "mutant".to_owned(), rules }] };
     write(&folder.join("rules.yaml"), &file);
+    let cases = &subject.cases;
     let mut files: BTreeMap<(usize, &str), Vec<&Case>> = BTreeMap::new();
     for case in cases {
         files.entry((stage(case), &case.interval)).or_default().push(case);
@@ -157,7 +208,8 @@ fn trial(folder: &Path, mutant: Mutant, down: &Rule, cases: &[Case]) -> Trial {
         );
         (stage, path)
     };
-    Trial { alert, mutant, tests: files.into_iter().map(write_tests).collect() }
+    let subject = name(&mutant.rule).to_owned();
+    Trial { subject, mutant, tests: files.into_iter().map(write_tests).collect() }
 }
 
 fn write(path: &Path, content: &impl serde::Serialize) {

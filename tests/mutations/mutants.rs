@@ -2,7 +2,7 @@
 
 use longhorn_health_exporter::generate::promql::{Kind, Token, tokens};
 use longhorn_health_exporter::generate::promtool::plan::seconds;
-use longhorn_health_exporter::generate::rules::Rule;
+use longhorn_health_exporter::generate::rules::{Entry, Recording, Rule};
 
 /// A rule with one mistake.
 #[derive(Debug, Clone)]
@@ -10,20 +10,32 @@ pub struct Mutant {
     /// The mistake.
     pub what: String,
     /// The rule with it.
-    pub rule: Rule,
+    pub rule: Entry,
 }
 
 /// Every mutant of a rule.
-pub fn of(rule: &Rule) -> Vec<Mutant> {
-    let mutant = |(what, expr)| Mutant { what, rule: Rule { expr, ..rule.clone() } };
+pub fn of(rule: &Entry) -> Vec<Mutant> {
+    match rule {
+        Entry::Record(rule) => {
+            let mutant =
+                |(what, expr)| Mutant { what, rule: Entry::Record(Recording { expr, ..rule.clone() }) };
+            expressions(&rule.expr).into_iter().map(mutant).collect()
+        }
+        Entry::Alert(rule) => of_alert(rule),
+    }
+}
+
+fn of_alert(rule: &Rule) -> Vec<Mutant> {
+    let alert = |what, rule| Mutant { what, rule: Entry::Alert(rule) };
+    let mutant = |(what, expr)| alert(what, Rule { expr, ..rule.clone() });
     let mut mutants: Vec<Mutant> = expressions(&rule.expr).into_iter().map(mutant).collect();
     for hold in other_durations(&rule.hold) {
         let what = format!("for {} -> {hold}", rule.hold);
-        mutants.push(Mutant { what, rule: Rule { hold, ..rule.clone() } });
+        mutants.push(alert(what, Rule { hold, ..rule.clone() }));
     }
     for keep in other_durations(&rule.keep_firing_for) {
         let what = format!("keep_firing_for {} -> {keep}", rule.keep_firing_for);
-        mutants.push(Mutant { what, rule: Rule { keep_firing_for: keep, ..rule.clone() } });
+        mutants.push(alert(what, Rule { keep_firing_for: keep, ..rule.clone() }));
     }
     mutants
 }

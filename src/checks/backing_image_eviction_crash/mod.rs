@@ -51,6 +51,7 @@ pub const CHECK: Check = Check {
         },
     ],
     gauges: &[&STATUS_NOT_SPEC, &UNSAFE_COPIES],
+    records: &[],
     alerts: &[
         Alert {
             name: "LonghornBackingImageEvictionCrashRisk",
@@ -108,7 +109,7 @@ const PANELS: &[Panel] = &[
                    check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
             legend: "at risk",
         }],
-        steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }],
+        steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
         width: Width::Sixth,
         no_data: "the exporter does not know; see the unknown checks",
     },
@@ -123,7 +124,7 @@ const PANELS: &[Panel] = &[
             expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
             legend: "unsafe copies",
         }],
-        steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }],
+        steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
         width: Width::Quarter,
         no_data: "the release or the backing images cannot be read",
     },

@@ -30,6 +30,7 @@ pub const CHECK: Check = Check {
     uses: &[Resource::InstanceManagers],
     causes: settings::CAUSES,
     gauges: &[&PENDING],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
         causes: &[],

@@ -55,6 +55,7 @@ pub const CHECK: Check = Check {
         cause(UNKNOWN, "the deployer crash-loops for a reason that neither its log nor the API shows"),
     ],
     gauges: &[],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
         causes: &[MANAGERS_DOWN, DNS_SUSPECTED, MOUNT_PROPAGATION, KUBERNETES_VERSION, UNKNOWN],

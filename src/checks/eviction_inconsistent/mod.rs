@@ -105,6 +105,7 @@ pub const CHECK: Check = Check {
         ),
     ],
     gauges: &[],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",
         causes: &[],

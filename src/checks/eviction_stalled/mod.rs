@@ -52,6 +52,7 @@ pub const CHECK: Check = Check {
         },
     ],
     gauges: &[&REMAINING_REPLICAS, &REMAINING_COPIES, &PROGRESS],
+    records: &[],
     alerts: &[
         Alert {
             name: "LonghornEvictionStalled",

@@ -34,6 +34,7 @@ pub const CHECK: Check = Check {
     ],
     causes: CAUSES,
     gauges: &[&STATES],
+    records: &[],
     alerts: &[DOWN, UNLABELLED],
     cases: "",
     panels: &[
@@ -48,7 +49,7 @@ pub const CHECK: Check = Check {
                        check=\"instance_manager_down\", severity=\"critical\"}))",
                 legend: "down",
             }],
-            steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }],
+            steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
             width: Width::Sixth,
             no_data: "the exporter does not report",
         },

@@ -41,6 +41,7 @@ pub const CHECK: Check = Check {
         },
     ],
     gauges: &[&WINDOW, &INSTANCES, &MISMATCHES],
+    records: &[&BUSIEST, &SHORTEST_WINDOW],
     alerts: &[PRIORITY_CLASS, UNDER_PRESSURE],
     cases: include_str!("alerts.test.yaml"),
     panels: &[
@@ -51,10 +52,10 @@ pub const CHECK: Check = Check {
             kind: PanelKind::TimeSeries,
             unit: Unit::Short,
             queries: &[Query {
-                expr: "max by ($cluster data_engine) (longhorn_health_instance_manager_max_instances{$job})",
+                expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
                 legend: "{{data_engine}}",
             }],
-            steps: &[Step { from: BUSY.default, color: "orange" }],
+            steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
             width: Width::Half,
             no_data: "no instance manager runs",
         },
@@ -66,10 +67,10 @@ pub const CHECK: Check = Check {
             kind: PanelKind::Stat,
             unit: Unit::Seconds,
             queries: &[Query {
-                expr: "min by ($cluster data_engine) (longhorn_health_instance_manager_min_probe_window_seconds{$job})",
+                expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
                 legend: "{{data_engine}}",
             }],
-            steps: &[Step { from: 0.0, color: "orange" }, Step { from: IMPATIENT.default, color: "green" }],
+            steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
             no_data: "no instance manager pod has a liveness probe",
         },
@@ -107,6 +108,20 @@ static MISMATCHES: Gauge = Gauge {
     stability: Stability::Experimental,
 };
 
+static BUSIEST: Record = Record {
+    name: "data_engine:longhorn_health_instance_manager_max_instances:max",
+    expr: "max without ($without) (longhorn_health_instance_manager_max_instances{$job})",
+    labels: &["data_engine"],
+    help: "Instances in the busiest instance manager of a data engine.",
+};
+
+static SHORTEST_WINDOW: Record = Record {
+    name: "data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min",
+    expr: "min without ($without) (longhorn_health_instance_manager_min_probe_window_seconds{$job})",
+    labels: &["data_engine"],
+    help: "Shortest liveness window of the instance managers of a data engine.",
+};
+
 const PRIORITY_CLASS: Alert = Alert {
     name: "LonghornPriorityClassMismatch",
     causes: &["priority_class_mismatch"],
@@ -141,16 +156,15 @@ const IMPATIENT: Threshold = Threshold {
 const UNDER_PRESSURE: Alert = Alert {
     name: "LonghornInstanceManagerUnderPressure",
     causes: &["probe_window_short", "cpu_request_low"],
-    expr: "max by ($cluster data_engine) (longhorn_health_instance_manager_max_instances{$job}) > $instances \
-           and on ($cluster data_engine) \
-           min by ($cluster data_engine) (longhorn_health_instance_manager_min_probe_window_seconds{$job}) < $window",
+    expr: "data_engine:longhorn_health_instance_manager_max_instances:max > $instances \
+           and data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min < $window",
     hold: "1h",
     keep_firing_for: "",
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
     description: "The busiest {{ $labels.data_engine }} instance manager runs {{ $value }} instances, and a liveness \
-                  probe there gives up in less than 30 seconds. Under CPU load the kubelet kills it with all that runs \
+                  probe there gives up in less than $window seconds. Under CPU load the kubelet kills it with all that runs \
                   in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),

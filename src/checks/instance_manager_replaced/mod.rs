@@ -45,6 +45,7 @@ pub const CHECK: Check = Check {
     ],
     causes: CAUSES,
     gauges: &[&REPLACEMENTS, &LAST],
+    records: &[],
     alerts: &[REPLACED],
     cases: include_str!("alerts.test.yaml"),
     panels: &[
@@ -59,7 +60,7 @@ pub const CHECK: Check = Check {
                        (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
                 legend: "lost",
             }],
-            steps: &[Step { from: 0.0, color: "green" }, Step { from: 0.5, color: "orange" }],
+            steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
             width: Width::Sixth,
             no_data: "the exporter does not report",
         },

@@ -44,6 +44,7 @@ pub const CHECK: Check = Check {
     ],
     causes: CAUSES,
     gauges: &[&OLD, &HOLDERS],
+    records: &[],
     alerts: &[STUCK, HELD],
     cases: "",
     panels: &[
@@ -59,7 +60,7 @@ pub const CHECK: Check = Check {
                        check=\"instance_manager_stale\", severity=\"warning\"}))",
                 legend: "stuck",
             }],
-            steps: &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "orange" }],
+            steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
             width: Width::Sixth,
             no_data: "the exporter does not report",
         },

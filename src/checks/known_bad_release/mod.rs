@@ -46,6 +46,7 @@ pub const CHECK: Check = Check {
     ],
     causes: CAUSES,
     gauges: &[&RELEASE],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
         causes: &[],

@@ -50,6 +50,7 @@ pub const CHECK: Check = Check {
     ],
     causes: cause::CAUSES,
     gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
+    records: rules::RECORDS,
     alerts: rules::ALERTS,
     cases: include_str!("alerts.test.yaml"),
     panels: rules::PANELS,

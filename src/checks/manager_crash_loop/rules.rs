@@ -32,6 +32,16 @@ const RESTARTS: Threshold = Threshold {
           start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",
 };
 
+/// What the alert and the panel about restarts share.
+pub const RECORDS: &[&Record] = &[&RESTARTS_IN_AN_HOUR];
+
+static RESTARTS_IN_AN_HOUR: Record = Record {
+    name: "node:longhorn_health_manager_restarts:max_increase1h",
+    expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h]))",
+    labels: &["node"],
+    help: "Restarts of the longhorn-manager container of a node in the last hour.",
+};
+
 /// Alerts on the exporter's own series.
 pub const ALERTS: &[Alert] = &[
     Alert {
@@ -54,7 +64,7 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerHighRestarts",
         causes: &[],
-        expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h])) > $restarts",
+        expr: "node:longhorn_health_manager_restarts:max_increase1h > $restarts",
         hold: "5m",
         keep_firing_for: "",
         severity: Severity::Warning,
@@ -109,7 +119,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
     },
 ];
 
-const LOOP_STEPS: &[Step] = &[Step { from: 0.0, color: "green" }, Step { from: 1.0, color: "red" }];
+const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 
 /// Panels about managers.
 pub const PANELS: &[Panel] = &[
@@ -166,10 +176,10 @@ pub const PANELS: &[Panel] = &[
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max without ($without) (increase(longhorn_health_manager_restarts_total{$job}[1h]))",
+            expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
             legend: "{{node}}",
         }],
-        steps: &[Step { from: RESTARTS.default, color: "orange" }],
+        steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
         width: Width::Half,
         no_data: "no manager was restarted",
     },

@@ -80,6 +80,7 @@ pub const CHECK: Check = Check {
         &gauges::SLOW,
         &gauges::FAILURES,
     ],
+    records: &[],
     alerts: rules::ALERTS,
     cases: "",
     panels: rules::PANELS,

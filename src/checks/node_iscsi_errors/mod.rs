@@ -50,6 +50,7 @@ pub const CHECK: Check = Check {
         },
     ],
     gauges: &[&EVENTS, &LAST],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
         causes: &[ISCSI, SHIM],

@@ -46,6 +46,7 @@ pub const CHECK: Check = Check {
         },
     ],
     gauges: &[&NODES],
+    records: &[],
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
         causes: &[NEVER_STARTED, NODE_GONE],

@@ -80,6 +80,7 @@ pub const CHECK: Check = Check {
         &gauges::LOCK_ACQUIRED,
         &gauges::CONFIGURED,
     ],
+    records: &[],
     alerts: rules::ALERTS,
     cases: "",
     panels: rules::PANELS,

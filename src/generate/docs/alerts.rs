@@ -60,6 +60,11 @@ fn section(page: &mut Page, area: &Area, alert: &Alert, settings: &Settings) -> 
         ]],
     );
     page.code("promql", &rule.expr);
+    let records = catalogue::records_in(&rule.expr);
+    if !records.is_empty() {
+        let links: Vec<_> = records.iter().map(|record| super::metrics::record_link(record)).collect();
+        page.paragraph(&format!("It reads what is recorded as {}.", links.join(" and ")));
+    }
     page.paragraph(&format!("Why: {}", alert.why));
     let rows = alert.thresholds.iter().map(|threshold| {
         let value = set.thresholds.get(threshold.name).unwrap_or(&threshold.default);

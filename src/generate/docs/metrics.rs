@@ -1,11 +1,12 @@
 //! docs/metrics.md: every family with all that is declared about it.
 
 use super::markdown::{Page, code, codes, or_none};
-use crate::check::{Gauge, GaugeKind, Stability};
-use crate::generate::catalogue;
+use crate::check::{Gauge, GaugeKind, Record, Stability};
+use crate::generate::catalogue::{self, Area};
+use crate::generate::{GenerateError, Settings, rules};
 
 /// The page.
-pub fn page() -> String {
+pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     let mut page = Page::new("Metrics");
     page.paragraph(INTRODUCTION);
     page.heading(2, "Overview");
@@ -21,7 +22,14 @@ pub fn page() -> String {
         }
         area.gauges.iter().for_each(|gauge| family(&mut page, gauge));
     }
-    page.finish()
+    page.heading(2, RECORDED);
+    page.paragraph(RECORDING);
+    for area in catalogue::areas() {
+        for record in area.records {
+            recorded(&mut page, &area, record, settings)?;
+        }
+    }
+    Ok(page.finish())
 }
 
 const INTRODUCTION: &str = "\
@@ -35,6 +43,42 @@ rules do. A check that cannot see what it needs has no series: ask
 
 *Stable* families are frozen except for added labels; *experimental* ones may change in any release, which the changelog then
 names with the query that replaces the old one.";
+
+const RECORDED: &str = "Recorded series";
+
+const RECORDING: &str = "\
+What an alert compares with a threshold and a panel draws is a recording rule in the rule files, so that both show the same
+number, and so that a Prometheus which collects from many clusters can take these few series alone. Switching the alert off does
+not take the record away. Who copies an alert into rules of their own takes the records that it reads along. The dashboards do
+without: beside the name of a record their queries have its expression, for a Prometheus that does not load these rules.";
+
+fn recorded(page: &mut Page, area: &Area, record: &Record, settings: &Settings) -> Result<(), GenerateError> {
+    page.heading(3, record.name);
+    page.paragraph(record.help);
+    let alerts = area.alerts.iter().filter(|alert| alert.expr.contains(record.name));
+    let alerts: Vec<_> =
+        alerts.map(|alert| format!("[{0}](alerts.md#{1})", alert.name, alert.name.to_lowercase())).collect();
+    let panels =
+        area.panels.iter().filter(|panel| panel.queries.iter().any(|query| query.expr.contains(record.name)));
+    let panels: Vec<_> = panels.map(|panel| format!("{} ({})", panel.title, panel.dashboard.uid())).collect();
+    let row = |name: &str, value: String| [name.to_owned(), value];
+    page.table(
+        ["", ""],
+        [
+            row("labels", format!("those of the target, and {}", codes(record.labels.iter().copied()))),
+            row("alerts", alerts.join(", ")),
+            row("panels", panels.join(", ")),
+        ],
+    );
+    page.code("promql", &rules::recording(record, settings)?.expr);
+    Ok(())
+}
+
+/// A link from the directory docs/.
+pub fn record_link(record: &Record) -> String {
+    // as GitHub makes anchors: without the colons
+    format!("[{}](metrics.md#{})", code(record.name), record.name.replace(':', ""))
+}
 
 fn family(page: &mut Page, gauge: &Gauge) {
     page.heading(3, gauge.name);
@@ -101,7 +145,7 @@ mod tests {
 
     #[test]
     fn every_family_has_its_section_and_a_line_in_the_overview() {
-        let page = page();
+        let page = page(&Settings::default()).unwrap();
         for gauge in catalogue::areas().flat_map(|area| area.gauges) {
             assert!(page.contains(&format!("\n### {}\n", gauge.name)), "{}", gauge.name);
             assert!(page.contains(&format!("\n| [{0}](#{0}) |", gauge.name)), "{}", gauge.name);

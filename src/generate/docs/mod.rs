@@ -24,7 +24,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let page = |name: &str, content: String| Artifact { path: format!("docs/{name}"), content };
     let mut artifacts = vec![
         page("README.md", index::page()),
-        page("metrics.md", metrics::page()),
+        page("metrics.md", metrics::page(settings)?),
         page("alerts.md", alerts::page(settings)?),
         page("checks.md", checks::page()),
         page("configuration.md", configuration::page()),

@@ -156,7 +156,7 @@ fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
 
 /// Matchers of the alerts of these rules in Prometheus' own series ALERTS.
 fn our_alerts(settings: &Settings) -> String {
-    let matchers = [variables::filter(None, settings), "alertname=~\"Longhorn.+\"".to_owned()];
+    let matchers = [variables::filter(&[], settings), "alertname=~\"Longhorn.+\"".to_owned()];
     matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -165,10 +165,37 @@ fn gauge(name: &str) -> Option<&'static Gauge> {
     catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name)
 }
 
+/// Labels of a family or of a recorded series.
+fn labels_of(name: &str) -> Option<&'static [&'static str]> {
+    gauge(name).map(|gauge| gauge.labels).or_else(|| catalogue::record(name).map(|record| record.labels))
+}
+
+/// Puts beside each recorded series the expression that it records. Both give the same number, and a
+/// dashboard without its rules says what is there instead of "no data", which reads like health.
+fn with_expressions_of_records(expr: &str) -> String {
+    let mut expanded = String::with_capacity(expr.len());
+    let mut recorded = None;
+    for token in promql::tokens(expr) {
+        if token.kind == promql::Kind::Word
+            && let Some(record) = catalogue::record(token.text)
+        {
+            recorded = Some(record);
+        }
+        expanded.push_str(token.text);
+        // a panel selects with braces always, as its variables go there, and aggregates what it selects
+        if token.text == "}"
+            && let Some(record) = recorded.take()
+        {
+            expanded.push_str(&format!(" or {}", record.expr));
+        }
+    }
+    expanded
+}
+
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
 /// variables that the labels of the family have.
 fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, GenerateError> {
-    let filled = promql::fill(owner, expr, |name| match name {
+    let filled = promql::fill(owner, &with_expressions_of_records(expr), |name| match name {
         "job" => Some("$job".to_owned()),
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
@@ -178,16 +205,16 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
         _ => variables::NAMES.contains(&name).then(|| format!("${name}")),
     })?;
     let mut filtered = String::new();
-    let mut family = None;
+    let mut labels: &[&str] = &[];
     for token in promql::tokens(&filled) {
         if token.kind == promql::Kind::Word
-            && let Some(found) = gauge(token.text)
+            && let Some(found) = labels_of(token.text)
         {
-            family = Some(found);
+            labels = found;
         }
         filtered.push_str(token.text);
         if let Some(before) = filtered.strip_suffix("$job") {
-            let matchers = [settings.selector.clone(), variables::filter(family, settings)];
+            let matchers = [settings.selector.clone(), variables::filter(labels, settings)];
             let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
             filtered = format!("{before}{}", matchers.join(", "));
         }

@@ -112,7 +112,7 @@ fn field_config(declared: &check::Panel, context: &Context) -> FieldConfig {
             unit: unit(declared.unit),
             no_value: declared.no_data,
             color: color(declared),
-            thresholds: thresholds(declared.steps),
+            thresholds: thresholds(declared.steps, context.settings),
             mappings: mappings(declared.unit),
             custom: custom(declared),
             min: matches!(declared.kind, PanelKind::TimeSeries | PanelKind::BarGauge)
@@ -147,9 +147,12 @@ fn color(declared: &check::Panel) -> Value {
 
 /// Grafana draws "no data" in the colour of the first step, so that one is neutral: what is absent is
 /// never green.
-fn thresholds(steps: &[check::Step]) -> Thresholds {
+fn thresholds(steps: &[check::Step], settings: &Settings) -> Thresholds {
     let first = ThresholdStep { color: if steps.is_empty() { "text" } else { NEUTRAL }, value: None };
-    let declared = steps.iter().map(|step| ThresholdStep { color: step.color, value: Some(step.from) });
+    let mut declared: Vec<_> = steps.iter().map(|step| (settings.bound(&step.from), step.color)).collect();
+    // a configured threshold may lie below a fixed step
+    declared.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let declared = declared.into_iter().map(|(from, color)| ThresholdStep { color, value: Some(from) });
     Thresholds { mode: "absolute", steps: [first].into_iter().chain(declared).collect() }
 }
 

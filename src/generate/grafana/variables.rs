@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::model::{DATASOURCE, Variable};
-use crate::check::Gauge;
 use crate::generate::Settings;
 
 /// Names of variables that queries may use; `$cluster` in a declaration is a list of labels instead.
@@ -15,9 +14,8 @@ pub fn matcher(label: &str, variable: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label}=~\"${variable}\"") }
 }
 
-/// The matchers for a family: the cluster always, node and volume where the family has the label.
-pub fn filter(family: Option<&Gauge>, settings: &Settings) -> String {
-    let labels = family.map(|gauge| gauge.labels).unwrap_or_default();
+/// The matchers for a family with these labels: the cluster always, node and volume where it has them.
+pub fn filter(labels: &[&str], settings: &Settings) -> String {
     let mut matchers = vec![matcher(&settings.cluster_label, "cluster")];
     let own = ["node", "volume", "pvc_namespace"].into_iter().filter(|label| labels.contains(label));
     matchers.extend(own.map(|label| matcher(label, label)));

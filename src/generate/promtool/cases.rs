@@ -33,6 +33,8 @@ pub enum Kind {
     Neighbour,
     /// Written in full beside the check.
     Written,
+    /// What a recording rule records.
+    Recorded,
 }
 
 impl Kind {
@@ -54,30 +56,50 @@ impl Kind {
 /// A test in promtool's form, with what it is for.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
-    /// The alert it is about.
+    /// The alert or the recording rule it is about.
     #[serde(skip)]
-    pub alert: String,
+    pub subject: String,
     /// What it shows.
     #[serde(skip)]
     pub kind: Kind,
     /// The text of the alert, if an empty label leaves a hole in it.
     #[serde(skip)]
     pub hole: Option<String>,
-    name: String,
+    pub(super) name: String,
     /// Length of a tick.
     pub interval: String,
-    input_series: Vec<Input>,
-    alert_rule_test: Vec<Look>,
+    pub(super) input_series: Vec<Input>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) alert_rule_test: Vec<Look>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) promql_expr_test: Vec<Question>,
 }
 
+/// A series with its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Input {
-    series: String,
-    values: String,
+pub struct Input {
+    pub(super) series: String,
+    pub(super) values: String,
 }
 
+/// A query with its answer.
 #[derive(Debug, Clone, Serialize)]
-struct Look {
+pub struct Question {
+    pub(super) expr: String,
+    pub(super) eval_time: String,
+    pub(super) exp_samples: Vec<Sample>,
+}
+
+/// A member of an answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sample {
+    pub(super) labels: String,
+    pub(super) value: f64,
+}
+
+/// Which alerts there are at a moment.
+#[derive(Debug, Clone, Serialize)]
+pub struct Look {
     eval_time: String,
     alertname: String,
     exp_alerts: Vec<Expected>,
@@ -405,16 +427,17 @@ impl<'a> Maker<'a> {
     }
 
     fn case(&self, kind: Kind, name: &str, input_series: Vec<Input>, alert_rule_test: Vec<Look>) -> Case {
-        let alert = self.plan.rule.alert.clone();
-        let name = format!("{alert}: {name}");
+        let subject = self.plan.rule.alert.clone();
+        let name = format!("{subject}: {name}");
         Case {
-            alert,
+            subject,
             kind,
             hole: None,
             name,
             interval: format!("{}s", self.tick),
             input_series,
             alert_rule_test,
+            promql_expr_test: Vec::new(),
         }
     }
 
@@ -458,7 +481,6 @@ impl<'a> Maker<'a> {
     fn input(&self, series: &Series, target: &Target, stretches: &[Stretch], ends: bool) -> Input {
         let mut labels = target.labels(&self.plan.exporter);
         labels.extend(series.labels.clone());
-        let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
         let mut values: Vec<String> = stretches
             .iter()
             .filter(|(ticks, ..)| *ticks > 0)
@@ -472,7 +494,7 @@ impl<'a> Maker<'a> {
             values.push("stale".to_owned());
         }
         let values = series.values.clone().unwrap_or_else(|| values.join(" "));
-        Input { series: format!("{}{{{}}}", series.metric, labels.join(",")), values }
+        Input { series: format!("{}{}", series.metric, braced(&labels)), values }
     }
 
     fn time(&self, tick: u64) -> String {
@@ -526,23 +548,31 @@ fn hole(look: &Look) -> Option<String> {
     texts.into_iter().find(holed).cloned()
 }
 
+/// Labels as promtool reads them.
+pub fn braced(labels: &Labels) -> String {
+    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
+    format!("{{{}}}", labels.join(","))
+}
+
 /// The scrape target of a series.
-struct Target {
+pub struct Target {
     pod: String,
     cluster: Option<(String, String)>,
 }
 
 impl Target {
-    fn pod(pod: &str) -> Self {
+    /// One of the exporter's pods.
+    pub fn pod(pod: &str) -> Self {
         Target { pod: pod.to_owned(), cluster: None }
     }
 
-    fn cluster(name: &str, label: &str) -> Self {
+    /// The exporter of one of several clusters.
+    pub fn cluster(name: &str, label: &str) -> Self {
         Target { pod: name.to_owned(), cluster: Some((label.to_owned(), name.to_owned())) }
     }
 
     /// As a ServiceMonitor sets them.
-    fn labels(&self, exporter: &Exporter) -> Labels {
+    pub fn labels(&self, exporter: &Exporter) -> Labels {
         let pod = &self.pod;
         let own = [
             ("pod", format!("longhorn-health-exporter-{pod}")),

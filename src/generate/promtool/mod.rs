@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod plan;
+pub mod records;
 pub mod template;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,9 @@ use crate::checks::manager_crash_loop;
 /// Time between two evaluations in most cases.
 const USUAL: &str = "60s";
 
+/// Opens the line that names alerts without cases.
+const NO_CASES: &str = "No cases";
+
 #[derive(Serialize)]
 struct TestFile<'a> {
     rule_files: [&'a str; 1],
@@ -38,6 +42,11 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         for case in cases(&area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
         }
+        let header = header(&area, settings)?;
+        if by_interval.is_empty() && header.contains(NO_CASES) {
+            // a file that says why it is empty is better than none
+            by_interval.insert(USUAL.to_owned(), Vec::new());
+        }
         for (interval, tests) in by_interval {
             let rule_files = [if area.id == KUBE_STATE_METRICS.id {
                 "../longhorn-health-kube-state-metrics.rules.yaml"
@@ -47,7 +56,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
             let suffix = if interval == USUAL { String::new() } else { format!(".{interval}") };
             let file = TestFile { rule_files, evaluation_interval: &interval, tests: &tests };
             let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
-            artifacts.push(Artifact { path, content: yaml::document(&header(&area, settings)?, &file) });
+            artifacts.push(Artifact { path, content: yaml::document(&header, &file) });
         }
     }
     if KUBE_STATE_METRICS
@@ -62,20 +71,21 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     Ok(artifacts)
 }
 
-/// The cases of the enabled alerts of one part.
+/// The cases of the recording rules and of the enabled alerts of one part.
 pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
     let written = written(area, settings)?;
     let down = down(settings)?;
-    let mut cases = Vec::new();
+    let mut cases = records::cases(area, settings)?;
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
-        if written.contains_key(alert.name) && is_changed(alert, settings) {
+        if has_no_cases(alert, &written, settings) {
             continue;
         }
         // the tests of the rules say which alert has no cases
         let Some(plan) = plan(area, alert, &written, settings)? else { continue };
         let is_other = |down: &&Plan| area.id != KUBE_STATE_METRICS.id && down.rule.alert != alert.name;
         let down = down.as_ref().filter(is_other);
+        let plan = if is_changed(alert, settings) { plan.without_written_cases() } else { plan };
         let maker = Maker::new(&plan, down, &settings.cluster_label).map_err(failed)?;
         cases.extend(maker.cases().map_err(failed)?);
     }
@@ -95,6 +105,16 @@ fn plan(
     Plan::new(area, alert, rule, written, Exporter::of(settings)).map_err(failed)
 }
 
+/// Nothing can be derived for an alert whose configuration changes the numbers that a person wrote
+/// series for: a threshold, or a wait during which they grow.
+fn has_no_cases(alert: &Alert, written: &BTreeMap<String, Written>, settings: &Settings) -> bool {
+    let thresholds = settings.alert(alert).thresholds != AlertSettings::of(alert).thresholds;
+    let counts = |written: &Written| {
+        !written.bad.is_empty() && (thresholds || (is_changed(alert, settings) && written.grows_with_time()))
+    };
+    written.get(alert.name).is_some_and(counts)
+}
+
 /// Does the configuration change what written cases count with?
 fn is_changed(alert: &Alert, settings: &Settings) -> bool {
     let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
@@ -105,15 +125,16 @@ fn is_changed(alert: &Alert, settings: &Settings) -> bool {
 /// Says which alerts of an area have no cases because of the configuration.
 fn header(area: &Area, settings: &Settings) -> Result<String, GenerateError> {
     let written = written(area, settings)?;
-    let without = area.alerts.iter().filter(|alert| {
-        settings.alert(alert).enabled && written.contains_key(alert.name) && is_changed(alert, settings)
-    });
+    let without = area
+        .alerts
+        .iter()
+        .filter(|alert| settings.alert(alert).enabled && has_no_cases(alert, &written, settings));
     let names: Vec<_> = without.map(|alert| alert.name).collect();
     let header = Target::Rules.header();
     Ok(match names.as_slice() {
         [] => header,
         names => format!(
-            "{header}\nNo cases, because they count with the numbers that the configuration changes: {}.",
+            "{header}\n{NO_CASES}, because they count with the numbers that the configuration changes: {}.",
             names.join(", ")
         ),
     })
@@ -134,7 +155,7 @@ fn written(area: &Area, settings: &Settings) -> Result<BTreeMap<String, Written>
 /// A written text with the labels of this configuration.
 fn filled(text: &str, settings: &Settings) -> String {
     let exporter = Exporter::of(settings);
-    let other = exporter.labels.clone().into_iter().chain(exporter.other()).collect();
+    let other = exporter.elsewhere();
     let list = |labels: &Labels| {
         labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect::<Vec<_>>().join(",")
     };
@@ -144,11 +165,11 @@ fn filled(text: &str, settings: &Settings) -> String {
         .replace("$namespace", &settings.namespace)
 }
 
-/// What fires when the exporter is gone.
+/// What fires when the exporter is gone; nothing where that is switched off.
 fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
     let of =
         |area: Area| area.alerts.iter().find(|alert| alert.name == EXPORTER_DOWN).map(|alert| (area, alert));
-    match catalogue::areas().find_map(of) {
+    match catalogue::areas().find_map(of).filter(|(_, alert)| settings.alert(alert).enabled) {
         Some((area, alert)) => plan(&area, alert, &written(&area, settings)?, settings),
         None => Ok(None),
     }

@@ -164,13 +164,32 @@ impl Exporter {
         Exporter { labels, selected }
     }
 
-    /// Labels of a target that is not the exporter.
+    /// All labels of a target that is not the exporter.
+    pub fn elsewhere(&self) -> Labels {
+        self.labels.clone().into_iter().chain(self.other()).collect()
+    }
+
+    /// Labels in which a target that is not the exporter differs.
     pub fn other(&self) -> Labels {
         self.selected.iter().map(|label| (label.clone(), "another".to_owned())).collect()
     }
 }
 
+impl Written {
+    /// Its series say other things the longer one waits.
+    pub fn grows_with_time(&self) -> bool {
+        let series = self.bad.iter().chain(&self.good).chain(&self.edge);
+        let values = series.map(|line| line.rsplit_once(' ').map_or(line.as_str(), |(_, value)| value));
+        values.into_iter().any(|value| value.parse::<f64>().is_err())
+    }
+}
+
 impl Plan {
+    /// The plan with what is derived alone: cases in full count with the numbers as declared.
+    pub fn without_written_cases(self) -> Plan {
+        Plan { cases: Vec::new(), ..self }
+    }
+
     /// The plan of an alert; none if its expression is not plain and nothing is written about it.
     pub fn new(
         area: &Area,
@@ -247,7 +266,8 @@ impl Plan {
 
     /// The alert's labels from its own.
     pub fn with_target(&self, own: &Labels) -> Labels {
-        let keeps_target = self.rule.expr.contains("without (");
+        let expr = &self.rule.expr;
+        let keeps_target = expr.contains("without (") || !catalogue::records_in(expr).is_empty();
         let target = self.exporter.labels.iter().filter(|_| keeps_target);
         target.chain(own).map(|(label, value)| (label.clone(), value.clone())).collect()
     }

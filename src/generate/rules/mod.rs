@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::catalogue::{self, Area, KUBE_STATE_METRICS};
 use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
-use crate::check::{Alert, Dashboard};
+use crate::check::{Alert, Dashboard, Record};
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
@@ -32,8 +32,29 @@ pub struct RuleFile {
 pub struct Group {
     /// `longhorn-health.<dashboard>`.
     pub name: String,
-    /// In the order of the checks.
-    pub rules: Vec<Rule>,
+    /// In the order of the checks, records before the alerts that read them: Prometheus evaluates a
+    /// group from top to bottom, so that an alert sees the value of the same moment.
+    pub rules: Vec<Entry>,
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Entry {
+    /// A recording rule.
+    Record(Recording),
+    /// An alerting rule.
+    Alert(Rule),
+}
+
+/// A recording rule, with every placeholder filled in. It has no labels of its own: the configured
+/// ones are for alerts, and a panel could not tell them from those of the series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recording {
+    /// Its name.
+    pub record: &'static str,
+    /// PromQL.
+    pub expr: String,
 }
 
 /// An alerting rule, with every placeholder filled in.
@@ -94,12 +115,16 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
 
 /// The groups of the exporter's alerts.
 pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
-    let mut groups: BTreeMap<Dashboard, Vec<Rule>> = BTreeMap::new();
+    let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
     for area in catalogue::areas() {
-        for alert in area.alerts {
-            if settings.alert(alert).enabled {
-                groups.entry(area.dashboard()).or_default().push(rule(&area, alert, settings)?);
-            }
+        // also when the alerts that read them are switched off: panels draw them
+        for record in area.records {
+            let recording = recording(record, settings)?;
+            groups.entry(area.dashboard()).or_default().push(Entry::Record(recording));
+        }
+        for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
+            let rule = rule(&area, alert, settings)?;
+            groups.entry(area.dashboard()).or_default().push(Entry::Alert(rule));
         }
     }
     let group =
@@ -111,22 +136,35 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
 pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
     let area = KUBE_STATE_METRICS;
     let enabled = area.alerts.iter().filter(|alert| settings.alert(alert).enabled);
-    let rules: Vec<_> = enabled.map(|alert| rule(&area, alert, settings)).collect::<Result<_, _>>()?;
+    let rules = enabled.map(|alert| rule(&area, alert, settings).map(Entry::Alert));
+    let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
     let group = Group { name: format!("longhorn-health.{}", area.id), rules };
     Ok(RuleFile { groups: vec![group].into_iter().filter(|group| !group.rules.is_empty()).collect() })
+}
+
+/// The recording rule of a record.
+pub fn recording(record: &Record, settings: &Settings) -> Result<Recording, GenerateError> {
+    let expr = promql::fill(record.name, record.expr, |name| common(name, settings))?;
+    Ok(Recording { record: record.name, expr })
+}
+
+/// Placeholders that mean the same in every rule.
+fn common(name: &str, settings: &Settings) -> Option<String> {
+    match name {
+        "job" => Some(settings.selector.clone()),
+        "without" => Some(WITHOUT.to_owned()),
+        "namespace" => Some(settings.namespace.clone()),
+        "cluster" => Some(settings.cluster_list()),
+        _ => None,
+    }
 }
 
 /// The rule of an alert.
 pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
-    let expr = promql::fill(alert.name, alert.expr, |name| match name {
-        "job" => Some(settings.selector.clone()),
-        "without" => Some(WITHOUT.to_owned()),
-        "namespace" => Some(settings.namespace.clone()),
-        "cluster" => Some(settings.cluster_list()),
-        _ => threshold(name),
-    })?;
+    let expr =
+        promql::fill(alert.name, alert.expr, |name| common(name, settings).or_else(|| threshold(name)))?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
     let description = promql::fill(alert.name, alert.description, |name| match name {
         "labels" | "value" | "externalLabels" => Some(format!("${name}")),

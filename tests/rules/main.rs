@@ -3,6 +3,8 @@
 //! promtool is Debian's (package `prometheus`), or what `PROMTOOL` names; `PROMTOOL_3` names one of
 //! Prometheus 3 to run beside it.
 
+mod configured;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,9 +36,13 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 
 /// Names of the alerts of a rule file.
 fn alerts(path: &Path) -> BTreeSet<String> {
+    names(path, "alert")
+}
+
+fn names(path: &Path, key: &str) -> BTreeSet<String> {
     let rules = yaml(path);
     let rules = list(&rules, "groups").iter().flat_map(|group| list(group, "rules"));
-    rules.filter_map(|rule| rule["alert"].as_str().map(str::to_owned)).collect()
+    rules.filter_map(|rule| rule[key].as_str().map(str::to_owned)).collect()
 }
 
 #[test]
@@ -89,7 +95,7 @@ fn every_alert_has_every_kind_of_case() {
         let cases = promtool::cases(&area, &settings).unwrap();
         for alert in area.alerts {
             let kinds: BTreeSet<Kind> =
-                cases.iter().filter(|case| case.alert == alert.name).map(|case| case.kind).collect();
+                cases.iter().filter(|case| case.subject == alert.name).map(|case| case.kind).collect();
             let lacking = Kind::REQUIRED.into_iter().filter(|kind| !kinds.contains(kind));
             missing.extend(lacking.map(|kind| format!("{}: {kind:?}", alert.name)));
         }
@@ -97,12 +103,40 @@ fn every_alert_has_every_kind_of_case() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
+/// What is recorded of two pods, of none, of another target and of two clusters; and Prometheus shall
+/// know a record before it evaluates the alert that reads it.
+#[test]
+fn every_recording_rule_has_its_cases_and_its_place() {
+    let settings = Settings::default();
+    let mut recorded = BTreeSet::new();
+    for area in catalogue::areas() {
+        let cases = promtool::cases(&area, &settings).unwrap();
+        for record in area.records {
+            let own = cases.iter().filter(|case| case.subject == record.name && case.kind == Kind::Recorded);
+            assert_eq!(own.count(), 4, "{}", record.name);
+            recorded.insert(record.name.to_owned());
+        }
+    }
+    let plain = Path::new(RULES).join("longhorn-health.rules.yaml");
+    assert!(!recorded.is_empty());
+    assert_eq!(names(&plain, "record"), recorded);
+    for group in list(&yaml(&plain), "groups") {
+        let mut known = BTreeSet::new();
+        for rule in list(group, "rules") {
+            known.extend(rule["record"].as_str().map(str::to_owned));
+            for record in catalogue::records_in(rule["expr"].as_str().unwrap()) {
+                assert!(known.contains(record.name), "{} comes after {}", record.name, rule["alert"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn empty_labels_leave_no_hole_in_any_text() {
     let settings = Settings::default();
     let areas = catalogue::areas().chain([KUBE_STATE_METRICS]);
     let cases = areas.flat_map(|area| promtool::cases(&area, &settings).unwrap());
-    let holes: Vec<_> = cases.filter_map(|case| Some(format!("{}: {}", case.alert, case.hole?))).collect();
+    let holes: Vec<_> = cases.filter_map(|case| Some(format!("{}: {}", case.subject, case.hole?))).collect();
     assert_eq!(holes, Vec::<String>::new(), "guard the label with {{{{ with $labels.… }}}}");
 }
 
@@ -151,7 +185,9 @@ fn cases_name_alerts_that_exist_and_load_every_rule_file() {
 #[test]
 fn no_alert_is_on_both_sides_of_an_inhibition() {
     for path in files("", ".rules.yaml") {
-        for rule in list(&yaml(&path), "groups").iter().flat_map(|group| list(group, "rules")) {
+        let content = yaml(&path);
+        let rules = list(&content, "groups").iter().flat_map(|group| list(group, "rules"));
+        for rule in rules.filter(|rule| rule["alert"].is_string()) {
             let mut labels: BTreeMap<String, String> =
                 serde_json::from_value(rule["labels"].clone()).unwrap();
             labels.insert("alertname".to_owned(), rule["alert"].as_str().unwrap().to_owned());
