@@ -174,8 +174,10 @@ impl Cluster {
     pub fn gaps(&self, check: &Check) -> Vec<String> {
         let missing = |resource: &Resource| {
             let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
-            (undecodable > 0)
-                .then(|| format!("{undecodable} of {resource} did not decode and was not judged"))
+            let objects = if undecodable == 1 { "object" } else { "objects" };
+            (undecodable > 0).then(|| {
+                format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
+            })
         };
         check.needs.iter().filter_map(missing).collect()
     }

@@ -1,5 +1,7 @@
 //! Objects out of YAML and JSON text: single objects, several documents, `kind: List`.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -7,7 +9,10 @@ use super::{RecordedFile, RecordingError};
 
 /// Every object in a file; Lists are opened.
 pub(super) fn objects_in(file: &RecordedFile) -> Result<Vec<Value>, RecordingError> {
-    let text = String::from_utf8_lossy(&file.content);
+    if ARCHIVES.iter().any(|magic| file.content.starts_with(magic)) {
+        return Err(RecordingError::Archive { file: file.name.clone() });
+    }
+    let text = decode(&file.content);
     let text = text.trim_start_matches('\u{feff}');
     let mut objects = Vec::new();
     if text.trim_start().starts_with('{') {
@@ -22,6 +27,20 @@ pub(super) fn objects_in(file: &RecordedFile) -> Result<Vec<Value>, RecordingErr
         open_list(parse_yaml(file, first_line, document)?, &mut objects);
     }
     Ok(objects)
+}
+
+/// Beginnings of zip, gzip, xz and zstd files.
+const ARCHIVES: &[&[u8]] = &[b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
+
+/// UTF-8, or UTF-16 with its mark, which is what PowerShell writes for `kubectl … > file`.
+fn decode(content: &[u8]) -> Cow<'_, str> {
+    let unit: fn([u8; 2]) -> u16 = match content {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(content),
+    };
+    let units = content.chunks_exact(2).filter_map(|pair| Some(unit(pair.try_into().ok()?)));
+    char::decode_utf16(units).map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// The documents of a YAML stream with the line (from 0) at which each begins. A line that begins
@@ -66,8 +85,17 @@ fn parse_yaml(file: &RecordedFile, first_line: u64, document: &str) -> Result<Va
 }
 
 fn syntax(file: &RecordedFile, line: u64, message: &str) -> RecordingError {
-    let message = message.lines().next().unwrap_or_default().to_owned();
+    let message = without_position(message.lines().next().unwrap_or_default().to_owned());
     RecordingError::Syntax { file: file.name.clone(), line, message }
+}
+
+/// Drops the place a parser adds to what it says: it counts from the beginning of the document or
+/// object, and a reader looks at the file.
+pub(super) fn without_position(mut message: String) -> String {
+    if let Some(at) = message.rfind(" at line ") {
+        message.truncate(at);
+    }
+    message
 }
 
 /// Opens `List` and `<Kind>List`; members of the latter may lack apiVersion and kind, which are

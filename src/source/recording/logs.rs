@@ -14,6 +14,10 @@ pub(super) fn add_to(history: &mut History, objects: &Objects, mut files: Vec<Re
     files.sort_by_key(|file| (file.name.contains("previous"), file.name.clone()));
     for file in files {
         let text = tail(&file.content);
+        // `kubectl logs --previous` leaves an empty file where there is no previous container
+        if text.trim().is_empty() {
+            continue;
+        }
         for pod in objects.pods.iter() {
             let Some(rest) = after(&file.name, &pod.metadata.name) else { continue };
             let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);

@@ -6,8 +6,10 @@
 
 mod document;
 pub(crate) mod logs;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -22,12 +24,18 @@ use crate::longhorn::{Objects, Resource, Scope};
 #[derive(Debug, Error)]
 pub enum RecordingError {
     /// The path does not exist or is not readable.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     Unreadable {
         /// What was asked for.
         path: String,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
+    },
+    /// An archive or a compressed file.
+    #[error("{file}: is an archive; unpack it and give the directory or file in it")]
+    Archive {
+        /// The file.
+        file: String,
     },
     /// A file is neither YAML nor JSON.
     #[error("{file}:{line}: not valid YAML or JSON: {message}")]
@@ -39,16 +47,33 @@ pub enum RecordingError {
         /// What the parser said.
         message: String,
     },
-    /// Nothing in it is a Kubernetes object.
+    /// Nothing in it is an object that is read here.
     #[error(
-        "{path}: no Kubernetes object found; record a cluster with \
-         'kubectl get longhorn,pods,... -o yaml' as the README shows"
+        "{path}: no object of Longhorn or of Kubernetes that belongs to it; README.md shows how to record a cluster{}",
+        if *.directory { ", here only files named .yaml, .yml, .json and .log are read" } else { "" }
     )]
     Empty {
         /// What was asked for.
         path: String,
+        /// Other files of a directory are not looked at.
+        directory: bool,
+    },
+    /// Longhorn is in it, but in another namespace.
+    #[error(
+        "{path}: nothing of Longhorn in namespace {namespace}, but in {found}; give that with --namespace"
+    )]
+    OtherNamespace {
+        /// What was asked for.
+        path: String,
+        /// The namespace asked for.
+        namespace: String,
+        /// Where Longhorn is.
+        found: String,
     },
 }
+
+/// How messages call it.
+const STANDARD_INPUT: &str = "standard input";
 
 /// One file of a recording.
 #[derive(Debug, Clone)]
@@ -66,8 +91,10 @@ pub struct Recording {
     undecodable: BTreeMap<Resource, Vec<String>>,
     history: History,
     newest: Option<Timestamp>,
-    /// Namespaced objects of other namespaces, which were left out.
-    pub foreign: usize,
+    /// Whether Longhorn is in the namespace asked for.
+    at_home: bool,
+    /// Other namespaces that Longhorn is in; their objects are left out.
+    other_homes: BTreeSet<String>,
     /// What was skipped, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -79,16 +106,23 @@ impl Recording {
         let files = if path.as_os_str() == "-" {
             let mut content = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut content);
-            read.map_err(|source| unreadable(Path::new("standard input"), source))?;
-            vec![RecordedFile { name: "standard input".to_owned(), content }]
+            read.map_err(|reason| unreadable(Path::new(STANDARD_INPUT), reason))?;
+            vec![RecordedFile { name: STANDARD_INPUT.to_owned(), content }]
         } else if path.is_dir() {
             files_below(path)?
         } else {
             vec![read_file(path)?]
         };
         let recording = Recording::from_files(files, namespace, latest)?;
+        let name =
+            if path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+        if !recording.at_home && !recording.other_homes.is_empty() {
+            let found: Vec<_> = recording.other_homes.into_iter().collect();
+            let (namespace, found) = (namespace.to_owned(), found.join(", "));
+            return Err(RecordingError::OtherNamespace { path: name, namespace, found });
+        }
         if recording.is_empty() {
-            return Err(RecordingError::Empty { path: path.display().to_string() });
+            return Err(RecordingError::Empty { path: name, directory: path.is_dir() });
         }
         Ok(recording)
     }
@@ -155,12 +189,19 @@ impl Recording {
             Scope::InNamespace { namespace, .. } => Some(namespace),
             Scope::Cluster | Scope::ClusterNamed(_) => None,
         };
+        // a fresh installation has managers and no object of Longhorn's kinds yet
+        let of_longhorn = resource.is_longhorn() || name == "longhorn-manager";
         if !object_namespace.is_empty() && home.is_some_and(|home| home != object_namespace) {
-            self.foreign += 1;
+            if of_longhorn {
+                self.other_homes.insert(object_namespace.to_owned());
+            }
             return;
         }
+        self.at_home |= of_longhorn;
         self.newest = self.newest.max(document::newest_time(object, latest));
         if let Err(error) = self.objects.insert_json(resource, &object.to_string()) {
+            let name = if name.is_empty() { "without a name" } else { name };
+            let error = document::without_position(error.to_string());
             let message = format!("{file}: {} {name} does not decode: {error}", resource.info().kind);
             self.warnings.push(message.clone());
             self.undecodable.entry(resource).or_default().push(message);
@@ -168,12 +209,12 @@ impl Recording {
     }
 }
 
-fn unreadable(path: &Path, source: std::io::Error) -> RecordingError {
-    RecordingError::Unreadable { path: path.display().to_string(), source }
+fn unreadable(path: &Path, reason: std::io::Error) -> RecordingError {
+    RecordingError::Unreadable { path: path.display().to_string(), reason }
 }
 
 fn read_file(path: &Path) -> Result<RecordedFile, RecordingError> {
-    let content = std::fs::read(path).map_err(|source| unreadable(path, source))?;
+    let content = std::fs::read(path).map_err(|reason| unreadable(path, reason))?;
     Ok(RecordedFile { name: path.display().to_string(), content })
 }
 
@@ -186,10 +227,10 @@ fn files_below(directory: &Path) -> Result<Vec<RecordedFile>, RecordingError> {
 }
 
 fn collect_paths(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), RecordingError> {
-    let entries = std::fs::read_dir(directory).map_err(|source| unreadable(directory, source))?;
+    let entries = std::fs::read_dir(directory).map_err(|reason| unreadable(directory, reason))?;
     for entry in entries {
-        let entry = entry.map_err(|source| unreadable(directory, source))?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(|source| unreadable(directory, source))?);
+        let entry = entry.map_err(|reason| unreadable(directory, reason))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(|reason| unreadable(directory, reason))?);
         if kind.is_dir() {
             collect_paths(&path, paths)?;
         } else if path.extension().is_some_and(|ending| {
