@@ -1,15 +1,14 @@
 //! The way to a Kubernetes API: from a kubeconfig or from inside a pod, and what to do when there
 //! is none.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use thiserror::Error;
 
-use super::ApiErrorReason;
-use super::watch::{describe, reason_of};
+use super::watch::{describe, is_untrusted, reason_of};
+use super::{ApiErrorReason, kubeconfig};
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::Resource;
 
@@ -37,6 +36,26 @@ pub enum ConnectError {
         /// The contexts there are.
         known: String,
     },
+    /// The kubeconfig has no current context, and none was asked for.
+    #[error("{place}: no current context; choose one with --context, it has {known}")]
+    NoContext {
+        /// The file, or where it was looked for.
+        place: String,
+        /// The contexts there are.
+        known: String,
+    },
+    /// The plugin that the kubeconfig names for credentials gives none.
+    #[error(
+        "{place}: no credentials from '{command}': {reason}; see whether 'kubectl get nodes' works, or log in anew"
+    )]
+    Plugin {
+        /// The file, or where it was looked for.
+        place: String,
+        /// The program.
+        command: String,
+        /// What happened.
+        reason: String,
+    },
     /// Neither in a pod nor with a kubeconfig.
     #[error("no cluster to look at: give --kubeconfig FILE, --from PATH or --demo, or run in a pod")]
     NoCluster,
@@ -49,6 +68,17 @@ pub enum ConnectError {
         /// Where the API should be.
         url: String,
         /// What happened.
+        reason: String,
+    },
+    /// The certificate of the API server is not one this kubeconfig trusts, or has run out.
+    #[error(
+        "the certificate of the Kubernetes API at {url} is not accepted: {reason}; \
+         check certificate-authority and server of the kubeconfig"
+    )]
+    Untrusted {
+        /// Where the API is.
+        url: String,
+        /// What is wrong with it.
         reason: String,
     },
     /// 401.
@@ -83,7 +113,9 @@ pub enum ConnectError {
         namespace: String,
     },
     /// Not everything was listed in time, and nothing says why.
-    #[error("the Kubernetes API did not answer in time: {reason}; give more time with --timeout")]
+    #[error(
+        "nothing could be listed in time: {reason}; see what the API server says, or give more time with --timeout"
+    )]
     Slow {
         /// What was said last.
         reason: String,
@@ -94,7 +126,7 @@ impl ConnectError {
     /// True for what the user gave wrongly, false for a cluster that cannot be looked at.
     pub fn is_usage(&self) -> bool {
         use ConnectError::*;
-        matches!(self, Kubeconfig { .. } | UnknownContext { .. } | NoCluster)
+        matches!(self, Kubeconfig { .. } | UnknownContext { .. } | NoContext { .. } | NoCluster)
     }
 }
 
@@ -109,18 +141,26 @@ impl Connection {
     /// the kubeconfig in the home directory.
     pub async fn open(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, ConnectError> {
         let named = kubeconfig.is_some() || context.is_some() || is_set("KUBECONFIG");
-        let mut config = if !named && is_set("KUBERNETES_SERVICE_HOST") {
-            Config::incluster().map_err(|error| ConnectError::ServiceAccount(error.to_string()))?
+        let (mut config, place) = if !named && is_set("KUBERNETES_SERVICE_HOST") {
+            let config = Config::incluster();
+            let config = config.map_err(|error| ConnectError::ServiceAccount(error.to_string()))?;
+            (config, "the pod's service account".to_owned())
+        } else if !named && !kubeconfig::is_at_home() {
+            return Err(ConnectError::NoCluster);
         } else {
-            from_kubeconfig(kubeconfig, context, named).await?
+            (kubeconfig::load(kubeconfig, context).await?, kubeconfig::place(kubeconfig))
         };
         // each kind has its own back-off, which sees and counts every failure
         config.default_retry = false;
         config.connect_timeout = Some(PATIENCE);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let client = Client::try_from(config).map_err(|error| ConnectError::Kubeconfig {
-            place: place(kubeconfig),
-            reason: describe(&error),
+        let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
+        let client = Client::try_from(config).map_err(|error| {
+            let reason = describe(&error);
+            match (error, plugin) {
+                (kube::Error::Auth(_), Some(command)) => ConnectError::Plugin { place, command, reason },
+                _ => ConnectError::Kubeconfig { place, reason },
+            }
         })?;
         Ok(Connection { client, url })
     }
@@ -132,19 +172,20 @@ impl Connection {
 
     /// Asks whether the API answers, accepts the credentials and serves Longhorn's kinds. A refused
     /// right is no error here: other kinds may be readable.
-    pub async fn probe(&self) -> Result<(), ConnectError> {
-        let url = self.url.clone();
+    pub async fn probe(&self, patience: Duration) -> Result<(), ConnectError> {
+        let (url, patience) = (self.url.clone(), patience.min(PATIENCE));
         let request = http::Request::get("/apis/longhorn.io/v1beta2").body(Vec::new());
         let Ok(request) = request else { return Ok(()) };
-        let answer = tokio::time::timeout(PATIENCE, self.client.request_text(request)).await;
+        let answer = tokio::time::timeout(patience, self.client.request_text(request)).await;
         let Ok(answer) = answer else {
-            return Err(ConnectError::Unreachable { url, reason: format!("no answer within {PATIENCE:?}") });
+            return Err(ConnectError::Unreachable { url, reason: format!("no answer within {patience:?}") });
         };
         let Err(error) = answer else { return Ok(()) };
         let reason = describe(&error);
         match reason_of(&error) {
             ApiErrorReason::Unauthorized => Err(ConnectError::Unauthorized { url, reason }),
             ApiErrorReason::NotServed => Err(ConnectError::NoLonghorn),
+            _ if is_untrusted(&error) => Err(ConnectError::Untrusted { url, reason }),
             ApiErrorReason::Connection | ApiErrorReason::Timeout => {
                 Err(ConnectError::Unreachable { url, reason })
             }
@@ -181,51 +222,8 @@ pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
     nothing.then_some(ConnectError::WrongNamespace { namespace })
 }
 
-fn is_set(variable: &str) -> bool {
+pub(super) fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty())
-}
-
-fn place(kubeconfig: Option<&Path>) -> String {
-    match kubeconfig {
-        Some(path) => path.display().to_string(),
-        None if is_set("KUBECONFIG") => {
-            format!("$KUBECONFIG ({})", std::env::var("KUBECONFIG").unwrap_or_default())
-        }
-        None => "~/.kube/config".to_owned(),
-    }
-}
-
-async fn from_kubeconfig(
-    path: Option<&Path>,
-    context: Option<&str>,
-    named: bool,
-) -> Result<Config, ConnectError> {
-    let place = place(path);
-    if !named && std::env::home_dir().is_none_or(|home| !home.join(".kube/config").exists()) {
-        return Err(ConnectError::NoCluster);
-    }
-    let wrong = |error: &dyn std::error::Error| ConnectError::Kubeconfig {
-        place: place.clone(),
-        reason: without_path(error),
-    };
-    let kubeconfig = match path.map(PathBuf::from) {
-        Some(path) => Kubeconfig::read_from(path),
-        None => Kubeconfig::read(),
-    };
-    let kubeconfig = kubeconfig.map_err(|error| wrong(&error))?;
-    let known: Vec<_> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
-    if let Some(context) = context.filter(|context| !known.iter().any(|name| name == context)) {
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(ConnectError::UnknownContext { place, context: context.to_owned(), known });
-    }
-    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(&error))
-}
-
-/// The first line of an error; its source says it without repeating the path.
-fn without_path(error: &dyn std::error::Error) -> String {
-    let text = error.source().map_or_else(|| error.to_string(), |source| source.to_string());
-    text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -247,11 +245,28 @@ mod tests {
 
     #[tokio::test]
     async fn a_wrong_kubeconfig_is_a_usage_error_of_one_line() {
+        let without_user = CONFIG.replace("users: [{name: u,", "users: [{name: v,");
         for (yaml, context, part) in [
             (None, None, "No such file"),
             (Some("contexts: [1"), None, "config: "),
-            (Some("apiVersion: v1\nkind: Config\n"), None, "context"),
+            (
+                Some("apiVersion: v1\nkind: Config\n"),
+                None,
+                "no current context; choose one with --context, it has none",
+            ),
+            (Some(&CONFIG.replace("current-context: a", "")), None, "it has a, b"),
+            (
+                Some(&CONFIG.replace("current-context: a", "current-context: y")),
+                None,
+                "no context 'y'; it has a, b",
+            ),
             (Some(CONFIG), Some("z"), "no context 'z'; it has a, b"),
+            (Some(&without_user), None, "no user 'u', which context 'a' names"),
+            (
+                Some(&CONFIG.replace("http://", "http:// ")),
+                None,
+                "server of cluster 'c': invalid uri character",
+            ),
         ] {
             let error = open(yaml, context).await.err().unwrap();
             let text = error.to_string();
@@ -260,12 +275,38 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_credential_plugin_that_fails_is_named_and_its_output_is_not_shown() {
+        let plugin = |command: &str, script: &str| {
+            let exec = format!(
+                "{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {command}, \
+                 args: [-c, '{script}'], interactiveMode: Never}}}}"
+            );
+            CONFIG.replace("user: {}", &format!("user: {exec}"))
+        };
+        for (yaml, part) in [
+            (
+                plugin("no-such-plugin", ""),
+                "no credentials from 'no-such-plugin': it cannot be started: No such file",
+            ),
+            (plugin("sh", "echo secret; echo expired >&2; exit 3"), "from 'sh': exit status: 3: expired; "),
+            (plugin("sh", "echo secret: ["), "from 'sh': it printed no ExecCredential; "),
+        ] {
+            let error = open(Some(&yaml), None).await.err().unwrap();
+            let text = error.to_string();
+            assert!(!error.is_usage() && text.contains(part), "{text}");
+            assert!(!text.contains("secret") && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[tokio::test]
     async fn an_api_that_is_not_there_is_no_usage_error() {
         let connection = open(Some(CONFIG), Some("b")).await.ok().unwrap();
-        let error = connection.probe().await.unwrap_err();
+        let error = connection.probe(PATIENCE).await.unwrap_err();
         assert!(!error.is_usage());
         assert!(
-            error.to_string().contains("cannot reach the Kubernetes API at http://127.0.0.1:1: "),
+            error
+                .to_string()
+                .contains("cannot reach the Kubernetes API at http://127.0.0.1:1: tcp connect error: "),
             "{error}"
         );
     }

@@ -3,6 +3,7 @@
 pub mod connect;
 pub mod demo;
 pub mod fixed;
+mod kubeconfig;
 pub mod recording;
 pub mod reviews;
 pub mod watch;

@@ -7,14 +7,16 @@ use longhorn_health_exporter::source::connect::{ConnectError, obstacle};
 
 use crate::support::*;
 
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
 #[tokio::test]
 async fn a_server_that_refuses_the_token_is_told() {
     let server = server().await;
     server.require_tokens(["right"]);
     let connection = connection(&server).await;
-    connection.probe().await.unwrap();
+    connection.probe(PATIENCE).await.unwrap();
     server.require_tokens(["other"]);
-    let error = connection.probe().await.unwrap_err();
+    let error = connection.probe(PATIENCE).await.unwrap_err();
     assert!(matches!(error, ConnectError::Unauthorized { .. }) && !error.is_usage(), "{error}");
 }
 
@@ -23,7 +25,7 @@ async fn a_server_that_is_stopped_is_told() {
     let server = server().await;
     let connection = connection(&server).await;
     server.stop().await;
-    let error = connection.probe().await.unwrap_err();
+    let error = connection.probe(PATIENCE).await.unwrap_err();
     assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains(&server.url()), "{error}");
 }
@@ -32,7 +34,7 @@ async fn a_server_that_is_stopped_is_told() {
 async fn a_cluster_without_longhorn_is_told() {
     let server = FakeApiServer::start().await;
     server.serve_builtin();
-    let error = connection(&server).await.probe().await.unwrap_err();
+    let error = connection(&server).await.probe(PATIENCE).await.unwrap_err();
     assert!(matches!(error, ConnectError::NoLonghorn), "{error}");
     let live = synced(&server).await;
     assert!(matches!(obstacle(&live.snapshot(now())), Some(ConnectError::NoLonghorn)));

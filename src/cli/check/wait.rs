@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_secs(2);
 pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity) -> Result<Report, Failure> {
     let begin = Instant::now();
     let connection = args.source.connect().await?;
-    connection.probe().await.map_err(SourceError::from)?;
+    connection.probe(limit.min(args.timeout.unsigned_abs())).await.map_err(SourceError::from)?;
     let options = args.source.live_options();
     let clock = options.clock;
     let live = Live::start(connection.client(), options);

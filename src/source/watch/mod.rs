@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 pub use backoff::Pauses;
-pub(crate) use trouble::{describe, reason_of};
+pub(crate) use trouble::{describe, is_untrusted, reason_of};
 
 use super::{ApiTotals, Source};
 use crate::cluster::Cluster;

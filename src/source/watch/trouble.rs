@@ -1,5 +1,8 @@
 //! What went wrong with a kind, in one word of a closed list and one line for a person.
 
+use std::error::Error;
+
+use kube::client::AuthError;
 use kube::runtime::watcher;
 
 use crate::source::ApiErrorReason;
@@ -69,13 +72,14 @@ pub(crate) fn reason_of(error: &kube::Error) -> ApiErrorReason {
         Api(status) => reason_of_code(status.code),
         SerdeError(_) | FromUtf8(_) | LinesCodecMaxLineLengthExceeded => ApiErrorReason::Decode,
         Auth(_) => ApiErrorReason::Unauthorized,
+        _ if find::<AuthError>(error).is_some() => ApiErrorReason::Unauthorized,
         _ if timed_out(error) => ApiErrorReason::Timeout,
         HyperError(_) | Service(_) | ReadEvents(_) => ApiErrorReason::Connection,
         _ => ApiErrorReason::Other,
     }
 }
 
-fn timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
+fn timed_out(error: &(dyn Error + 'static)) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     if io.is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
         return true;
@@ -90,20 +94,60 @@ pub(crate) fn describe(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => describe_status(status),
         kube::Error::SerdeError(error) => format!("the answer does not decode: {error}"),
-        _ => one_line(&chain(error)),
+        _ => match find::<AuthError>(error) {
+            Some(error) => one_line(&describe_auth(error)),
+            None => one_line(&chain(error)),
+        },
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut parts = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
+/// Why there are no credentials. What a credential plugin prints may be a token, so that only its
+/// complaints are told.
+fn describe_auth(error: &AuthError) -> String {
+    match error {
+        AuthError::AuthExecStart(error) => format!("it cannot be started: {error}"),
+        AuthError::AuthExecRun { out, .. } => {
+            let complaint = String::from_utf8_lossy(&out.stderr);
+            let complaint = complaint.lines().map(str::trim).find(|line| !line.is_empty());
+            let complaint = complaint.map(|line| format!(": {line}")).unwrap_or_default();
+            format!("{}{complaint}", out.status)
+        }
+        AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed => {
+            "it printed no ExecCredential".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// True when the certificate of the server is not accepted.
+pub(crate) fn is_untrusted(error: &kube::Error) -> bool {
+    matches!(find::<rustls::Error>(error), Some(rustls::Error::InvalidCertificate(_)))
+}
+
+/// An error of this type in the chain.
+fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    // the source of an io::Error is the source of what it wraps, not what it wraps
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error
+        .downcast_ref()
+        .or_else(|| wrapped.and_then(|error| find(error)))
+        .or_else(|| error.source().and_then(find))
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
         let text = error.to_string();
+        next = error.source();
+        // names of layers, which say nothing that their cause does not say better
+        let layer =
+            next.is_some() && (text.starts_with("ServiceError: ") || text.starts_with("client error ("));
         // most errors already print their cause
-        if !parts.iter().any(|part| part.contains(&text)) {
+        let said = parts.iter().any(|part| part.contains(&text));
+        if !said && !layer {
             parts.push(text);
         }
-        cause = error.source();
     }
     parts.join(": ")
 }
@@ -168,6 +212,30 @@ mod tests {
         assert_eq!(reason_of(&error), ApiErrorReason::Timeout);
         let broken = kube::Error::ReadEvents(std::io::Error::other("reset"));
         assert_eq!(reason_of(&broken), ApiErrorReason::Connection);
+    }
+
+    #[test]
+    fn layers_are_not_named_and_what_a_plugin_printed_is_not_told() {
+        let inner = std::io::Error::other("refused");
+        let error = kube::Error::Service(Box::new(kube::Error::ReadEvents(inner)));
+        assert_eq!(describe(&error), "Error reading events stream: refused");
+
+        let out = std::process::Command::new("sh")
+            .args(["-c", "echo token; echo >&2; echo no >&2; exit 4"])
+            .output();
+        let run = AuthError::AuthExecRun { cmd: "sh".to_owned(), out: Box::new(out.unwrap()) };
+        // a refresh while serving comes wrapped
+        let error = kube::Error::Service(Box::new(run));
+        assert_eq!(describe(&error), "exit status: 4: no");
+        assert_eq!(reason_of(&error), ApiErrorReason::Unauthorized);
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_accepted_is_told_from_a_broken_connection() {
+        let certificate = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        let wrapped = |error| kube::Error::Service(Box::new(std::io::Error::other(error)));
+        assert!(is_untrusted(&wrapped(certificate)));
+        assert!(!is_untrusted(&wrapped(rustls::Error::DecryptError)));
     }
 
     #[test]

@@ -1,0 +1,82 @@
+//! What a kubeconfig leads to, and what is wrong with one that leads nowhere, in one line.
+
+use std::path::Path;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::connect::{ConnectError, is_set};
+
+/// Where the kubeconfig is read from, for messages.
+pub(super) fn place(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => path.display().to_string(),
+        None if is_set("KUBECONFIG") => {
+            format!("$KUBECONFIG ({})", std::env::var("KUBECONFIG").unwrap_or_default())
+        }
+        None => "~/.kube/config".to_owned(),
+    }
+}
+
+/// True where the home directory has a kubeconfig.
+pub(super) fn is_at_home() -> bool {
+    std::env::home_dir().is_some_and(|home| home.join(".kube/config").exists())
+}
+
+/// The way to the cluster of this context, or of the current one.
+pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
+    let wrong = |reason| ConnectError::Kubeconfig { place: place(path), reason };
+    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let kubeconfig = kubeconfig.map_err(|error| wrong(say(&error)))?;
+    let context = chosen(&kubeconfig, context, || place(path))?;
+    if let Some(reason) = lost_user(&kubeconfig, &context) {
+        return Err(wrong(reason));
+    }
+    let cluster = cluster_of(&kubeconfig, &context);
+    let options = KubeConfigOptions { context: Some(context), ..KubeConfigOptions::default() };
+    Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| match (&error, cluster) {
+        (KubeconfigError::ParseClusterUrl(error), Some(cluster)) => {
+            wrong(format!("server of cluster '{cluster}': {error}"))
+        }
+        _ => wrong(say(&error)),
+    })
+}
+
+/// The context asked for or else the current one, if the kubeconfig has it.
+fn chosen(
+    kubeconfig: &Kubeconfig,
+    context: Option<&str>,
+    place: impl Fn() -> String,
+) -> Result<String, ConnectError> {
+    let names: Vec<_> = kubeconfig.contexts.iter().map(|context| context.name.as_str()).collect();
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let current = kubeconfig.current_context.as_deref().filter(|name| !name.is_empty());
+    match context.or(current) {
+        None => Err(ConnectError::NoContext { place: place(), known }),
+        Some(name) if names.contains(&name) => Ok(name.to_owned()),
+        Some(name) => Err(ConnectError::UnknownContext { place: place(), context: name.to_owned(), known }),
+    }
+}
+
+/// A context may name a user that is not there; kube then goes on as nobody.
+fn lost_user(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+    let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
+    let user = named.context.as_ref()?.user.as_deref().filter(|user| !user.is_empty())?;
+    let known = kubeconfig.auth_infos.iter().any(|known| known.name == user);
+    (!known).then(|| format!("no user '{user}', which context '{context}' names"))
+}
+
+fn cluster_of(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+    let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
+    Some(named.context.as_ref()?.cluster.clone())
+}
+
+/// The first line of an error. That of a file is said by its source, which leaves out the path.
+fn say(error: &KubeconfigError) -> String {
+    let text = match error {
+        KubeconfigError::ReadConfig(source, _) => source.to_string(),
+        KubeconfigError::LoadClusterOfContext(cluster) => format!("no cluster '{cluster}'"),
+        other => other.to_string(),
+    };
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
