@@ -156,13 +156,17 @@ fn without(checks: &[&Check], id: &str) -> String {
         checks.iter().filter(|check| kinds(check).iter().any(belongs)).map(|check| check.id).collect()
     };
     let (needing, using) = (ids(|check| check.needs), ids(|check| check.uses));
+    let said = |ids: &[&str], verb: &str| match ids.len() {
+        0..=4 => format!("These checks {verb}: {}.", ids.join(", ")),
+        number => format!("{number} of {} checks {verb}.", checks.len()),
+    };
     let mut sentences = Vec::new();
     if !needing.is_empty() {
-        sentences.push(format!("These checks are unknown: {}.", needing.join(", ")));
+        sentences.push(said(&needing, "are unknown"));
     }
     let using: Vec<&str> = using.into_iter().filter(|id| !needing.contains(id)).collect();
     if !using.is_empty() {
-        sentences.push(format!("These checks know less: {}.", using.join(", ")));
+        sentences.push(said(&using, "know less"));
     }
     if sentences.is_empty() {
         sentences.push("No check changes.".to_owned());

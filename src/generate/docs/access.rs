@@ -1,27 +1,39 @@
-//! The table of access rights in the README, from the same list as the roles.
+//! Access rights for readers, from the same list as the roles: all of them in docs/access.md, what
+//! they are for in the README.
 
 use super::markdown::{Page, codes};
 use crate::checks;
-use crate::generate::deploy::rbac::{Reach, Right, rights};
+use crate::generate::deploy::rbac::{Reach, Right, Rule, rights};
 
-/// The table.
-pub fn overview() -> String {
-    let mut page = Page::part();
-    let rows = rights(checks::ALL).into_iter().map(|right| {
-        let granted = granted(&right);
-        [
-            format!("`{}`, {}", right.id, right.kind()),
-            granted,
-            right.purpose.to_owned(),
-            right.without.clone(),
-        ]
-    });
-    page.table(["right", "grants", "for", "without it"], rows);
+/// The page: what each right grants.
+pub fn page() -> String {
+    let mut page = Page::new("Access rights");
+    page.paragraph(
+        "What the exporter may be granted, as the chart and `deploy/kustomize` do. Every right but `longhorn` can be \
+         withheld: what is lost then stands in the [README](../README.md#access), and \
+         [checks.md](checks.md) says which kinds each check needs.",
+    );
+    let rows = rights(checks::ALL).into_iter().map(|right| [name(&right), granted(&right)]);
+    page.table(["right", "grants"], rows);
     page.finish()
 }
 
+/// The table of the README: what each right is for.
+pub fn overview() -> String {
+    let mut page = Page::part();
+    let rows = rights(checks::ALL)
+        .into_iter()
+        .map(|right| [name(&right), right.purpose.to_owned(), right.without.clone()]);
+    page.table(["right", "for", "without it"], rows);
+    page.finish()
+}
+
+fn name(right: &Right) -> String {
+    format!("`{}`, {}", right.id, right.kind())
+}
+
 fn granted(right: &Right) -> String {
-    let rule = |rule: &crate::generate::deploy::rbac::Rule| {
+    let rule = |rule: &Rule| {
         let kinds: Vec<String> = rule.resources.iter().map(|plural| full_name(plural, rule.group)).collect();
         let only = match rule.names.as_slice() {
             [] => String::new(),

@@ -19,7 +19,7 @@ pub fn page() -> String {
     page.finish()
 }
 
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 12] = [
     ("checks.md", "What can go wrong, by cause, and what the exporter must be able to read to see it."),
     ("metrics.md", "Every series: labels, unit, when it is absent, an example."),
     ("alerts.md", "Every alert: expression, severity, `for`, thresholds, and why."),
@@ -27,6 +27,9 @@ const PAGES: [(&str, &str); 9] = [
     ("configuration.schema.json", "JSON Schema of that file."),
     ("configuration.example.yaml", "That file with every key and its default."),
     ("command-line.md", "Every option and environment variable."),
+    ("access.md", "Every access right, and what it grants."),
+    ("web-configuration.md", "TLS, users and tokens for the exporter's own port."),
     ("report.schema.json", "JSON Schema of `check -o json` and `/api/v1/report`."),
+    ("performance.md", "What it costs, and how that was measured."),
     ("migration.md", "How to come from Longhorn's example rules or from kube-state-metrics."),
 ];

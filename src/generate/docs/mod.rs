@@ -27,6 +27,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         page("metrics.md", metrics::page(settings)?),
         page("alerts.md", alerts::page(settings)?),
         page("checks.md", checks::page()),
+        page("access.md", access::page()),
         page("configuration.md", configuration::page()),
         page(configuration::EXAMPLE, configuration::example()),
         page(configuration::SCHEMA, configuration::schema()),
