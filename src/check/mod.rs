@@ -19,7 +19,7 @@ pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
-pub use words::counted;
+pub use words::{capitalised, counted};
 
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;

@@ -14,14 +14,34 @@ pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     }
 }
 
+/// A fragment with the capital it begins with where it stands on its own. Names of objects stay as
+/// they are: only plain words are capitalised.
+pub fn capitalised(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if word.chars().all(char::is_alphabetic) => {
+            first.to_uppercase().collect::<String>() + chars.as_str()
+        }
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::*;
 
     #[test]
     fn nouns_follow_their_number() {
         assert_eq!(counted(0_usize, "volume"), "no volumes");
         assert_eq!(counted(1_i64, "backing image copy"), "1 backing image copy");
         assert_eq!(counted(2_u64, "backing image copy"), "2 backing image copies");
+    }
+
+    #[test]
+    fn only_words_get_a_capital() {
+        assert_eq!(capitalised("setting x waits"), "Setting x waits");
+        assert_eq!(capitalised("pvc-12 waits"), "pvc-12 waits");
+        assert_eq!(capitalised(""), "");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
 use super::{Failure, exit};
@@ -15,12 +16,12 @@ pub struct GenerateArgs {
     #[arg(value_enum, default_value = "all")]
     target: TargetArg,
     /// Write nothing; print how the files at hand differ, and end with 1 if they do
-    #[arg(long, env = "LONGHORN_HEALTH_CHECK_GENERATED")]
+    #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
     /// Thresholds, durations, severities and labels of your own (docs/configuration.md)
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_GENERATE_CONFIG")]
     config: Option<PathBuf>,
-    /// Directory in which rules/ and docs/ lie
+    /// Directory of rules/, dashboards/, deploy/ and docs/
     #[arg(long, value_name = "DIR", default_value = ".", env = "LONGHORN_HEALTH_OUT")]
     out: PathBuf,
 }
@@ -48,11 +49,11 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
             target.artifacts(&settings).context("the catalogue is broken").map_err(Failure::unknown)?;
         if args.check {
             let drifts = output::check(&args.out, target, &artifacts).map_err(Failure::usage)?;
-            drifts.iter().for_each(|drift| print!("{}", drift.diff));
+            super::print(&drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>())?;
             drifted |= !drifts.is_empty();
         } else {
             let written = output::write(&args.out, target, &artifacts).map_err(Failure::usage)?;
-            report(target, &written);
+            super::print(&report(target, &written))?;
         }
     }
     if drifted {
@@ -79,11 +80,18 @@ fn targets(wanted: TargetArg) -> Vec<Target> {
     }
 }
 
-fn report(target: Target, written: &output::Written) {
-    written.changed.iter().for_each(|path| println!("wrote {path}"));
-    written.removed.iter().for_each(|path| println!("removed {path}"));
-    let (changed, removed) = (written.changed.len(), written.removed.len());
-    println!("{}: {changed} written, {removed} removed, {} up to date", target.name(), written.unchanged);
+fn report(target: Target, written: &output::Written) -> String {
+    let (changed, removed) = (&written.changed, &written.removed);
+    let mut lines: Vec<_> = changed.iter().map(|path| format!("wrote {path}\n")).collect();
+    lines.extend(removed.iter().map(|path| format!("removed {path}\n")));
+    lines.push(format!(
+        "{}: {} written, {} removed, {} up to date\n",
+        target.name(),
+        changed.len(),
+        removed.len(),
+        written.unchanged
+    ));
+    lines.concat()
 }
 
 /// The command that mends a drift, to be copied.

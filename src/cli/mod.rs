@@ -7,9 +7,11 @@ mod logging;
 mod serve;
 mod source;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::builder::{BoolishValueParser, Resettable, TypedValueParser};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use source::{SourceArgs, SourceError};
 
@@ -27,7 +29,7 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
-    /// Make rule files and references from the checks, or see that those at hand are up to date
+    /// Make rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
     Generate(generate::GenerateArgs),
 }
 
@@ -50,7 +52,7 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print(); // nothing is left to do when even this fails
@@ -68,6 +70,29 @@ pub fn main() -> ExitCode {
             eprintln!("error: {:#}", failure.error);
             ExitCode::from(failure.code)
         }
+    }
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let command = Cli::command().mut_subcommands(|command| command.mut_args(without_idle_variable));
+    Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
+/// A variable that is empty counts as not set, and a flag that its variable turns off as not given:
+/// manifests set such variables, and clap would see a missing value or a conflict with other flags.
+fn without_idle_variable(arg: Arg) -> Arg {
+    let Some(value) = arg.get_env().and_then(std::env::var_os) else { return arg };
+    let off = matches!(arg.get_action(), ArgAction::SetTrue)
+        && BoolishValueParser::new().parse_ref(&clap::Command::default(), None, &value).is_ok_and(|on| !on);
+    if value.is_empty() || off { arg.env(Resettable::Reset) } else { arg }
+}
+
+/// Writes to standard output. A reader that went away (`| head`) has seen what it wanted.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::unknown(error)),
+        _ => Ok(()),
     }
 }
 
@@ -92,7 +117,8 @@ impl Failure {
     }
 }
 
-/// False with `NO_COLOR` set, see no-color.org.
+/// False with `NO_COLOR` set, see no-color.org, and on a terminal that has none.
 fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }

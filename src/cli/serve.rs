@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
@@ -85,7 +86,11 @@ struct WebArgs {
     auth: WebAuth,
 
     /// Leave out metrics about the exporter's own process
-    #[arg(long = "web.disable-exporter-metrics", env = "LONGHORN_HEALTH_WEB_DISABLE_EXPORTER_METRICS")]
+    #[arg(
+        long = "web.disable-exporter-metrics",
+        value_parser = BoolishValueParser::new(),
+        env = "LONGHORN_HEALTH_WEB_DISABLE_EXPORTER_METRICS"
+    )]
     disable_exporter_metrics: bool,
 }
 

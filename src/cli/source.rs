@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
@@ -18,7 +19,7 @@ use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Sou
 #[command(next_help_heading = "Source")]
 pub struct SourceArgs {
     /// Look at the embedded demo cluster
-    #[arg(long, env = "LONGHORN_HEALTH_DEMO", conflicts_with = "from")]
+    #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_DEMO", conflicts_with = "from")]
     pub demo: bool,
 
     /// Look at a recording: a directory, a file of kubectl get -o yaml|json output, or - for standard input
@@ -26,7 +27,7 @@ pub struct SourceArgs {
     pub from: Option<PathBuf>,
 
     /// Moment a recording is judged at (RFC 3339) [default: the newest time in it]
-    #[arg(long, value_name = "TIME", requires = "from", env = "LONGHORN_HEALTH_NOW")]
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = moment, env = "LONGHORN_HEALTH_NOW")]
     pub now: Option<Timestamp>,
 
     /// Namespace of Longhorn
@@ -57,6 +58,10 @@ pub enum CrashLogsArg {
     Auto,
     /// Never
     Off,
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "not a moment; write it as 2026-03-01T04:30:00Z".to_owned())
 }
 
 /// A duration such as `90s`, `15m` or `1h30m`.
@@ -127,7 +132,7 @@ impl SourceArgs {
     /// did not answer are told in the cluster; an error is what leaves nothing to judge.
     pub async fn look(&self, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect().await?;
-        connection.probe().await?;
+        connection.probe(patience).await?;
         let live_options = self.live_options();
         let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves

@@ -193,7 +193,7 @@ fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let mut text = format!(
         "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts what \
          the manager of {node} owns and keeps owning: {}",
-        counted(owned, "volume")
+        if owned == 0 { "no volume now".to_owned() } else { counted(owned, "volume") }
     );
     let names = hit.iter().take(5).map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name));
     let names: Vec<_> = names.collect();

@@ -164,7 +164,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 _ => shim_finding(cluster, &scene, count),
             };
             let often = counted(count, "time");
-            let times = format!("reported by node-problem-detector {often} between {first} and {last}");
+            let when =
+                if first == last { format!("at {first}") } else { format!("between {first} and {last}") };
+            let times = format!("reported by node-problem-detector {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
             let mut finding = finding.since(Some(first)).because(EvidenceSource::Event, times);
             if let Some(message) = quote.filter(|message| !message.is_empty()) {

@@ -2,20 +2,14 @@
 //! threshold, an error an unknown verdict.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Check, Finding, Severity};
 use crate::report::{Report, Unknown};
 
-/// Writes the report. `checks` are those that ran; a check without findings is a passed case.
-pub fn write(
-    out: &mut dyn Write,
-    report: &Report,
-    checks: &[&Check],
-    fail_on: Severity,
-) -> Result<(), SerializeError> {
+/// The report as XML. `checks` are those that ran; a check without findings is a passed case.
+pub fn render(report: &Report, checks: &[&Check], fail_on: Severity) -> Result<Vec<u8>, SerializeError> {
     let mut junit = Junit::new("longhorn-health");
     // reasons that belong to no check, such as an empty recording
     let strays =
@@ -31,7 +25,9 @@ pub fn write(
         suite.add_test_cases(cases(report, check, fail_on));
         junit.add_test_suite(suite);
     }
-    junit.serialize(out)
+    let mut xml = Vec::new();
+    junit.serialize(&mut xml)?;
+    Ok(xml)
 }
 
 fn cases(report: &Report, check: &Check, fail_on: Severity) -> Vec<TestCase> {
@@ -71,7 +67,8 @@ fn description(finding: &Finding) -> String {
     }
     let _ = writeln!(text, "remedy: {}", finding.remedy.text);
     for command in &finding.remedy.commands {
-        let _ = writeln!(text, "$ {}", command.run);
+        let changes = if command.changes { "# changes the cluster:\n" } else { "" };
+        let _ = writeln!(text, "{changes}{}", command.run);
     }
     text
 }
@@ -86,17 +83,20 @@ fn unknown_case(unknown: &Unknown) -> TestCase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Command;
     use crate::checks::{ALL, danger_zone_pending::CHECK};
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n";
 
+    fn xml(report: &Report, checks: &[&Check], fail_on: Severity) -> String {
+        String::from_utf8(render(report, checks, fail_on).unwrap()).unwrap()
+    }
+
     fn junit(fail_on: Severity) -> String {
         let report = run(&CHECK, &cluster(PENDING)).report;
-        let mut out = Vec::new();
-        write(&mut out, &report, &[&CHECK], fail_on).unwrap();
-        String::from_utf8(out).unwrap()
+        xml(&report, &[&CHECK], fail_on)
     }
 
     #[test]
@@ -107,15 +107,21 @@ mod tests {
     }
 
     #[test]
+    fn commands_that_change_the_cluster_are_marked() {
+        let report = run(&CHECK, &cluster(PENDING)).report;
+        let mut finding = report.findings[0].clone();
+        let command = |run: &str, changes| Command { run: run.to_owned(), changes };
+        finding.remedy.commands = vec![command("kubectl get x", false), command("kubectl delete x", true)];
+        let text = description(&finding);
+        assert!(text.ends_with("\nkubectl get x\n# changes the cluster:\nkubectl delete x\n"), "{text}");
+    }
+
+    #[test]
     fn an_unknown_verdict_is_an_error_and_a_silent_check_a_passed_case() {
         let report = crate::report::evaluate(&live_at("2026-01-01T00:00:00Z", ""));
-        let mut out = Vec::new();
-        write(&mut out, &report.report, ALL, Severity::Warning).unwrap();
-        assert!(!String::from_utf8(out).unwrap().contains("<error"));
+        assert!(!xml(&report.report, ALL, Severity::Warning).contains("<error"));
 
         let report = crate::report::evaluate(&cluster("")).report;
-        let mut out = Vec::new();
-        write(&mut out, &report, &[], Severity::Warning).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("<error "));
+        assert!(xml(&report, &[], Severity::Warning).contains("<error "));
     }
 }

@@ -35,7 +35,7 @@ pub struct CheckArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
-    /// Run these checks only (comma-separated)
+    /// Run these checks only (comma-separated, for example manager_crash_loop,manager_probes)
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
@@ -75,14 +75,19 @@ impl From<FailOn> for Severity {
     }
 }
 
+/// From here on a wrong name is taken for a misspelt one.
+const SIMILAR: f64 = 0.8;
+
 fn check_id(text: &str) -> Result<&'static str, String> {
     if let Some(check) = checks::by_id(text) {
         return Ok(check.id);
     }
     let ids = checks::ALL.iter().map(|check| check.id);
     let near = ids.clone().max_by(|a, b| strsim::jaro(a, text).total_cmp(&strsim::jaro(b, text)));
-    let near = near.map(|id| format!("did you mean {id}? ")).unwrap_or_default();
-    Err(format!("no such check; {near}the checks are {}", ids.collect::<Vec<_>>().join(", ")))
+    match near.filter(|id| strsim::jaro(id, text) >= SIMILAR) {
+        Some(near) => Err(format!("no such check; did you mean {near}?")),
+        None => Err(format!("no such check; the checks are {}", ids.collect::<Vec<_>>().join(", "))),
+    }
 }
 
 /// Runs `check`.
@@ -127,7 +132,7 @@ impl CheckArgs {
         let mut out = io::BufWriter::new(stdout.lock());
         match self.output {
             Format::Table => {
-                let style = Style { colours, width: 100, details_from: fail_on.min(Severity::Warning) };
+                let style = Style { colours, width: width(), details_from: fail_on.min(Severity::Warning) };
                 table::write(&mut out, report, style)?;
             }
             Format::Json => {
@@ -136,13 +141,22 @@ impl CheckArgs {
             }
             Format::Junit => {
                 let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
-                junit::write(&mut out, report, &checks, fail_on)?;
+                out.write_all(&junit::render(report, &checks, fail_on)?)?;
             }
         }
         out.flush()?;
         Ok(())
     }
 }
+
+/// Columns for text: those of the terminal, if it is one and narrower than is good to read.
+fn width() -> usize {
+    let terminal = terminal_size::terminal_size_of(io::stdout());
+    terminal.map_or(WIDEST, |(width, _)| usize::from(width.0).clamp(NARROWEST, WIDEST))
+}
+
+const WIDEST: usize = 100;
+const NARROWEST: usize = 40;
 
 /// A known problem wins over not knowing.
 fn exit_code(report: &Report, fail_on: Severity) -> u8 {

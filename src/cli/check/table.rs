@@ -1,10 +1,11 @@
-//! A report as text for a person: verdict first, then every finding with what to do.
+//! A report as text for a person: every finding with what to do, worst first, and the verdict at the
+//! end, where a terminal stands.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use crate::check::{Finding, Severity, VolumeRef};
+use crate::check::{Finding, Severity, VolumeRef, capitalised, counted};
 use crate::report::{Report, Verdict};
 
 /// How text is dressed for the place it is written to.
@@ -52,7 +53,9 @@ fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: 
     let severity = style.severity(finding.severity);
     writeln!(out, "{severity}  {}", style.bold(&format!("{}: {}", finding.check, finding.cause)))?;
     let mut place = finding.object.to_string();
-    for (word, name) in [("node", &finding.node), ("disk", &finding.disk)] {
+    // a node is where it is
+    let node = finding.node.as_ref().filter(|node| **node != finding.object.name);
+    for (word, name) in [("node", node), ("disk", finding.disk.as_ref())] {
         if let Some(name) = name {
             place += &format!(", {word} {name}");
         }
@@ -74,7 +77,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: 
             writeln!(out, "{INDENT}  {}", style.paint("33", "# changes the cluster:"))?;
         }
         for line in command.run.lines() {
-            writeln!(out, "{INDENT}  {line}")?;
+            writeln!(out, "{INDENT}  {}", plain(line))?;
         }
     }
     Ok(())
@@ -95,12 +98,12 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Resu
     let recorded = if cluster.recorded { " (recorded)" } else { "" };
     writeln!(
         out,
-        "Longhorn {release} in {} at {}{recorded}: {} nodes, {} volumes, {} instance managers",
+        "Longhorn {release} in {} at {}{recorded}: {}, {}, {}",
         cluster.namespace,
         cluster.now.strftime("%Y-%m-%d %H:%M:%SZ"),
-        cluster.nodes,
-        cluster.volumes,
-        cluster.instance_managers
+        counted(cluster.nodes, "node"),
+        counted(cluster.volumes, "volume"),
+        counted(cluster.instance_managers, "instance manager")
     )?;
     if !report.not_recorded.is_empty() {
         style.wrap(out, "", &format!("not recorded, taken as empty: {}", report.not_recorded.join(", ")))?;
@@ -154,17 +157,16 @@ pub fn duration(seconds: i64) -> String {
 
 /// Messages are fragments; printed on their own they begin with a capital and end with a stop.
 fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return String::new() };
-    // object names stay as they are: only plain words are capitalised
-    let word = text.split_whitespace().next().unwrap_or_default();
-    let plain = word.chars().all(char::is_alphabetic);
-    let mut text =
-        if plain { first.to_uppercase().collect::<String>() + chars.as_str() } else { text.to_owned() };
-    if !text.ends_with(['.', '!', '?', ':']) {
+    let mut text = capitalised(text);
+    if !text.is_empty() && !text.ends_with(['.', '!', '?', ':']) {
         text.push('.');
     }
     text
+}
+
+/// Logs and messages come from elsewhere, and must not be able to steer the terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 impl Style {
@@ -203,7 +205,7 @@ impl Style {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(word);
+            line.push_str(&plain(word));
         }
         writeln!(out, "{indent}{line}")
     }
@@ -223,10 +225,18 @@ mod tests {
     }
 
     #[test]
-    fn sentences_keep_object_names() {
+    fn sentences_end() {
         assert_eq!(sentence("setting x waits"), "Setting x waits.");
-        assert_eq!(sentence("pvc-12 waits"), "pvc-12 waits.");
+        assert_eq!(sentence("Really?"), "Really?");
         assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn a_log_cannot_steer_the_terminal() {
+        let mut out = Vec::new();
+        let style = Style { colours: false, width: 40, details_from: Severity::Info };
+        style.wrap(&mut out, "", "bad \x1b[2J \u{7}news").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "bad \u{fffd}[2J \u{fffd}news\n");
     }
 
     #[test]
