@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use super::html::{Html, ago, plural};
-use crate::check::{Finding, Severity, VolumeRef};
+
+use crate::check::{Finding, Severity, VolumeRef, capitalised};
 use crate::checks;
 use crate::report::Report;
 
@@ -68,7 +69,8 @@ fn write_index(html: &mut Html, report: &Report) {
                 .raw("-")
                 .text(index + 1)
                 .raw("\">");
-            html.text(&finding.message).raw("</a></li>\n");
+            html.raw("<span class=\"spoken\">").raw(class).raw(": </span>");
+            html.text(capitalised(&finding.message)).raw("</a></li>\n");
         }
     }
     html.raw("</ul></section>\n");
@@ -76,11 +78,15 @@ fn write_index(html: &mut Html, report: &Report) {
 
 fn write_finding(html: &mut Html, finding: &Finding, class: &'static str, open: bool, now: Timestamp) {
     html.raw("<details class=\"finding ").raw(class).raw(if open { "\" open>" } else { "\">" });
-    html.raw("<summary><span class=\"message\">").text(&finding.message).raw("</span><span class=\"tags\">");
+    html.raw("<summary><span class=\"message\">")
+        .text(capitalised(&finding.message))
+        .raw("</span><span class=\"tags\">");
     let title = checks::by_id(finding.check).map_or(finding.check, |check| check.title);
     html.raw("<span>").text(title).raw("</span><span class=\"cause\">").text(&finding.cause).raw("</span>");
     html.raw("<span>").text(&finding.object).raw("</span>");
-    for (name, value) in [("node ", &finding.node), ("disk ", &finding.disk)] {
+    // a node is where it is
+    let node = finding.node.as_ref().filter(|node| **node != finding.object.name);
+    for (name, value) in [("node ", node), ("disk ", finding.disk.as_ref())] {
         if let Some(value) = value {
             html.raw("<span>").raw(name).text(value).raw("</span>");
         }
@@ -90,7 +96,7 @@ fn write_finding(html: &mut Html, finding: &Finding, class: &'static str, open: 
     }
     html.raw("</span></summary>\n<div class=\"body\">");
     if !finding.impact.is_empty() {
-        html.raw("<h3>Impact</h3><p>").text(&finding.impact).raw("</p>");
+        html.raw("<h3>Impact</h3><p>").text(capitalised(&finding.impact)).raw("</p>");
     }
     write_remedy(html, finding);
     write_evidence(html, finding);
@@ -126,7 +132,7 @@ fn write_evidence(html: &mut Html, finding: &Finding) {
         html.raw("<li><span class=\"source\">")
             .text(evidence.source.as_str())
             .raw("</span> <span>")
-            .text(&evidence.text)
+            .text(capitalised(&evidence.text))
             .raw("</span></li>");
     }
     html.raw("</ul>");

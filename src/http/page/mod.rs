@@ -9,7 +9,8 @@ mod tests;
 
 use hyper::header::{self, HeaderName};
 
-use crate::check::Severity;
+use crate::check::{Severity, capitalised};
+
 use crate::exporter::Moment;
 use crate::report::{Report, Verdict};
 use html::{Html, plural};
@@ -90,9 +91,10 @@ fn scope(html: &mut Html, report: &Report) {
     html.text(cluster.longhorn_version.as_deref().unwrap_or("of unknown release"));
     html.raw(" in <code>").text(&cluster.namespace).raw("</code>, as of <time>");
     html.text(cluster.now.strftime("%Y-%m-%d %H:%M:%S UTC")).raw("</time>");
-    if cluster.recorded {
-        html.raw(" (a recording: ages that only watching shows are unknown)");
-    }
+    html.raw(match cluster.recorded {
+        true => " (a recording: ages that only watching shows are unknown)",
+        false => "; reload the page to look again",
+    });
     html.raw("</p>");
 }
 
@@ -119,7 +121,7 @@ fn unknown(html: &mut Html, report: &Report) {
               That they find nothing does not mean that all is well.</p><ul>",
     );
     for unknown in &report.unknown {
-        html.raw("<li><b>").text(unknown.check).raw("</b>: ").text(&unknown.reason).raw("</li>");
+        html.raw("<li><b>").text(unknown.check).raw("</b>: ").text(capitalised(&unknown.reason)).raw("</li>");
     }
     html.raw("</ul></section>\n");
 }

@@ -51,8 +51,8 @@ fn every_finding_of_the_demo_is_told_with_its_commands() {
     };
     assert!(!report.findings.is_empty());
     for finding in &report.findings {
-        assert!(page.contains(&escaped(&finding.message)), "{}", finding.message);
-        assert!(page.contains(&escaped(&finding.impact)), "{}", finding.impact);
+        assert!(page.contains(&escaped(&capitalised(&finding.message))), "{}", finding.message);
+        assert!(page.contains(&escaped(&capitalised(&finding.impact))), "{}", finding.impact);
         for command in &finding.remedy.commands {
             assert!(page.contains(&format!("<pre>{}</pre>", escaped(&command.run))), "{}", command.run);
         }
@@ -66,7 +66,7 @@ fn every_finding_of_the_demo_is_told_with_its_commands() {
 fn what_is_not_known_is_never_green() {
     let page = page_of(cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: longhorn-system}"));
     assert!(page.contains("banner unknown"), "{page}");
-    assert!(page.contains("the recording has no Longhorn object"));
+    assert!(page.contains("The recording has no Longhorn object"));
 }
 
 #[test]
