@@ -40,6 +40,7 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
             "LonghornHealthResourceStale",
             "LonghornHealthAccessDenied",
             "LonghornHealthCheckUnknown",
+            "LonghornHealthBadWebConfig",
         ],
         "drop severity at ",
         "the family has no such label",
