@@ -1,5 +1,6 @@
 //! The cluster at one moment: everything that a check may see.
 
+mod absence;
 pub mod known_issues;
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,6 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Check, VolumeRef};
 use crate::history::History;
 use crate::longhorn::*;
+
+pub use absence::Absence;
 
 /// The cluster at one moment. Immutable; joins are made once, on first use.
 #[derive(Debug)]

@@ -31,6 +31,9 @@ pub struct Report {
     pub resources: Vec<ResourceReport>,
 }
 
+/// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
+pub const EVERY_CHECK: &str = "cluster";
+
 /// The whole verdict in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,7 +71,7 @@ pub struct ClusterSummary {
 /// A check without a (full) verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unknown {
-    /// Id of the check.
+    /// Id of the check, or [`EVERY_CHECK`].
     pub check: &'static str,
     /// Why.
     pub reason: String,
@@ -142,8 +145,8 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
 }
 
 fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) -> Report {
-    if let Some(reason) = nothing_to_see(cluster) {
-        unknown.insert(0, Unknown { check: "cluster", reason });
+    if let Some(absence) = cluster.absence() {
+        unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
     }
     let verdict = match (findings.is_empty(), unknown.is_empty()) {
         (false, _) => Verdict::Findings,
@@ -184,25 +187,6 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
     }
 }
 
-/// A recording without Longhorn objects, or without any pod, says nothing about Longhorn: wherever
-/// Longhorn is installed there are both.
-fn nothing_to_see(cluster: &Cluster) -> Option<String> {
-    if !cluster.is_recorded() {
-        return None;
-    }
-    let any_longhorn = Resource::all().any(|kind| kind.is_longhorn() && cluster.objects.count(kind) > 0);
-    // a fresh installation whose managers never came up has pods and no Longhorn object yet
-    let any_manager = cluster.manager_pods().next().is_some();
-    if !any_longhorn && !any_manager {
-        return Some("the recording has no Longhorn object".to_owned());
-    }
-    cluster
-        .objects
-        .pods
-        .is_empty()
-        .then(|| "the recording has no pods, so nothing is known of managers".to_owned())
-}
-
 fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {
     let status = cluster.resources.get(&resource).cloned().unwrap_or_default();
     ResourceReport {
@@ -216,6 +200,11 @@ fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {
 }
 
 impl Report {
+    /// True when a check had no (full) verdict.
+    pub fn is_unknown(&self, check: &str) -> bool {
+        self.unknown.iter().any(|unknown| unknown.check == check || unknown.check == EVERY_CHECK)
+    }
+
     /// The worst severity found.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()

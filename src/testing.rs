@@ -10,6 +10,10 @@ use crate::source::recording::{RecordedFile, Recording};
 /// The namespace of test clusters.
 pub const NAMESPACE: &str = "longhorn-system";
 
+/// A manager: a cluster without any says nothing about Longhorn, whatever a check makes of it.
+pub const MANAGER: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-abcde, \
+    namespace: longhorn-system, labels: {app: longhorn-manager}}\n---\n";
+
 /// A recorded cluster of these objects; *now* is the newest time in it.
 pub fn cluster(yaml: &str) -> Cluster {
     recording(yaml).into_cluster(NAMESPACE, None)

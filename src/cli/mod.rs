@@ -43,6 +43,11 @@ pub mod exit {
     pub const UNKNOWN: u8 = 2;
     /// Bad usage or unreadable input.
     pub const USAGE: u8 = 64;
+
+    /// Ended by a signal: what shells say of a process that does not handle it.
+    pub fn by_signal(number: i32) -> u8 {
+        u8::try_from(number).map_or(u8::MAX, |number| number.saturating_add(128))
+    }
 }
 
 /// The whole command line, for its reference.

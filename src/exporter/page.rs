@@ -111,8 +111,7 @@ impl Page {
                 let count = details.counts.get(&severity).copied().unwrap_or_default();
                 self.add(&FINDINGS, &[check.id, severity.as_str()], count as f64);
             }
-            let unknown = report.unknown.iter().any(|unknown| unknown.check == check.id);
-            self.add(&CHECK_UNKNOWN, &[check.id], f64::from(unknown));
+            self.add(&CHECK_UNKNOWN, &[check.id], f64::from(report.is_unknown(check.id)));
             self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
             self.add_details(&details);
         }

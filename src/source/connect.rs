@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::watch::{describe, is_untrusted, reason_of};
 use super::{ApiErrorReason, kubeconfig};
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::{Absence, Cluster, Readability};
 use crate::longhorn::Resource;
 
 /// Time for the first answer.
@@ -107,11 +107,8 @@ pub enum ConnectError {
     )]
     NoLonghorn,
     /// Longhorn's kinds are there, but nothing of them in the namespace.
-    #[error("nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")]
-    WrongNamespace {
-        /// The namespace looked at.
-        namespace: String,
-    },
+    #[error("{0}")]
+    WrongNamespace(Absence),
     /// Not everything was listed in time, and nothing says why.
     #[error(
         "nothing could be listed in time: {reason}; see what the API server says, or give more time with --timeout"
@@ -214,12 +211,11 @@ pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
     if longhorn().all(refused) {
         return Some(ConnectError::Forbidden { namespace, reason: reason() });
     }
-    let empty = |kind| {
-        let undecodable = cluster.resources.get(&kind).map_or(0, |status| status.undecodable);
-        cluster.can_read(kind) && cluster.objects.count(kind) + undecodable == 0
-    };
-    let nothing = longhorn().all(empty) && cluster.manager_daemon_set().is_none();
-    nothing.then_some(ConnectError::WrongNamespace { namespace })
+    match cluster.absence() {
+        Some(absence @ Absence::Longhorn { .. }) => Some(ConnectError::WrongNamespace(absence)),
+        // what Longhorn left behind is shown
+        _ => None,
+    }
 }
 
 pub(super) fn is_set(variable: &str) -> bool {

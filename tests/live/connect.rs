@@ -45,7 +45,7 @@ async fn a_wrong_namespace_is_told() {
     let server = server().await;
     let live = synced(&server).await;
     let error = obstacle(&live.snapshot(now())).unwrap();
-    assert!(matches!(error, ConnectError::WrongNamespace { .. }), "{error}");
+    assert!(matches!(error, ConnectError::WrongNamespace(_)), "{error}");
     server.put(VOLUMES, volume("a"));
     until(&live, "the volume", |cluster| obstacle(cluster).is_none()).await;
 }

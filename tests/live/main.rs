@@ -1,5 +1,6 @@
 //! The live source against an API server that speaks real HTTP and fails on demand.
 
+mod absence;
 mod access;
 mod connect;
 mod crash_logs;

@@ -40,7 +40,8 @@ fn an_instance_manager_that_is_not_synced_is_evidence_and_not_a_second_finding()
 
 #[test]
 fn unreadable_settings_are_unknown_and_not_healthy() {
-    let mut cluster = live_at("2026-01-01T00:00:00Z", &setting("priority-class", "status: {applied: false}"));
+    let pending = setting("priority-class", "status: {applied: false}");
+    let mut cluster = live_at("2026-01-01T00:00:00Z", &(pending + MANAGER));
     let settings = crate::longhorn::Resource::Settings;
     cluster.resources.entry(settings).or_default().readability = crate::cluster::Readability::Forbidden;
     let report = run(&CHECK, &cluster).report;

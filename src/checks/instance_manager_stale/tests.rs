@@ -309,11 +309,11 @@ fn a_deletion_is_stuck_after_minutes() {
 fn odd_objects_and_missing_settings_are_unknown_and_no_panic() {
     let bare = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
                 metadata: {name: im-old, namespace: longhorn-system}\n---\n";
-    let report = run(&CHECK, &live_at(NOW, bare)).report;
+    let report = run(&CHECK, &live_at(NOW, &(MANAGER.to_owned() + bare))).report;
     assert!(report.findings.is_empty());
     assert!(report.unknown[0].reason.contains("default-instance-manager-image"));
     let odd = im("im-old", OLD, "type: aio", "melting", "");
-    let report = run(&CHECK, &live_at(NOW, &(release("v1.9.2") + &odd))).report;
+    let report = run(&CHECK, &live_at(NOW, &(release("v1.9.2") + MANAGER + &odd))).report;
     assert_eq!(report.unknown.len(), 1);
     assert_eq!(
         causes(&(release("v1.9.2") + bare)),

@@ -122,7 +122,7 @@ fn rpm_hosts() {
         assert_eq!(on(os, "v1.7.2"), None, "{os}");
     }
     assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.3"), None);
-    let mut blind = live_at("2026-01-01T00:00:00Z", &release("v1.7.2"));
+    let mut blind = live_at("2026-01-01T00:00:00Z", &(release("v1.7.2") + MANAGER));
     blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
     assert!(found(&CHECK, &blind).iter().any(|line| line.starts_with("info issue_10019")));
 }
@@ -200,10 +200,10 @@ fn the_remedy_names_the_fixed_release_of_the_line() {
 
 #[test]
 fn release_that_is_not_known_and_unreadable_kinds() {
-    let report = run(&CHECK, &live_at("2026-01-01T00:00:00Z", &release("master-head"))).report;
+    let report = run(&CHECK, &live_at("2026-01-01T00:00:00Z", &(release("master-head") + MANAGER))).report;
     assert!(report.findings.is_empty());
     assert_eq!(report.unknown.len(), 1);
-    let mut blind = live_at("2026-01-01T00:00:00Z", &release("v1.7.2"));
+    let mut blind = live_at("2026-01-01T00:00:00Z", &(release("v1.7.2") + MANAGER));
     blind.resources.entry(Resource::DaemonSets).or_default().readability = Readability::Forbidden;
     assert_eq!(run(&CHECK, &blind).report.unknown[0].reason, "daemonsets.apps is forbidden");
     let evaluation = run(&CHECK, &cluster(&(release("v1.10.0-hotfix-1") + &setting("v1.10.0"))));

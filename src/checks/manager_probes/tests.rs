@@ -367,7 +367,7 @@ fn readiness_that_was_lost_shows_without_events() {
 #[test]
 fn what_cannot_be_read_is_unknown() {
     for kind in [Resource::DaemonSets, Resource::Pods] {
-        let mut cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS)));
+        let mut cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS) + MANAGER));
         cluster.resources.entry(kind).or_default().readability = Readability::Forbidden;
         let report = run(&CHECK, &cluster).report;
         assert!(report.findings.is_empty());

@@ -51,7 +51,7 @@ fn engine(volume: &str, node: &str, data_engine: &str) -> String {
 }
 
 fn look(yaml: &str) -> Cluster {
-    live_at(NOW, yaml)
+    live_at(NOW, &(MANAGER.to_owned() + yaml))
 }
 
 #[test]

@@ -472,7 +472,7 @@ fn a_deadlock_says_whom_to_restart() {
 #[test]
 fn what_cannot_be_read_is_unknown() {
     for kind in [Resource::EndpointSlices, Resource::Pods] {
-        let mut cluster = at_now(&modern("", &[]));
+        let mut cluster = at_now(&modern(MANAGER, &[]));
         cluster.resources.entry(kind).or_default().readability = Readability::Stale;
         let evaluation = run(&CHECK, &cluster);
         assert!(evaluation.report.findings.is_empty());

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Check, Finding, Severity};
-use crate::report::{Report, Unknown};
+use crate::report::{EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
 pub fn render(report: &Report, checks: &[&Check], fail_on: Severity) -> Result<Vec<u8>, SerializeError> {
@@ -16,7 +16,7 @@ pub fn render(report: &Report, checks: &[&Check], fail_on: Severity) -> Result<V
         report.unknown.iter().filter(|unknown| !checks.iter().any(|check| check.id == unknown.check));
     let strays: Vec<_> = strays.map(unknown_case).collect();
     if !strays.is_empty() {
-        let mut suite = TestSuite::new("cluster");
+        let mut suite = TestSuite::new(EVERY_CHECK);
         suite.add_test_cases(strays);
         junit.add_test_suite(suite);
     }
@@ -35,7 +35,12 @@ fn cases(report: &Report, check: &Check, fail_on: Severity) -> Vec<TestCase> {
     let mut cases: Vec<_> = findings.map(|finding| finding_case(finding, fail_on)).collect();
     cases.extend(report.unknown.iter().filter(|unknown| unknown.check == check.id).map(unknown_case));
     if cases.is_empty() {
-        cases.push(case(check.id, check.id.to_owned(), TestCaseStatus::success()));
+        // nothing to look at is no success, and told once for all checks
+        let status = match report.is_unknown(check.id) {
+            true => TestCaseStatus::skipped(),
+            false => TestCaseStatus::success(),
+        };
+        cases.push(case(check.id, check.id.to_owned(), status));
     }
     cases
 }
@@ -84,7 +89,7 @@ fn unknown_case(unknown: &Unknown) -> TestCase {
 mod tests {
     use super::*;
     use crate::check::Command;
-    use crate::checks::{ALL, danger_zone_pending::CHECK};
+    use crate::checks::danger_zone_pending::CHECK;
     use crate::testing::*;
 
     const PENDING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
@@ -118,10 +123,12 @@ mod tests {
 
     #[test]
     fn an_unknown_verdict_is_an_error_and_a_silent_check_a_passed_case() {
-        let report = crate::report::evaluate(&live_at("2026-01-01T00:00:00Z", ""));
-        assert!(!xml(&report.report, ALL, Severity::Warning).contains("<error"));
+        let report = run(&CHECK, &live_at("2026-01-01T00:00:00Z", MANAGER)).report;
+        let xml_of = |report: &Report| xml(report, &[&CHECK], Severity::Warning);
+        assert!(!xml_of(&report).contains("<error") && !xml_of(&report).contains("<skipped"));
 
-        let report = crate::report::evaluate(&cluster("")).report;
-        assert!(xml(&report, &[], Severity::Warning).contains("<error "));
+        let report = run(&CHECK, &cluster("")).report;
+        assert_eq!(xml_of(&report).matches("<error ").count(), 1, "{}", xml_of(&report));
+        assert_eq!(xml_of(&report).matches("<skipped").count(), 1, "what was not looked at has not passed");
     }
 }

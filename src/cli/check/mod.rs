@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use self::table::Style;
+use self::wait::Waited;
 use super::source::positive_duration;
 use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity};
@@ -22,7 +23,8 @@ use crate::report::{Report, evaluate_only};
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:\n  0   nothing reaches --fail-on\n  1   something does\n  \
                         2   the verdict is unknown: what it needs could not be read\n  \
-                        64  bad usage or unreadable input")]
+                        64  bad usage or unreadable input\n  \
+                        130 interrupted while waiting (143: terminated)")]
 pub struct CheckArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -96,7 +98,10 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let fail_on = args.fail_on.into();
     let report = match args.source.recorded(Timestamp::now())? {
         Some(cluster) => args.report(&cluster),
-        None => args.live_report(fail_on)?,
+        None => match args.live_report(fail_on)? {
+            Waited::Report(report) => *report,
+            Waited::Interrupted(code) => return Ok(code),
+        },
     };
     match args.print(&report, fail_on) {
         // a reader that went away (`| head`) has seen what it wanted
@@ -112,12 +117,15 @@ impl CheckArgs {
     }
 
     /// The report on the live cluster, at once or when it is healthy.
-    fn live_report(&self, fail_on: Severity) -> Result<Report, Failure> {
+    fn live_report(&self, fail_on: Severity) -> Result<Waited, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(Failure::unknown)?.block_on(async {
             match self.wait_healthy {
                 Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), fail_on).await,
-                None => Ok(self.report(&self.source.look(self.timeout.unsigned_abs()).await?)),
+                None => {
+                    let cluster = self.source.look(self.timeout.unsigned_abs()).await?;
+                    Ok(Waited::Report(Box::new(self.report(&cluster))))
+                }
             }
         })
     }

@@ -165,7 +165,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// Logs and messages come from elsewhere, and must not be able to steer the terminal.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

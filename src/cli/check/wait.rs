@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use super::progress::Progress;
@@ -9,24 +10,55 @@ use super::{CheckArgs, exit, exit_code};
 use crate::check::Severity;
 use crate::cli::{Failure, SourceError};
 use crate::report::{Report, evaluate_only};
-use crate::source::connect::obstacle;
+use crate::source::connect::{ConnectError, obstacle};
 use crate::source::{Live, Source};
 
 /// Time between two looks; the stores are watched, so a look costs no call to the API.
 const BETWEEN: Duration = Duration::from_secs(2);
 
-/// The last report before the time was up, or the first one that is healthy. Facts age from one look
-/// to the next, as in a serving exporter.
-pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity) -> Result<Report, Failure> {
+/// How the wait ended.
+pub enum Waited {
+    /// With the last report before the time was up, or the first one that is healthy.
+    Report(Box<Report>),
+    /// By a signal, with the exit code that shells give it.
+    Interrupted(u8),
+}
+
+/// Waits, and shows how it goes. A signal leaves the terminal as it should be.
+pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity) -> Result<Waited, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::unknown)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::unknown)?;
+    let mut progress = Progress::start(limit);
+    let (what, kind) = tokio::select! {
+        report = look_until_healthy(args, limit, fail_on, &mut progress) => {
+            return report.map(|report| Waited::Report(Box::new(report)));
+        }
+        _ = interrupt.recv() => ("interrupted", SignalKind::interrupt()),
+        _ = terminate.recv() => ("terminated", SignalKind::terminate()),
+    };
+    progress.give_up(what);
+    Ok(Waited::Interrupted(exit::by_signal(kind.as_raw_value())))
+}
+
+/// Facts age from one look to the next, as in a serving exporter.
+async fn look_until_healthy(
+    args: &CheckArgs,
+    limit: Duration,
+    fail_on: Severity,
+    progress: &mut Progress,
+) -> Result<Report, Failure> {
     let begin = Instant::now();
     let connection = args.source.connect().await?;
-    connection.probe(limit.min(args.timeout.unsigned_abs())).await.map_err(SourceError::from)?;
+    match connection.probe(limit.min(args.timeout.unsigned_abs())).await {
+        // whoever installs Longhorn waits for its kinds too
+        Ok(()) | Err(ConnectError::NoLonghorn) => {}
+        Err(error) => return Err(SourceError::from(error).into()),
+    }
     let options = args.source.live_options();
     let clock = options.clock;
     let live = Live::start(connection.client(), options);
     // kinds that do not answer in time are told in the report
     let _ = tokio::time::timeout(limit.min(args.timeout.unsigned_abs()), live.complete()).await;
-    let mut progress = Progress::start(limit);
     loop {
         let now = clock();
         let cluster = live.snapshot(now);
@@ -34,7 +66,7 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity)
         let waited = begin.elapsed();
         let healthy = exit_code(&evaluation.report, fail_on) == exit::OK;
         if healthy || waited >= limit {
-            progress.end();
+            progress.end(healthy, &evaluation.report, waited);
             live.stop().await;
             return match obstacle(&cluster) {
                 Some(error) if !healthy => Err(SourceError::from(error).into()),

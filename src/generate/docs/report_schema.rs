@@ -9,6 +9,7 @@ use crate::checks;
 use crate::cluster::Readability;
 use crate::generate::Target;
 use crate::longhorn::{Resource, VolumeRobustness};
+use crate::report::EVERY_CHECK;
 
 /// JSON Schema of the report.
 pub fn schema() -> String {
@@ -149,9 +150,11 @@ fn remedy() -> Value {
 
 fn unknown() -> Value {
     let checks = checks::ALL.iter().map(|check| check.id);
-    let ids: Vec<_> = checks.chain(["cluster"]).collect();
-    let check =
-        about("Id of the check, or `cluster` if there was nothing to look at.", json!({ "enum": ids }));
+    let ids: Vec<_> = checks.chain([EVERY_CHECK]).collect();
+    let check = about(
+        "Id of the check, or `cluster` for all of them: Longhorn itself is not there.",
+        json!({ "enum": ids }),
+    );
     object(json!({ "check": check, "reason": text("Why.") }), json!({}))
 }
 

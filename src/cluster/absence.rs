@@ -1,0 +1,176 @@
+//! Whether Longhorn is there at all. Where it is installed there are managers, and soon objects of
+//! Longhorn's; what lacks them says nothing about Longhorn's health, whatever the checks find or
+//! do not find.
+
+use std::fmt;
+
+use super::Cluster;
+use crate::longhorn::Resource;
+
+/// What is not there. Its text names the namespace and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Absence {
+    /// Nothing of Longhorn in the namespace: a wrong `--namespace`, or Longhorn is not installed
+    /// (or not any more).
+    Longhorn {
+        /// The namespace looked at.
+        namespace: String,
+    },
+    /// No pod of longhorn-manager, so nothing keeps what Longhorn's objects say up to date.
+    Managers {
+        /// The namespace looked at.
+        namespace: String,
+        /// Pods that the DaemonSet wants, if there is a DaemonSet.
+        wanted: Option<i64>,
+    },
+    /// A recording without objects of Longhorn's and without managers.
+    Recording,
+    /// A recording without pods of longhorn-manager.
+    RecordedManagers {
+        /// True when it has other pods.
+        pods: bool,
+    },
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Absence::Longhorn { namespace } => {
+                write!(f, "nothing of Longhorn in namespace {namespace}; give Longhorn's with --namespace")
+            }
+            Absence::Managers { namespace, wanted: None } => write!(
+                f,
+                "no longhorn-manager in namespace {namespace}, neither pods nor a DaemonSet; install Longhorn, \
+                 or give its namespace with --namespace"
+            ),
+            Absence::Managers { namespace, wanted: Some(wanted) } => write!(
+                f,
+                "no pod of longhorn-manager in namespace {namespace}, where its DaemonSet wants {wanted}; see \
+                 kubectl -n {namespace} describe daemonset longhorn-manager"
+            ),
+            Absence::Recording => f.write_str("the recording has no Longhorn object"),
+            Absence::RecordedManagers { pods: false } => {
+                f.write_str("the recording has no pods, so nothing is known of managers; record pods too")
+            }
+            Absence::RecordedManagers { pods: true } => f.write_str(
+                "the recording has no pod of longhorn-manager; record all pods of the namespace, or see why \
+                 no manager runs",
+            ),
+        }
+    }
+}
+
+impl Cluster {
+    /// What of Longhorn is missing altogether, if something is. Kinds that cannot be read make
+    /// their checks unknown themselves and are no sign of absence.
+    pub fn absence(&self) -> Option<Absence> {
+        // a fresh installation whose managers never came up has pods and no Longhorn object yet
+        let any_manager = self.manager_pods().next().is_some();
+        if any_manager {
+            return None;
+        }
+        if self.is_recorded() {
+            let pods = !self.objects.pods.is_empty();
+            let any_longhorn = self.any_longhorn();
+            return Some(if any_longhorn { Absence::RecordedManagers { pods } } else { Absence::Recording });
+        }
+        let namespace = self.namespace.clone();
+        let set = self.manager_daemon_set();
+        let all_read = Resource::all().filter(|kind| kind.is_longhorn()).all(|kind| self.can_read(kind));
+        if set.is_none() && all_read && !self.any_longhorn() {
+            return Some(Absence::Longhorn { namespace });
+        }
+        // without a look at the pods, a DaemonSet may have some
+        let seen = self.can_read(Resource::Pods) || set.is_none() && self.can_read(Resource::DaemonSets);
+        let wanted = set.map(|set| set.status.desired_number_scheduled.0);
+        seen.then_some(Absence::Managers { namespace, wanted })
+    }
+
+    /// Objects that do not decode are there all the same.
+    fn any_longhorn(&self) -> bool {
+        let undecodable = |kind| self.resources.get(&kind).map_or(0, |status| status.undecodable);
+        let mut kinds = Resource::all().filter(|kind| kind.is_longhorn());
+        kinds.any(|kind| self.objects.count(kind) + undecodable(kind) > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::{Cluster, Readability};
+    use crate::longhorn::Resource;
+    use crate::testing::{cluster, live_at};
+
+    const SETTING: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
+        metadata: {name: current-longhorn-version, namespace: longhorn-system}\nvalue: v1.12.1\n---\n";
+    const DAEMON_SET: &str = "apiVersion: apps/v1\nkind: DaemonSet\n\
+        metadata: {name: longhorn-manager, namespace: longhorn-system}\n\
+        status: {desiredNumberScheduled: 0}\n---\n";
+    const MANAGER: &str = "apiVersion: v1\nkind: Pod\n\
+        metadata: {name: longhorn-manager-1, namespace: longhorn-system, labels: {app: longhorn-manager}}\n---\n";
+    const OTHER_POD: &str = "apiVersion: v1\nkind: Pod\n\
+        metadata: {name: longhorn-ui-1, namespace: longhorn-system, labels: {app: longhorn-ui}}\n---\n";
+
+    fn live(yaml: &[&str]) -> Cluster {
+        live_at("2026-01-01T00:00:00Z", &yaml.concat())
+    }
+
+    fn text(cluster: &Cluster) -> String {
+        cluster.absence().map(|absence| absence.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_namespace_without_longhorn_is_told_from_one_without_managers() {
+        let nothing = "nothing of Longhorn in namespace longhorn-system; give Longhorn's with --namespace";
+        assert_eq!(text(&live(&[])), nothing);
+        assert_eq!(text(&live(&[OTHER_POD])), nothing);
+        for yaml in [&[SETTING][..], &[SETTING, OTHER_POD]] {
+            let text = text(&live(yaml));
+            assert!(text.starts_with("no longhorn-manager in namespace longhorn-system, neither"), "{text}");
+        }
+        for yaml in [&[DAEMON_SET][..], &[SETTING, DAEMON_SET]] {
+            let text = text(&live(yaml));
+            assert!(text.contains("where its DaemonSet wants 0; see kubectl"), "{text}");
+        }
+    }
+
+    #[test]
+    fn managers_are_enough() {
+        for yaml in [&[MANAGER][..], &[SETTING, MANAGER], &[SETTING, MANAGER, DAEMON_SET]] {
+            assert_eq!(live(yaml).absence(), None);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_sign_of_absence() {
+        let without = |kinds: &[Resource], yaml: &[&str]| {
+            let mut cluster = live(yaml);
+            for kind in kinds {
+                cluster.resources.get_mut(kind).unwrap().readability = Readability::Forbidden;
+            }
+            text(&cluster)
+        };
+        let all: Vec<_> = Resource::all().collect();
+        assert_eq!(without(&all, &[]), "");
+        assert_eq!(without(&[Resource::Pods, Resource::DaemonSets], &[SETTING]), "");
+        assert_eq!(without(&[Resource::Pods], &[SETTING, DAEMON_SET]), "");
+        assert!(without(&[Resource::Pods], &[SETTING]).starts_with("no longhorn-manager"));
+        assert!(without(&[Resource::DaemonSets], &[SETTING]).starts_with("no longhorn-manager"));
+        assert!(without(&[Resource::Volumes], &[]).starts_with("no longhorn-manager"));
+    }
+
+    #[test]
+    fn an_object_that_does_not_decode_is_there() {
+        let mut cluster = live(&[]);
+        cluster.resources.get_mut(&Resource::Volumes).unwrap().undecodable = 1;
+        assert!(text(&cluster).starts_with("no longhorn-manager"));
+    }
+
+    #[test]
+    fn a_recording_needs_objects_and_pods() {
+        assert!(text(&cluster("")).contains("no Longhorn object"));
+        assert!(text(&cluster(OTHER_POD)).contains("no Longhorn object"));
+        assert!(text(&cluster(SETTING)).contains("no pods"));
+        assert_eq!(text(&cluster(MANAGER)), "");
+        assert!(text(&cluster(&[SETTING, OTHER_POD].concat())).contains("no pod of longhorn-manager"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Longhorn that is not there (a wrong namespace, no managers) is unknown wherever it is asked for.
+
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use fake_apiserver::FakeApiServer;
+use longhorn_health_exporter::exporter::Evaluator;
+use longhorn_health_exporter::metrics::Format;
+use longhorn_health_exporter::report::Verdict;
+use longhorn_health_exporter::source::LiveOptions;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const SETTINGS: &str = "settings.longhorn.io";
+const DAEMON_SETS: &str = "daemonsets.apps";
+
+fn setting() -> Value {
+    json!({"metadata": {"name": "current-longhorn-version", "namespace": NAMESPACE}, "value": "v1.12.1"})
+}
+
+fn manager() -> Value {
+    json!({
+        "metadata": {
+            "name": "longhorn-manager-a", "namespace": NAMESPACE, "uid": "1", "labels": {"app": "longhorn-manager"},
+        },
+        "status": {"phase": "Running"},
+    })
+}
+
+fn daemon_set(wanted: u32) -> Value {
+    json!({
+        "metadata": {"name": "longhorn-manager", "namespace": NAMESPACE},
+        "status": {"desiredNumberScheduled": wanted},
+    })
+}
+
+/// `check` as a process.
+async fn check(server: &FakeApiServer, arguments: &[&str]) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, server.kubeconfig_yaml()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"));
+    command.arg("check").arg(format!("--kubeconfig={}", kubeconfig.display())).args(arguments);
+    command.env_clear().stdin(Stdio::null());
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[tokio::test]
+async fn a_wrong_namespace_ends_a_check_with_2_and_one_line() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    server.put("pods", manager());
+    for more in [&[][..], &["--only=danger_zone_pending"], &["-o=json"]] {
+        let output = check(&server, &[&["--namespace=storage"], more].concat()).await;
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(
+            text(&output.stderr),
+            "error: nothing of Longhorn in namespace storage; give Longhorn's with --namespace\n"
+        );
+    }
+    let output = check(&server, &["--only=danger_zone_pending"]).await;
+    assert_eq!(output.status.code(), Some(0), "the right one: {output:?}");
+}
+
+#[tokio::test]
+async fn waiting_for_a_wrong_namespace_ends_with_2_and_says_why() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    let output = check(&server, &["--namespace=storage", "--wait-healthy=1s"]).await;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.starts_with("waiting 0s of 1s: cluster unknown: nothing of Longhorn"), "{said}");
+    assert!(said.contains("\nnot healthy within 1s: cluster unknown: "), "{said}");
+    assert!(
+        said.ends_with(
+            "\nerror: nothing of Longhorn in namespace storage; give Longhorn's with --namespace\n"
+        )
+    );
+}
+
+#[tokio::test]
+async fn waiting_ends_when_managers_come() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    let waiting = check(&server, &["--wait-healthy=5m", "--only=danger_zone_pending"]);
+    let comes = async {
+        server.wait_for_watch("pods").await;
+        server.put("pods", manager());
+    };
+    let (output, ()) = within("the end", async { tokio::join!(waiting, comes) }).await;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stderr).lines().last().unwrap().starts_with("healthy after "), "{output:?}");
+}
+
+#[tokio::test]
+async fn objects_without_managers_end_a_check_with_2() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    for reason in ["longhorn-manager in namespace longhorn-system, neither", "where its DaemonSet wants 0"] {
+        for more in [&[][..], &["--wait-healthy=1s"]] {
+            let output = check(&server, &[&["--only=danger_zone_pending"], more].concat()).await;
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            let report = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(report.contains(reason) && report.contains("verdict: unknown"), "{report}");
+        }
+        server.put(DAEMON_SETS, daemon_set(0));
+    }
+}
+
+#[tokio::test]
+async fn an_exporter_shows_unknown_until_longhorn_is_there() {
+    let server = server().await;
+    let live = Arc::new(synced(&server).await);
+    let evaluator = Evaluator::new(live.clone(), now, false);
+    let unknown =
+        |value| format!("\nlonghorn_health_check_unknown{{check=\"danger_zone_pending\"}} {value}\n");
+
+    assert_eq!(evaluator.moment().evaluation.report.verdict, Verdict::Unknown);
+    assert!(evaluator.page(Format::Text, None).unwrap().contains(&unknown(1)));
+    server.put(SETTINGS, setting());
+    server.put("pods", manager());
+    until(&live, "the manager", |cluster| cluster.absence().is_none()).await;
+    assert!(evaluator.page(Format::Text, None).unwrap().contains(&unknown(0)));
+
+    server.delete("pods", NAMESPACE, "longhorn-manager-a");
+    until(&live, "the manager to go", |cluster| cluster.absence().is_some()).await;
+    assert!(evaluator.page(Format::Text, None).unwrap().contains(&unknown(1)));
+    live.stop().await;
+}
+
+#[tokio::test]
+async fn an_exporter_of_a_wrong_namespace_shows_unknown() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    server.put("pods", manager());
+    let options = LiveOptions { namespace: "storage".to_owned(), ..options() };
+    let live = start(&server, options).await;
+    within("the first sync", live.synced()).await;
+    let evaluator = Evaluator::new(Arc::new(live), now, false);
+    let report = &evaluator.moment().evaluation.report;
+    assert_eq!(report.verdict, Verdict::Unknown);
+    assert!(report.unknown[0].reason.contains("namespace storage"), "{:?}", report.unknown);
+}
