@@ -153,6 +153,32 @@ fn tls_reaches_arguments_probes_and_monitor() -> Result<()> {
     Ok(())
 }
 
+/// Whoever asks for tokens gets scraped with one; a PodMonitor has no field for Prometheus' own.
+#[test]
+fn prometheus_shows_its_token_where_one_is_asked_for() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+    let auth = "auth: kubernetes, tls: {enabled: true, secretName: a}";
+    for (web, endpoint, expected) in [
+        (auth, "{}", json!(file)),
+        (auth, "{tlsConfig: {serverName: a}}", json!(file)),
+        (auth, "{bearerTokenFile: /other}", json!("/other")),
+        (auth, "{authorization: {credentials: {name: a, key: token}}}", Value::Null),
+        ("tls: {enabled: true, secretName: a}", "{}", Value::Null),
+        ("{}", "{}", Value::Null),
+    ] {
+        let web = if web == "{}" { web.to_owned() } else { format!("{{{web}}}") };
+        let values = format!("{{web: {web}, serviceMonitor: {{enabled: true, endpoint: {endpoint}}}}}");
+        let objects = render(&tools, &values)?;
+        let rendered = &find(&objects, "ServiceMonitor", "")?["spec"]["endpoints"][0];
+        assert_eq!(rendered["bearerTokenFile"], expected, "{values}");
+    }
+    let objects = render(&tools, TLS)?;
+    let rendered = &find(&objects, "PodMonitor", "")?["spec"]["podMetricsEndpoints"][0];
+    assert_eq!(rendered["bearerTokenFile"], Value::Null);
+    Ok(())
+}
+
 #[test]
 fn scrapers_get_the_metrics_and_readers_the_page_too() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };

@@ -97,6 +97,13 @@ httpGet:
 {{- if and $root.Values.web.tls.enabled (not (hasKey $monitor.endpoint "tlsConfig")) -}}
 {{- $_ := set $endpoint "tlsConfig" (dict "insecureSkipVerify" true) -}}
 {{- end -}}
+{{- /* as PodMonitors cannot: only a Secret could hold the token of those */ -}}
+{{- if and (eq $root.Values.web.auth "kubernetes") $root.Values.serviceMonitor.enabled -}}
+{{- $credentials := pick $monitor.endpoint "authorization" "basicAuth" "bearerTokenFile" "bearerTokenSecret" "oauth2" -}}
+{{- if not $credentials -}}
+{{- $_ := set $endpoint "bearerTokenFile" "/var/run/secrets/kubernetes.io/serviceaccount/token" -}}
+{{- end -}}
+{{- end -}}
 {{- toYaml (merge (deepCopy $monitor.endpoint) $endpoint) -}}
 {{- end }}
 
