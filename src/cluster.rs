@@ -194,6 +194,10 @@ impl Cluster {
 
     /// The Longhorn release: setting `current-longhorn-version`, else the tag of the manager
     /// DaemonSet's image. Never taken from engine or instance manager images.
+    ///
+    /// A manager writes the setting when it has upgraded the objects, so this is the release that
+    /// the objects are written for. What managers do with them depends on the code that they run:
+    /// [`known_issues::manager_release`] and [`known_issues::release_on`].
     pub fn release(&self) -> Option<Release> {
         let from_setting =
             self.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));

@@ -288,6 +288,14 @@ pub fn release_of(cluster: &Cluster, pod: &Pod) -> Option<Release> {
     from_pod.or_else(|| manager_release(cluster))
 }
 
+/// The release of the code that the manager on a node runs, or would run there.
+pub fn release_on(cluster: &Cluster, node: &str) -> Option<Release> {
+    match cluster.manager_pod_on(node) {
+        Some(pod) => release_of(cluster, pod),
+        None => manager_release(cluster),
+    }
+}
+
 /// Copies over which a manager of this release panics now (longhorn-manager controller/
 /// node_controller.go syncBackingImageEvictionRequested: without any guard in 1.7.0 to 1.7.3 and
 /// 1.8.0, with a guard for cancelled evictions only in 1.8.1 and 1.9.0).

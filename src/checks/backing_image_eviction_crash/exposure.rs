@@ -1,6 +1,9 @@
 //! On what the manager of which release panics.
 
+use std::collections::BTreeMap;
+
 use crate::checks::eviction::{is_disk_requested, is_requested};
+use crate::cluster::known_issues::release_on;
 use crate::cluster::{Cluster, DiskOfNode};
 use crate::longhorn::{BackingImage, CopyStatus, Release};
 
@@ -35,6 +38,8 @@ pub struct Pair<'a> {
     pub copy: &'a CopyStatus,
     /// The disk.
     pub place: DiskOfNode<'a>,
+    /// The release of the manager that comes across it: that of the node.
+    pub release: Option<Release>,
 }
 
 impl Exposure {
@@ -48,18 +53,23 @@ impl Exposure {
             Exposure::AnyDisk
         }
     }
-
-    /// True when the manager of the pair's node panics on it with the requests as they are.
-    pub fn hits(self, pair: &Pair) -> bool {
-        match self {
-            Exposure::Never => false,
-            Exposure::EvictedDisk => is_disk_requested(pair.place.node, pair.place.spec),
-            Exposure::AnyDisk => is_requested(pair.place.node),
-        }
-    }
 }
 
 impl<'a> Pair<'a> {
+    /// The exposure of the manager that comes across it, none if its release is not known.
+    pub fn exposure(&self) -> Exposure {
+        self.release.map_or(Exposure::Never, Exposure::of)
+    }
+
+    /// True when that manager panics on it with the requests as they are.
+    pub fn is_hit(&self) -> bool {
+        match self.exposure() {
+            Exposure::Never => false,
+            Exposure::EvictedDisk => is_disk_requested(self.place.node, self.place.spec),
+            Exposure::AnyDisk => is_requested(self.place.node),
+        }
+    }
+
     /// Name of the node.
     pub fn node_name(&self) -> &'a str {
         &self.place.node.metadata.name
@@ -67,22 +77,24 @@ impl<'a> Pair<'a> {
 }
 
 /// The copies in status only. Copies on a disk that no node lists in spec and status are left out:
-/// the manager does not come across them.
-pub fn pairs(cluster: &Cluster, release: Option<Release>) -> Vec<Pair<'_>> {
-    if release.is_some_and(|release| release < INTRODUCED) {
-        return Vec::new();
-    }
+/// the manager does not come across them. So are those whose manager is too old to look.
+pub fn pairs(cluster: &Cluster) -> Vec<Pair<'_>> {
+    // objects that are not upgraded to 1.7 yet keep the copies in the older field
+    let older_field = cluster.release().is_none_or(|release| release < INTRODUCED);
+    let mut releases: BTreeMap<&str, Option<Release>> = BTreeMap::new();
     let mut pairs = Vec::new();
     for image in cluster.objects.backing_images.iter() {
         for (uuid, copy) in &image.status.disk_file_status_map {
-            // a release before 1.7 that does not say so keeps its copies in the older field
             let wanted = image.spec.disk_file_spec_map.contains_key(uuid)
-                || (release.is_none() && image.spec.disks.contains_key(uuid));
+                || (older_field && image.spec.disks.contains_key(uuid));
             if wanted {
                 continue;
             }
-            if let Some(place) = cluster.disk(uuid).filter(|place| place.spec.is_some()) {
-                pairs.push(Pair { image, uuid, copy, place });
+            let Some(place) = cluster.disk(uuid).filter(|place| place.spec.is_some()) else { continue };
+            let node = place.node.metadata.name.as_str();
+            let release = *releases.entry(node).or_insert_with(|| release_on(cluster, node));
+            if release.is_none_or(|release| release >= INTRODUCED) {
+                pairs.push(Pair { image, uuid, copy, place, release });
             }
         }
     }

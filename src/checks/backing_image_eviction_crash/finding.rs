@@ -15,7 +15,6 @@ const STATUS_ONLY: &str = "{{range .items}}{{$b := .}}{{range $disk, $copy := .s
 /// What all findings of one evaluation share.
 pub struct Words<'a> {
     cluster: &'a Cluster,
-    exposure: Exposure,
     /// Volumes that the manager of a node looks after, for the nodes with such a copy.
     owned: BTreeMap<&'a str, Vec<VolumeRef>>,
     /// How many such copies a node has.
@@ -24,12 +23,12 @@ pub struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Collects what is said about the nodes of these copies.
-    pub fn new(cluster: &'a Cluster, exposure: Exposure, pairs: &[Pair<'a>]) -> Self {
+    pub fn new(cluster: &'a Cluster, pairs: &[Pair<'a>]) -> Self {
         let mut copies = BTreeMap::new();
         let mut owned: BTreeMap<&str, Vec<VolumeRef>> = BTreeMap::new();
         for pair in pairs {
             *copies.entry(pair.node_name()).or_default() += 1;
-            if exposure.hits(pair) {
+            if pair.is_hit() {
                 owned.entry(pair.node_name()).or_default();
             }
         }
@@ -38,7 +37,7 @@ impl<'a> Words<'a> {
                 volumes.push(cluster.volume_ref(&volume.metadata.name));
             }
         }
-        Words { cluster, exposure, owned, copies }
+        Words { cluster, owned, copies }
     }
 
     /// The manager panics now, or at its next start.
@@ -79,7 +78,7 @@ impl<'a> Words<'a> {
         let remedy = Remedy::new(format!(
             "Do not request eviction of {} before the copy is gone from the status. See why the backing image manager \
              of the disk does not remove it.",
-            self.scope(pair)
+            scope(pair)
         ))
         .read(self.list())
         .read(format!("kubectl -n {namespace} get backingimages.longhorn.io {image} -o yaml"))
@@ -100,8 +99,7 @@ impl<'a> Words<'a> {
              wait for that before requesting eviction there",
             pair.place.name
         );
-        let remedy =
-            Remedy::new(format!("Wait some seconds before requesting eviction of {}.", self.scope(pair)));
+        let remedy = Remedy::new(format!("Wait some seconds before requesting eviction of {}.", scope(pair)));
         self.start("transient", pair, message).impact("none").remedy(remedy.read(self.list()))
     }
 
@@ -121,7 +119,7 @@ impl<'a> Words<'a> {
                     pair.copy.state.as_str()
                 ),
             )
-            .because(EvidenceSource::Api, self.release_fact())
+            .because(EvidenceSource::Api, release_fact(pair))
             .because(
                 EvidenceSource::Api,
                 format!(
@@ -131,35 +129,12 @@ impl<'a> Words<'a> {
             )
     }
 
-    /// What eviction must not be requested of.
-    fn scope(&self, pair: &Pair) -> String {
-        let node = pair.node_name();
-        match self.exposure {
-            Exposure::AnyDisk => format!("node {node} or any of its disks"),
-            _ => format!("node {node} or its disk {}", pair.place.name),
-        }
-    }
-
-    fn release_fact(&self) -> String {
-        let release = self.cluster.release().map(|release| release.to_string()).unwrap_or_default();
-        match self.exposure {
-            Exposure::AnyDisk => format!(
-                "longhorn-manager {release} panics on such a copy on any disk of a node on which eviction is requested; \
-                 fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0"
-            ),
-            _ => format!(
-                "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 and 1.9.0 guard only \
-                 disks that stay, although 1.8.1 is announced as fixed; fixed in 1.8.2, 1.9.1 and 1.10.0"
-            ),
-        }
-    }
-
     /// Clears the requests that hit, waits, and sets the same requests again.
     fn workaround(&self, pair: &Pair) -> Remedy {
         let (node, namespace) = (pair.place.node, self.cluster.namespace.as_str());
         let name = pair.node_name();
         let on_node = node.spec.eviction_requested;
-        let disks: Vec<&str> = match self.exposure {
+        let disks: Vec<&str> = match pair.exposure() {
             Exposure::AnyDisk => requested_disks(node),
             _ => requested_disks(node).into_iter().filter(|disk| *disk == pair.place.name).collect(),
         };
@@ -169,7 +144,7 @@ impl<'a> Words<'a> {
         Remedy::new(format!(
             "Withdraw the request for eviction on {}, wait until no copy is in the status only, then request it again. \
              Upgrade to 1.8.2, 1.9.1 or later to be rid of it.",
-            self.scope(pair)
+            scope(pair)
         ))
         .read(list.clone())
         .change(patch_requests(namespace, name, on_node, &disks, false))
@@ -198,6 +173,29 @@ impl<'a> Words<'a> {
             counted(container.restart_count.0, "restart"),
             if terminated.exit_code == 2 { "; 2 is what a panic leaves" } else { "" }
         ))
+    }
+}
+
+/// What eviction must not be requested of.
+fn scope(pair: &Pair) -> String {
+    let node = pair.node_name();
+    match pair.exposure() {
+        Exposure::AnyDisk => format!("node {node} or any of its disks"),
+        _ => format!("node {node} or its disk {}", pair.place.name),
+    }
+}
+
+fn release_fact(pair: &Pair) -> String {
+    let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
+    match pair.exposure() {
+        Exposure::AnyDisk => format!(
+            "longhorn-manager {release} panics on such a copy on any disk of a node on which eviction is requested; \
+             fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0"
+        ),
+        _ => format!(
+            "longhorn-manager {release} panics on such a copy when its disk or node is evicted: 1.8.1 and 1.9.0 guard only \
+             disks that stay, although 1.8.1 is announced as fixed; fixed in 1.8.2, 1.9.1 and 1.10.0"
+        ),
     }
 }
 

@@ -30,7 +30,8 @@ pub const CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
     summary: "Copies of backing images that are in the status but no longer in the spec, on releases whose \
-              manager panics on them when eviction is requested. Nothing is found on releases that cannot panic.",
+              manager panics on them when eviction is requested. Nothing is found on releases that cannot panic; in an \
+              upgrade the release of the manager on the node counts.",
     needs: &[Resource::LonghornNodes, Resource::BackingImages, Resource::Settings],
     uses: &[Resource::DaemonSets, Resource::Pods, Resource::Volumes],
     causes: &[
@@ -167,33 +168,26 @@ static UNSAFE_COPIES: Gauge = Gauge {
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let release = cluster.release();
-    let pairs = pairs(cluster, release);
+    let mut pairs = pairs(cluster);
     for pair in &pairs {
         let labels = [pair.image.metadata.name.as_str(), pair.node_name(), pair.place.name];
         out.sample(&STATUS_NOT_SPEC, &labels, 1.0);
     }
-    let exposure = match release {
-        Some(release) => Exposure::of(release),
-        None if pairs.is_empty() => Exposure::Never,
-        None => {
-            out.unknown(
-                "the Longhorn release is unknown, and with it whether its manager panics on eviction",
-            );
-            return;
-        }
-    };
-    let unsafe_copies = if exposure == Exposure::Never { 0 } else { pairs.len() };
-    out.sample(&UNSAFE_COPIES, &[], unsafe_copies as f64);
-    if unsafe_copies == 0 {
+    if pairs.iter().any(|pair| pair.release.is_none()) {
+        out.unknown("the Longhorn release is unknown, and with it whether its manager panics on eviction");
         return;
     }
-    let words = finding::Words::new(cluster, exposure, &pairs);
+    pairs.retain(|pair| pair.exposure() != Exposure::Never);
+    out.sample(&UNSAFE_COPIES, &[], pairs.len() as f64);
+    if pairs.is_empty() {
+        return;
+    }
+    let words = finding::Words::new(cluster, &pairs);
     for pair in &pairs {
         let changed = pair.copy.last_state_transition_time.get();
         let key = format!("{}/{}", pair.image.metadata.name, pair.uuid);
         let held = held(cluster, out, "status_not_spec", &key, changed, TRANSIENT);
-        let finding = match (exposure.hits(pair), held.lasting) {
+        let finding = match (pair.is_hit(), held.lasting) {
             (true, _) => words.at_risk(pair),
             (false, true) => words.latent(pair),
             (false, false) => words.transient(pair),

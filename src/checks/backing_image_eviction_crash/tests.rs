@@ -96,6 +96,57 @@ fn what_is_evicted_decides_by_release() {
     }
 }
 
+/// The manager pod on `n1`, and what the DaemonSet would run there.
+fn managers(pod: &str, template: &str) -> String {
+    let image = |tag: &str| format!("longhornio/longhorn-manager:{tag}");
+    let (pod, template) = (image(pod), image(template));
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: m1, namespace: longhorn-system, labels: {{app: longhorn-manager}}}}\n\
+         spec: {{nodeName: n1, containers: [{{name: longhorn-manager, image: '{pod}'}}]}}\n---\n\
+         apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
+         spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: '{template}'}}]}}}}}}\n---\n"
+    )
+}
+
+#[test]
+fn in_an_upgrade_the_code_on_the_node_decides() {
+    let (risk, latent) = ("critical at_risk BackingImage img", "warning latent BackingImage img");
+    for (setting, pod, template, expected) in [
+        // the setting follows when the upgrade is done
+        ("v1.7.3", "v1.7.3", "v1.7.4", vec![risk]),
+        ("v1.7.3", "v1.7.4", "v1.7.4", vec![]),
+        ("v1.7.4", "v1.7.3", "v1.7.4", vec![risk]),
+        ("v1.7.4", "v1.7.3", "v1.7.3", vec![risk]),
+        // on another disk of the node 1.8.1 bears it, 1.8.0 does not
+        ("v1.8.0", "v1.8.1", "v1.8.1", vec![latent]),
+        ("v1.8.1", "v1.8.0", "v1.8.1", vec![risk]),
+        // a tag that tells nothing
+        ("v1.8.0", "latest", "latest", vec![risk]),
+        ("v1.8.2", "latest", "latest", vec![]),
+        ("v1.8.2", "latest", "v1.8.1", vec![latent]),
+    ] {
+        let yaml = version(setting) + &managers(pod, template) + &node(false, false, true) + &image(OLD);
+        let cluster = cluster_at(NOW, &yaml);
+        assert_eq!(found(&CHECK, &cluster), expected, "{setting} {pod} {template}");
+        let unsafe_copies = sample(&run(&CHECK, &cluster), UNSAFE, &[]);
+        assert_eq!(unsafe_copies, Some(expected.len() as f64), "{setting} {pod} {template}");
+    }
+    // without a manager there, what would run there decides, and the text names it
+    let pod_elsewhere = managers("v1.9.1", "v1.9.0").replace("nodeName: n1", "nodeName: n2");
+    let finding = only(&(version("v1.9.1") + &pod_elsewhere + &node(true, false, false) + &image(OLD)));
+    assert!(finding.evidence.iter().any(|fact| fact.text.starts_with("longhorn-manager v1.9.0 panics")));
+}
+
+#[test]
+fn copies_that_are_not_upgraded_yet_are_in_the_older_field() {
+    let old = image(OLD)
+        .replace("diskFileSpecMap: {uuid-2: {evictionRequested: false}}", "disks: {uuid-1: '', uuid-2: ''}");
+    let yaml =
+        |setting: &str| version(setting) + &managers("v1.7.3", "v1.7.3") + &node(true, false, false) + &old;
+    assert!(found(&CHECK, &cluster_at(NOW, &yaml("v1.6.4"))).is_empty());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml("v1.7.3"))).len(), 2, "a leftover since the upgrade");
+}
+
 #[test]
 fn the_raw_fact_is_shown_from_1_7_on() {
     for (release, value) in [("v1.6.4", None), ("v1.7.3", Some(1.0)), ("v1.12.1", Some(1.0))] {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, VolumeRef};
 use crate::checks::eviction::*;
+use crate::cluster::known_issues::manager_release;
 use crate::cluster::{Cluster, DiskOfNode, Readability};
 use crate::longhorn::{BackingImage, CopyState, Release, Replica, Resource, VolumeRobustness};
 use jiff::SignedDuration;
@@ -21,7 +22,10 @@ const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
 /// What is looked up for every copy.
 struct View<'a> {
     cluster: &'a Cluster,
+    /// The release that the objects are written for.
     release: Option<Release>,
+    /// The release of the managers.
+    code: Option<Release>,
     /// Replicas by backing image and disk UUID.
     users: HashMap<(&'a str, &'a str), Vec<&'a Replica>>,
     /// Volumes by backing image.
@@ -74,7 +78,8 @@ impl<'a> View<'a> {
         let nodes = cluster.objects.longhorn_nodes.iter();
         let disks =
             nodes.flat_map(|node| node.status.disk_status.values()).map(|disk| disk.disk_uuid.as_str());
-        View { cluster, release: cluster.release(), users, volumes, disks: disks.collect() }
+        let (release, code) = (cluster.release(), manager_release(cluster));
+        View { cluster, release, code, users, volumes, disks: disks.collect() }
     }
 
     fn object(&self, image: &BackingImage) -> ObjectRef {
@@ -144,7 +149,7 @@ impl<'a> View<'a> {
 
     /// Another disk whose backing image manager has the same name on this release.
     fn twin(&self, uuid: &str) -> Option<&'a str> {
-        if self.release?.has_fix(LONG_NAMES) {
+        if self.code?.has_fix(LONG_NAMES) {
             return None;
         }
         let start = uuid.get(..4)?;
@@ -154,7 +159,7 @@ impl<'a> View<'a> {
     fn missing_disk(&self, image: &BackingImage, uuid: &str) -> Suspicion {
         let name = image.metadata.name.as_str();
         let unknown = self.disks.contains("");
-        let heals = gives_up_missing_disks(self.release);
+        let heals = gives_up_missing_disks(self.code);
         let mut suspicion = Suspicion::new(
             "missing_disk",
             self.object(image),
@@ -223,7 +228,7 @@ impl<'a> View<'a> {
             return None;
         }
         let name = image.metadata.name.as_str();
-        let keeps = self.release.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES));
+        let keeps = self.code.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES));
         let moves = |replica: &Replica| is_flagged(replica, self.release) && !replica.spec.failed_at.is_set();
         let users = self.users.get(&(name, uuid)).into_iter().flatten().copied();
         let users: Vec<_> = users.filter(|replica| !keeps || !moves(replica)).collect();
@@ -263,7 +268,7 @@ impl<'a> View<'a> {
 
     /// What the removal of a used copy leaves behind on releases that do not keep it.
     fn failed_users(&self, found: &mut Vec<Suspicion>) {
-        if self.release.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES)) {
+        if self.code.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES)) {
             return;
         }
         for replica in

@@ -6,6 +6,7 @@ use super::Suspicion;
 use crate::check::{ObjectRef, Remedy};
 use crate::checks::eviction::gives_up_missing_disks;
 use crate::cluster::Cluster;
+use crate::cluster::known_issues::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
 
 /// The data source follows its pod from these releases on (issue of the Longhorn knowledge base article
@@ -28,7 +29,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
     let pod_name = format!("backing-image-ds-{name}");
     let pod = cluster.objects.pods.get(&pod_name)?;
     let (wanted, actual) = (source.spec.node_id.as_str(), pod.spec.node_name.as_str());
-    let fixed = cluster.release().is_some_and(|release| release.has_fix(FOLLOWS_POD));
+    let fixed = manager_release(cluster).is_some_and(|release| release.has_fix(FOLLOWS_POD));
     if wanted.is_empty() || actual.is_empty() || wanted == actual || fixed || source.spec.file_transferred {
         return None;
     }
@@ -86,7 +87,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
     .remedy(remedy)
     .after(UPGRADE)
     .not_before(manager.metadata.created());
-    suspicion.needs_age = no_disk && !old_image && gives_up_missing_disks(cluster.release());
+    suspicion.needs_age = no_disk && !old_image && gives_up_missing_disks(manager_release(cluster));
     Some(suspicion)
 }
 

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::checks::eviction::*;
 use crate::cluster::Cluster;
+use crate::cluster::known_issues::manager_release;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Replica,
     Resource,
@@ -236,7 +237,8 @@ impl<'a> View<'a> {
             "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
         )
         .read(list);
-        if self.policy.starts_with("block-for-eviction") || !evicts_for_drains(self.cluster.release()) {
+        if self.policy.starts_with("block-for-eviction") || !evicts_for_drains(manager_release(self.cluster))
+        {
             return remedy;
         }
         let policy = serde_json::json!({ "value": "block-for-eviction-if-contains-last-replica" });

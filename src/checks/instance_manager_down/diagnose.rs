@@ -198,8 +198,9 @@ fn aged(
 /// (longhorn issue 9464); since then the one that is there is removed, running instances or not
 /// (longhorn-manager v1.7.1 and v1.7.2 controller/node_controller.go syncInstanceManagers).
 fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Option<Trouble> {
-    let release = fleet.release?;
-    let missing = missing_labels(im, Some(release));
+    // the upgrade of the objects adds the label that came with 1.6
+    let missing = missing_labels(im, fleet.release);
+    let release = fleet.code_on(&im.spec.node_id)?;
     (!old && !missing.is_empty()).then(|| {
         let then = match removes_unlabelled(release) {
             true => "removes such a default instance manager at the next sync of its node",

@@ -199,7 +199,7 @@ fn finding(
     let reached = fleet.node_down(node).is_none();
     let message = format!("instance manager {name}{place} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
-        ("labels_missing", _) if fleet.release.is_some_and(diagnose::removes_unlabelled) => {
+        ("labels_missing", _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))
         }
         ("labels_missing", _) => {

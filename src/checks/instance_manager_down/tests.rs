@@ -129,6 +129,18 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
     let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;
     assert!(found(&CHECK, &cluster(&(base("v1.5.5") + &no_engine))).is_empty());
     assert_eq!(found(&CHECK, &cluster(&(base("v1.6.0") + &no_engine))).len(), 1);
+    // the upgrade that writes the setting adds the label; the manager that runs decides what happens without
+    let running = |version: &str| {
+        let image = format!("{{name: longhorn-manager, image: 'longhorn-manager:{version}', ");
+        manager_pod(true, NEW).replace("{name: longhorn-manager, ", &image)
+    };
+    assert!(found(&CHECK, &cluster(&(base("v1.5.5") + &running("v1.6.0") + &no_engine))).is_empty());
+    for (setting, code, removed) in [("v1.7.1", "v1.7.2", true), ("v1.7.2", "v1.7.1", false)] {
+        let cluster = cluster(&(base(setting) + &running(code) + &no_engine));
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert_eq!(finding.impact.contains("removes it"), removed, "{setting} {code}");
+        assert!(finding.evidence[0].text.contains(&format!("; {code} ")), "{:?}", finding.evidence);
+    }
 }
 
 #[test]

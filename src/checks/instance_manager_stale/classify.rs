@@ -103,7 +103,7 @@ pub fn classify<'a>(
         }
         InstanceManagerState::Unknown => match fleet.node_down(node) {
             Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
-            None if keeps_unknown(fleet.release) => {
+            None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
                 Case::plain(Why::NodeDown, None, vec![api(text)])
             }

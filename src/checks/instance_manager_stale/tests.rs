@@ -135,6 +135,41 @@ fn two_images_are_default_from_1_11_on() {
 }
 
 #[test]
+fn in_an_upgrade_the_manager_on_the_node_decides() {
+    let pod = |version: &str, node: &str| {
+        let image = format!("{{name: longhorn-manager, image: 'longhorn-manager:{version}', ");
+        let pod = manager_pod(true, OLD).replace("{name: longhorn-manager, ", &image);
+        pod.replace("node-1", node).replace("longhorn-manager-1", &format!("longhorn-manager-{node}"))
+    };
+    let set = |version: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
+             spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: 'longhorn-manager:{version}', \
+             command: [longhorn-manager, --instance-manager-image, '{NEW}']}}]}}}}}}\n---\n"
+        )
+    };
+    let (old_code, new_code) = ("v1.10.2", "v1.11.0");
+    let (default, removed) = (Vec::new(), one("cleanup_pending"));
+    for (setting, managers, expected) in [
+        (old_code, pod(new_code, "node-1"), &default),
+        (new_code, pod(old_code, "node-1"), &removed),
+        // what runs elsewhere does not matter
+        (old_code, pod(new_code, "node-1") + &pod(old_code, "node-2"), &default),
+        (new_code, pod(old_code, "node-1") + &pod(new_code, "node-2"), &removed),
+    ] {
+        for template in [old_code, new_code] {
+            let yaml = release(setting) + &set(template) + &node() + &managers + &old("");
+            assert_eq!(&causes(&yaml), expected, "{setting} {template} {managers}");
+        }
+    }
+    let lost = im("im-old", OLD, "type: aio", "unknown", "");
+    let kept = release("v1.5.1") + &node() + &pod("v1.5.2", "node-1") + &lost;
+    assert_eq!(causes(&kept), one("node_down"));
+    let removed = release("v1.5.2") + &node() + &pod("v1.5.1", "node-1") + &lost;
+    assert_eq!(causes(&removed), one("cleanup_pending"));
+}
+
+#[test]
 fn an_unknown_state_is_kept_by_some_releases_only() {
     let lost = im("im-old", OLD, "type: aio", "unknown", "");
     for (version, cause) in [

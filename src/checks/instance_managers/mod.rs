@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
+use crate::cluster::known_issues::{manager_release, release_of};
 use crate::longhorn::*;
 
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
@@ -27,7 +28,7 @@ const RESTART: SignedDuration = SignedDuration::from_mins(3);
 /// All instance managers of a cluster with what it takes to judge them.
 pub struct InstanceManagers<'a> {
     cluster: &'a Cluster,
-    /// The release, `None` when nothing tells.
+    /// The release that the objects are written for, `None` when nothing tells.
     pub release: Option<Release>,
     default_image: &'a str,
     template_image: Option<&'a str>,
@@ -91,6 +92,15 @@ impl<'a> InstanceManagers<'a> {
         }
     }
 
+    /// The release of the manager on a node, which alone removes instance managers there, or of the one
+    /// that would run there. While an upgrade rolls it differs from node to node.
+    pub fn code_on(&self, node: &str) -> Option<Release> {
+        match self.manager_pods.get(node) {
+            Some(pod) => release_of(self.cluster, pod),
+            None => manager_release(self.cluster),
+        }
+    }
+
     /// False without the setting that tells default from old.
     pub fn default_is_known(&self) -> bool {
         !self.default_image.is_empty()
@@ -106,7 +116,7 @@ impl<'a> InstanceManagers<'a> {
         if !self.default_is_known() || im.spec.image == self.default_image {
             return false;
         }
-        let two_defaults = self.release.is_none_or(|release| release.at_least(1, 11, 0));
+        let two_defaults = self.code_on(&im.spec.node_id).is_none_or(|release| release.at_least(1, 11, 0));
         !(two_defaults && self.argument_on(&im.spec.node_id) == Some(im.spec.image.as_str()))
     }
 
@@ -123,8 +133,9 @@ impl<'a> InstanceManagers<'a> {
     where
         'a: 'b,
     {
-        let at_least = |minor| self.release.is_none_or(|release| release.at_least(1, minor, 0));
-        let up_to_1_10 = self.release.is_none_or(|release| !release.at_least(1, 11, 0));
+        let release = self.code_on(&im.spec.node_id);
+        let at_least = |minor| release.is_none_or(|release| release.at_least(1, minor, 0));
+        let up_to_1_10 = release.is_none_or(|release| !release.at_least(1, 11, 0));
         let mut union: BTreeMap<&str, NamedInstance> = BTreeMap::new();
         let mut add = |map: &'b Map<Instance>, role: Option<Role>| {
             for (name, instance) in map {
