@@ -6,10 +6,7 @@ use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, counted};
 use crate::checks::eviction::*;
 use crate::cluster::Cluster;
-use crate::longhorn::{LonghornNode, Release, Resource, condition};
-
-/// Issue 10749: the manager panics on a disk in the spec without a status entry.
-const DISK_KEYS_SAFE: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9, 0)];
+use crate::longhorn::{LonghornNode, Resource, condition};
 
 pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
     let images = images_by_disk(cluster);
@@ -149,7 +146,6 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     }
     let name = node.metadata.name.as_str();
     let list = |disks: &str| if disks.is_empty() { "none".to_owned() } else { disks.to_owned() };
-    let panics = cluster.release().is_some_and(|release| !release.has_fix(DISK_KEYS_SAFE)) && !new.is_empty();
     let remedy = Remedy::new(
         "See why the longhorn-manager of the node does not take the disks over: it may not run, or the path of a new disk may not exist.",
     )
@@ -159,14 +155,13 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         Suspicion::new(
             "disk_keys_differ",
             object(cluster, node),
-            format!("spec and status of node {name} list different disks, so every change of the node is refused"),
+            format!(
+                "spec and status of node {name} list different disks, so every change of the node is refused"
+            ),
         )
         .at(name, "")
         .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))
         .maybe(manager_not_ready(cluster, name))
-        .maybe(panics.then(|| {
-            "this release panics on a disk in the spec without a status entry (issue 10749, fixed in 1.8.2 and 1.9.0)".to_owned()
-        }))
         .impact("requests for eviction on this node can neither be made nor withdrawn")
         .remedy(remedy)
         .not_before(node.metadata.created()),
