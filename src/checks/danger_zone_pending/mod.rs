@@ -24,7 +24,7 @@ const SHOWN: usize = 10;
 pub const CHECK: Check = Check {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",
-    summary: "A setting of Longhorn's danger zone is not in force yet. It will restart instance managers \
+    summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
               as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
     needs: &[Resource::Settings],
     uses: &[Resource::InstanceManagers],
@@ -39,18 +39,17 @@ pub const CHECK: Check = Check {
         keep_firing_for: "",
         severity: Severity::Info,
         thresholds: &[],
-        summary: "A Longhorn danger-zone setting waits for volumes to detach.",
-        description: "Setting {{ $labels.setting }} has been changed but is not in force. \
-                      Instance managers restart when their volumes are detached; plan that moment.",
+        summary: "A Longhorn danger-zone setting is changed but not in force.",
+        description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
     }],
-    cases: "",
+    cases: include_str!("alerts.test.yaml"),
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
         title: "Danger-zone settings pending",
-        description: "Settings that are changed but not in force. Each will restart instance managers once \
-                      their volumes are detached.",
+        description: "Settings that are changed but not in force. Most of them restart instance managers \
+                      once their volumes are detached.",
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
@@ -66,7 +65,7 @@ pub const CHECK: Check = Check {
 
 static PENDING: Gauge = Gauge {
     name: "longhorn_health_danger_zone_pending",
-    help: "1 for a danger-zone setting that is changed but not in force; instance managers restart when volumes detach.",
+    help: "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
     kind: GaugeKind::Gauge,
     labels: &["setting"],
     absent: "the setting is in force, or Longhorn is older than 1.7 and does not say",
@@ -115,11 +114,15 @@ fn finding(cluster: &Cluster, name: &str) -> Finding {
             "Detach the volumes in a maintenance window, or set the setting back. \
              Longhorn restarts the instance managers by itself as soon as it may.",
         )
+    } else if name.contains(settings::RWX) {
+        (
+            "the old value stays in force until all RWX volumes are detached; no instance manager restarts for it",
+            "Detach the RWX volumes in a maintenance window, or set the setting back.",
+        )
     } else {
         (
             "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it",
-            "See in the log of the longhorn-managers why it is not applied; those for RWX volumes wait until these are \
-             detached.",
+            "See in the log of the longhorn-managers why it is not applied.",
         )
     };
     let remedy = Remedy::new(text)

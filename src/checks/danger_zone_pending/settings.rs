@@ -56,23 +56,46 @@ pub fn is_danger_zone(name: &str) -> bool {
     CAUSES.iter().any(|known| known.id == cause)
 }
 
-/// False for the settings of the danger zone that other components take over: replica rebuilding,
-/// snapshots, backing images, pods of engine images, CSI and share managers (longhorn-manager v1.12.1
+/// What the alert says of each kind of setting: that of RWX volumes, those of [`OTHERS`], the rest.
+pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} has been changed but is not in force. \
+    {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it when all RWX volumes are detached; plan that \
+    moment.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}\
+    No instance manager restarts for it; the log of longhorn-manager says why it is not applied.{{ else }}Instance \
+    managers restart when their volumes are detached; plan that moment.{{ end }}";
+
+/// In the names of settings that wait for RWX volumes only (longhorn-manager v1.12.1
 /// controller/setting_controller.go syncDangerZoneSettingsForManagedComponents).
+pub const RWX: &str = "-for-rwx-volume";
+/// What begins the names of settings that wait for no volume and restart no instance manager: those about
+/// replica rebuilding, snapshots, backing images, pods of engine images and CSI (same function).
+const OTHERS: [&str; 4] = ["concurrent-", "disable-", "engine-image-pod-", "system-managed-csi-components-"];
+
+/// False for the settings of the danger zone that other components take over.
 pub fn restarts_instance_managers(name: &str) -> bool {
-    const OTHERS: [&str; 6] = [
-        "concurrent-",
-        "disable-",
-        "endpoint-network-for-rwx-volume",
-        "engine-image-pod-",
-        "storage-network-for-rwx-volume-",
-        "system-managed-csi-components-",
-    ];
-    !OTHERS.iter().any(|start| name.starts_with(start))
+    !name.contains(RWX) && !OTHERS.iter().any(|start| name.starts_with(start))
 }
 
 /// The danger-zone settings that a condition message names.
 pub fn named_in(message: &str) -> impl Iterator<Item = &str> {
     let words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(|word| is_danger_zone(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alert_speaks_of_the_same_settings() {
+        assert!(DESCRIPTION.contains(&format!("match \"{RWX}\" ")));
+        assert!(DESCRIPTION.contains(&format!("match \"^({})\" ", OTHERS.join("|"))));
+        let restart = |name: &str| restarts_instance_managers(name);
+        assert!(restart("priority-class") && restart("storage-network") && restart("log-path"));
+        for name in ["storage-network-for-rwx-volume-enabled", "endpoint-network-for-rwx-volume"] {
+            assert!(!restart(name) && is_danger_zone(name), "{name}");
+        }
+        for start in OTHERS {
+            assert!(CAUSES.iter().any(|known| known.id.replace('_', "-").starts_with(start)), "{start}");
+        }
+    }
 }

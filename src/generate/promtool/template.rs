@@ -123,6 +123,12 @@ impl Scope<'_> {
                 let same = self.operand(left, dot)? == self.operand(right, dot)?;
                 Ok(if same { "true".to_owned() } else { String::new() })
             }
+            ["match", pattern, text] => {
+                let pattern = regex::Regex::new(&self.operand(pattern, dot)?);
+                let pattern = pattern.map_err(|error| format!("cannot match: {error}"))?;
+                let fits = pattern.is_match(&self.operand(text, dot)?);
+                Ok(if fits { "true".to_owned() } else { String::new() })
+            }
             [operand] => self.operand(operand, dot),
             _ => Err(format!("cannot read the condition {condition}")),
         }
@@ -217,6 +223,8 @@ mod tests {
                 "{{ if eq $labels.kind \"a b\" }}1{{ else if eq $labels.kind \"a\" }}2{{ else }}3{{ end }}",
                 "2",
             ),
+            ("{{ if match \"^(a|n)\" $labels.node }}1{{ else }}2{{ end }}", "1"),
+            ("{{ if match \"^(a|b)\" $labels.node }}1{{ else }}2{{ end }}", "2"),
             ("{{ with $labels.disk }}{{ if $labels.node }}a{{ end }}{{ end }}b", "b"),
             ("a {{- with $labels.node }} {{ . }} {{- end }} b", "a n1 b"),
             ("{{ $value | humanizeDuration }}", "1h 1m 1s"),
@@ -228,9 +236,15 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_an_error() {
-        for template in
-            ["{{ x", "{{ end }}", "{{ query \"x\" }}", "{{ with $labels.node }}", "{{ . }}", "{{ }}"]
-        {
+        for template in [
+            "{{ x",
+            "{{ if match \"(\" $labels.node }}{{ end }}",
+            "{{ end }}",
+            "{{ query \"x\" }}",
+            "{{ with $labels.node }}",
+            "{{ . }}",
+            "{{ }}",
+        ] {
             assert!(rendered(template).is_err(), "{template}");
         }
     }
