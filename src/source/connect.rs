@@ -241,6 +241,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_wrong_kubeconfig_is_a_usage_error_of_one_line() {
+        let provider = |name: &str, config: &str| {
+            let user = format!("user: {{auth-provider: {{name: {name}, config: {{{config}}}}}}}");
+            CONFIG.replace("user: {}", &user)
+        };
         let without_user = CONFIG.replace("users: [{name: u,", "users: [{name: v,");
         for (yaml, context, part) in [
             (None, None, "No such file"),
@@ -263,6 +267,18 @@ mod tests {
                 None,
                 "server of cluster 'c': invalid uri character",
             ),
+            (
+                Some(&provider("gcp", "access-token: x, cmd-path: sh")),
+                None,
+                "with gke-gcloud-auth-plugin; check",
+            ),
+            (
+                Some(&provider("azure", "")),
+                None,
+                "of user 'u' is no longer supported; convert it with 'kubelogin",
+            ),
+            (Some(&provider("oidc", "")), None, "auth-provider oidc of user 'u' has no id-token"),
+            (Some(&provider("other", "")), None, "auth-provider other of user 'u' is no longer supported"),
         ] {
             let error = open(yaml, context).await.err().unwrap();
             let text = error.to_string();

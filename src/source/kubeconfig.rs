@@ -29,7 +29,7 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     let kubeconfig = kubeconfig.map_err(|error| wrong(say(&error)))?;
     let context = chosen(&kubeconfig, context, || place(path))?;
-    if let Some(reason) = lost_user(&kubeconfig, &context) {
+    if let Some(reason) = lost_user(&kubeconfig, &context).or_else(|| old_login(&kubeconfig, &context)) {
         return Err(wrong(reason));
     }
     let cluster = cluster_of(&kubeconfig, &context);
@@ -64,6 +64,23 @@ fn lost_user(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     let user = named.context.as_ref()?.user.as_deref().filter(|user| !user.is_empty())?;
     let known = kubeconfig.auth_infos.iter().any(|known| known.name == user);
     (!known).then(|| format!("no user '{user}', which context '{context}' names"))
+}
+
+/// Kubernetes 1.26 has removed the providers of clouds; credential plugins took their place. That of
+/// OIDC is left, and is of use as long as the token that it keeps in the kubeconfig.
+fn old_login(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+    let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
+    let user = named.context.as_ref()?.user.as_deref()?;
+    let known = kubeconfig.auth_infos.iter().find(|known| known.name == user)?;
+    let provider = known.auth_info.as_ref()?.auth_provider.as_ref()?;
+    let instead = match provider.name.as_str() {
+        "oidc" if provider.config.contains_key("id-token") => return None,
+        "oidc" => return Some(format!("auth-provider oidc of user '{user}' has no id-token; log in anew")),
+        "gcp" => "; let 'gcloud container clusters get-credentials' write one with gke-gcloud-auth-plugin",
+        "azure" => "; convert it with 'kubelogin convert-kubeconfig'",
+        _ => "; use a credential plugin (exec) or a token",
+    };
+    Some(format!("auth-provider {} of user '{user}' is no longer supported{instead}", provider.name))
 }
 
 fn cluster_of(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
