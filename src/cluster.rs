@@ -14,12 +14,15 @@ use crate::longhorn::*;
 
 pub use absence::Absence;
 
+/// Stands for the moment of a recording without any time in it.
+pub const NO_MOMENT: Timestamp = Timestamp::UNIX_EPOCH;
+
 /// The cluster at one moment. Immutable; joins are made once, on first use.
 #[derive(Debug)]
 pub struct Cluster {
     /// Longhorn's namespace.
     pub namespace: String,
-    /// The moment. In a recording the newest time written in it.
+    /// The moment. In a recording the newest time written in it, [`NO_MOMENT`] without any.
     pub now: Timestamp,
     /// The objects.
     pub objects: Objects,
@@ -146,6 +149,12 @@ impl Cluster {
     /// True when the objects come from a recording, in which nothing ages.
     pub fn is_recorded(&self) -> bool {
         self.history.is_recorded()
+    }
+
+    /// The moment, unless it is not known: a recording may have no time in it, and then nothing in it has
+    /// an age.
+    pub fn moment(&self) -> Option<Timestamp> {
+        (self.now != NO_MOMENT).then_some(self.now)
     }
 
     /// How a kind could be read.

@@ -54,8 +54,9 @@ pub struct ClusterSummary {
     /// Longhorn's release, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longhorn_version: Option<String>,
-    /// The moment the verdict is about.
-    pub now: Timestamp,
+    /// The moment the verdict is about; unknown for a recording without any time in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<Timestamp>,
     /// True for a recording, in which nothing ages.
     pub recorded: bool,
     /// Longhorn nodes.
@@ -170,7 +171,7 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
         cluster: ClusterSummary {
             namespace: cluster.namespace.clone(),
             longhorn_version: cluster.release().map(|release| release.to_string()),
-            now: cluster.now,
+            now: cluster.moment(),
             recorded: cluster.is_recorded(),
             nodes: cluster.objects.longhorn_nodes.len(),
             volumes: cluster.objects.volumes.len(),

@@ -49,7 +49,12 @@ fn write_short(out: &mut dyn Write, finding: &Finding, style: Style) -> io::Resu
     style.wrap(out, INDENT, &sentence(&finding.message))
 }
 
-fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: Style) -> io::Result<()> {
+fn write_finding(
+    out: &mut dyn Write,
+    finding: &Finding,
+    now: Option<Timestamp>,
+    style: Style,
+) -> io::Result<()> {
     let severity = style.severity(finding.severity);
     writeln!(out, "{severity}  {}", style.bold(&format!("{}: {}", finding.check, finding.cause)))?;
     let mut place = finding.object.to_string();
@@ -60,7 +65,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding, now: Timestamp, style: 
             place += &format!(", {word} {name}");
         }
     }
-    if let Some(since) = finding.since {
+    if let (Some(since), Some(now)) = (finding.since, now) {
         place += &format!(", for {}", duration(now.duration_since(since).as_secs()));
     }
     style.wrap(out, INDENT, &place)?;
@@ -96,11 +101,13 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Resu
     let cluster = &report.cluster;
     let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
     let recorded = if cluster.recorded { " (recorded)" } else { "" };
+    let moment = cluster
+        .now
+        .map_or("an unknown time".to_owned(), |now| now.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
     writeln!(
         out,
-        "Longhorn {release} in {} at {}{recorded}: {}, {}, {}",
+        "Longhorn {release} in {} at {moment}{recorded}: {}, {}, {}",
         cluster.namespace,
-        cluster.now.strftime("%Y-%m-%d %H:%M:%SZ"),
         counted(cluster.nodes, "node"),
         counted(cluster.volumes, "volume"),
         counted(cluster.instance_managers, "instance manager")
@@ -214,6 +221,7 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{MANAGER, cluster, cluster_at};
 
     #[test]
     fn durations_have_two_units() {
@@ -237,6 +245,24 @@ mod tests {
         let style = Style { colours: false, width: 40, details_from: Severity::Info };
         style.wrap(&mut out, "", "bad \x1b[2J \u{7}news").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "bad \u{fffd}[2J \u{fffd}news\n");
+    }
+
+    #[test]
+    fn a_recording_without_times_has_no_moment() {
+        let printed = |cluster: &crate::cluster::Cluster| {
+            let report = crate::report::evaluate(cluster).report;
+            let mut out = Vec::new();
+            write(&mut out, &report, Style { colours: false, width: 80, details_from: Severity::Info })
+                .unwrap();
+            let json = serde_json::to_value(&report).unwrap();
+            (String::from_utf8(out).unwrap(), json["cluster"].get("now").cloned())
+        };
+        let (text, now) = printed(&cluster(MANAGER));
+        assert!(text.contains("in longhorn-system at an unknown time (recorded): "), "{text}");
+        assert_eq!(now, None);
+        let (text, now) = printed(&cluster_at("2026-01-01T00:00:00Z", MANAGER));
+        assert!(text.contains("at 2026-01-01 00:00:00Z (recorded): "), "{text}");
+        assert_eq!(now, Some("2026-01-01T00:00:00Z".into()));
     }
 
     #[test]

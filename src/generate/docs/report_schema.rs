@@ -60,14 +60,16 @@ fn cluster() -> Value {
         object(
             json!({
                 "namespace": text("Longhorn's namespace."),
-                "now": about("The moment the verdict is about.", time()),
                 "recorded": about("True for a recording, in which nothing ages.", json!({ "type": "boolean" })),
                 "nodes": about("Number of Longhorn nodes.", count()),
                 "volumes": about("Number of volumes.", count()),
                 "volumes_by_robustness": closed(&robustness, json!(counts)),
                 "instance_managers": about("Number of instance managers.", count()),
             }),
-            json!({ "longhorn_version": text("Longhorn's release, if known.") }),
+            json!({
+                "longhorn_version": text("Longhorn's release, if known."),
+                "now": about("The moment the verdict is about; left out if a recording has no time in it.", time()),
+            }),
         ),
     )
 }

@@ -76,7 +76,13 @@ fn write_index(html: &mut Html, report: &Report) {
     html.raw("</ul></section>\n");
 }
 
-fn write_finding(html: &mut Html, finding: &Finding, class: &'static str, open: bool, now: Timestamp) {
+fn write_finding(
+    html: &mut Html,
+    finding: &Finding,
+    class: &'static str,
+    open: bool,
+    now: Option<Timestamp>,
+) {
     html.raw("<details class=\"finding ").raw(class).raw(if open { "\" open>" } else { "\">" });
     html.raw("<summary><span class=\"message\">")
         .text(capitalised(&finding.message))
@@ -91,7 +97,7 @@ fn write_finding(html: &mut Html, finding: &Finding, class: &'static str, open: 
             html.raw("<span>").raw(name).text(value).raw("</span>");
         }
     }
-    if let Some(since) = finding.since {
+    if let (Some(since), Some(now)) = (finding.since, now) {
         html.raw("<span>for ").text(ago(now, since)).raw("</span>");
     }
     html.raw("</span></summary>\n<div class=\"body\">");

@@ -90,7 +90,11 @@ fn scope(html: &mut Html, report: &Report) {
     html.raw("<p class=\"scope\">Longhorn ");
     html.text(cluster.longhorn_version.as_deref().unwrap_or("of unknown release"));
     html.raw(" in <code>").text(&cluster.namespace).raw("</code>, as of <time>");
-    html.text(cluster.now.strftime("%Y-%m-%d %H:%M:%S UTC")).raw("</time>");
+    match cluster.now {
+        Some(now) => html.text(now.strftime("%Y-%m-%d %H:%M:%S UTC")),
+        None => html.raw("an unknown time"),
+    };
+    html.raw("</time>");
     html.raw(match cluster.recorded {
         true => " (a recording: ages that only watching shows are unknown)",
         false => "; reload the page to look again",

@@ -41,8 +41,8 @@ pub fn write_freshness(html: &mut Html, moment: &Moment) {
         html.raw(if facts.synced { "<tr><td>" } else { "<tr class=\"blind\"><td>" }).text(facts.resource);
         html.raw("<td>").raw(words(status.readability, facts.synced));
         html.raw("<td class=\"number\">").text(facts.objects).raw("<td>");
-        match status.last_success {
-            Some(time) => html.text(ago(now, time)).raw(" ago"),
+        match now.zip(status.last_success) {
+            Some((now, time)) => html.text(ago(now, time)).raw(" ago"),
             None => html.raw("–"),
         };
         html.raw("<td>");

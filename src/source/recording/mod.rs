@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::cluster::{Cluster, Readability, ResourceStatus};
+use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource, Scope};
 
@@ -161,7 +161,7 @@ impl Recording {
 
     /// The cluster at `now`, which is the newest time in the recording unless given.
     pub fn into_cluster(self, namespace: &str, now: Option<Timestamp>) -> Cluster {
-        let now = now.or(self.newest).unwrap_or(Timestamp::UNIX_EPOCH);
+        let now = now.or(self.newest).unwrap_or(NO_MOMENT);
         let status = |resource| {
             let undecodable = self.undecodable.get(&resource).map_or(0, Vec::len);
             let readability = match self.objects.count(resource) + undecodable {
