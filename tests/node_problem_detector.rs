@@ -12,6 +12,7 @@ use serde_json::Value;
 
 const KERNEL: &str = "longhorn-kernel-monitor.json";
 const CONTAINERD: &str = "longhorn-containerd-monitor.json";
+const CONTAINERD_FILE: &str = "longhorn-containerd-file-monitor.json";
 
 struct Monitor {
     buffer: usize,
@@ -77,19 +78,33 @@ fn other_kernel_lines_make_none() {
 
 #[test]
 fn a_lost_shim_makes_one_event_and_its_clean_up_none() {
-    let (_, monitor) = Monitor::read(CONTAINERD);
     let lines = [
         r#"time="2026-03-01T06:12:20.651526777Z" level=info msg="shim disconnected" id=5d0a namespace=k8s.io"#,
         r#"time="2026-03-01T06:12:20.651603253Z" level=warning msg="cleaning up after shim disconnected" id=5d0a namespace=k8s.io"#,
         r#"time="2026-03-01T06:12:20.651700000Z" level=info msg="cleaning up dead shim""#,
         r#"time="2026-03-01T06:12:21.819863412Z" level=info msg="Container to stop \"5d0a\" must be in running or unknown state, current state \"CONTAINER_EXITED\"""#,
     ];
-    assert_eq!(monitor.events(&lines), ["LonghornShimDisconnected"]);
+    for file in [CONTAINERD, CONTAINERD_FILE] {
+        assert_eq!(Monitor::read(file).1.events(&lines), ["LonghornShimDisconnected"], "{file}");
+    }
+}
+
+/// The filelog plugin drops lines whose time it cannot tell, and takes the last group of each pattern.
+#[test]
+fn the_time_of_a_line_in_a_file_is_told() {
+    let (config, _) = Monitor::read(CONTAINERD_FILE);
+    let pattern = |key: &str| Regex::new(config["pluginConfig"][key].as_str().unwrap()).unwrap();
+    let line = r#"time="2026-03-01T06:12:20.651526777Z" level=info msg="shim disconnected" id=5d0a"#;
+    let last = |pattern: &Regex| pattern.captures(line).unwrap().iter().last().flatten().unwrap().as_str();
+    assert_eq!(last(&pattern("timestamp")), "2026-03-01T06:12:20.651526777Z");
+    assert_eq!(last(&pattern("message")), line);
+    // Go's layout of RFC 3339 with a fraction
+    assert_eq!(config["pluginConfig"]["timestampFormat"], "2006-01-02T15:04:05.999999999Z07:00");
 }
 
 #[test]
-fn both_monitors_have_what_the_detector_wants() {
-    for (file, plugin) in [(KERNEL, "kmsg"), (CONTAINERD, "journald")] {
+fn the_monitors_have_what_the_detector_wants() {
+    for (file, plugin) in [(KERNEL, "kmsg"), (CONTAINERD, "journald"), (CONTAINERD_FILE, "filelog")] {
         let (config, _) = Monitor::read(file);
         assert_eq!(config["plugin"], plugin, "{file}");
         for key in ["logPath", "lookback", "source"] {

@@ -198,6 +198,7 @@ fn the_monitors_report_what_is_looked_for() {
     for (monitor, reason) in [
         (include_str!("../../../deploy/node-problem-detector/longhorn-kernel-monitor.json"), ISCSI),
         (include_str!("../../../deploy/node-problem-detector/longhorn-containerd-monitor.json"), SHIM),
+        (include_str!("../../../deploy/node-problem-detector/longhorn-containerd-file-monitor.json"), SHIM),
     ] {
         assert!(monitor.contains(&format!("\"reason\": \"{reason}\"")));
     }
