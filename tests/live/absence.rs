@@ -1,5 +1,6 @@
 //! Longhorn that is not there (a wrong namespace, no managers) is unknown wherever it is asked for.
 
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use longhorn_health_exporter::metrics::Format;
 use longhorn_health_exporter::report::Verdict;
 use longhorn_health_exporter::source::LiveOptions;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::support::*;
 
@@ -35,14 +37,19 @@ fn daemon_set(wanted: u32) -> Value {
     })
 }
 
-/// `check` as a process.
-async fn check(server: &FakeApiServer, arguments: &[&str]) -> Output {
-    let directory = tempfile::tempdir().unwrap();
+/// `check` as a process, with its kubeconfig in a directory.
+fn command(server: &FakeApiServer, directory: &TempDir, arguments: &[&str]) -> Command {
     let kubeconfig = directory.path().join("kubeconfig");
     std::fs::write(&kubeconfig, server.kubeconfig_yaml()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"));
     command.arg("check").arg(format!("--kubeconfig={}", kubeconfig.display())).args(arguments);
     command.env_clear().stdin(Stdio::null());
+    command
+}
+
+async fn check(server: &FakeApiServer, arguments: &[&str]) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = command(server, &directory, arguments);
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
@@ -95,6 +102,33 @@ async fn waiting_ends_when_managers_come() {
     let (output, ()) = within("the end", async { tokio::join!(waiting, comes) }).await;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(text(&output.stderr).lines().last().unwrap().starts_with("healthy after "), "{output:?}");
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_wait_with_its_own_code_and_a_last_line() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    for (signal, code, word) in [("INT", 130, "interrupted"), ("TERM", 143, "terminated")] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = command(&server, &directory, &["--wait-healthy=5m"]);
+        let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut process = process;
+            let mut said = BufReader::new(process.stderr.take().unwrap());
+            let mut first = String::new();
+            said.read_line(&mut first).unwrap();
+            let kill = Command::new("kill").args([&format!("-{signal}"), &process.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+            let mut rest = String::new();
+            said.read_to_string(&mut rest).unwrap();
+            (process.wait_with_output().unwrap(), first, rest)
+        });
+        let (output, first, rest) = within("the end", ended).await.unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?} {rest}");
+        assert!(first.starts_with("waiting 0s of 5m0s: "), "{first}");
+        assert!(rest.lines().last().unwrap().starts_with(&format!("{word} while waiting: ")), "{rest}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+    }
 }
 
 #[tokio::test]

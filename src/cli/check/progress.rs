@@ -35,6 +35,20 @@ impl Progress {
 }
 
 impl<W: Write> Progress<W> {
+    /// Shows that something is going on before there is anything to tell.
+    pub fn begin(&mut self) {
+        if self.columns.is_some() {
+            self.line("reading the cluster");
+        }
+    }
+
+    /// Takes the line back, for an error that says all.
+    pub fn clear(&mut self) {
+        if self.columns.is_some() {
+            let _ = write!(self.out, "\r\x1b[2K").and_then(|()| self.out.flush());
+        }
+    }
+
     /// Shows what is still waited for.
     pub fn show(&mut self, report: &Report, waited: Duration) {
         let state = state(report);
@@ -139,20 +153,24 @@ mod tests {
     fn a_terminal_has_one_line_that_is_never_too_long_and_ends_clean() {
         let (absent, second) = (report(""), Duration::from_secs(1));
         let mut progress = progress(Some(30));
+        progress.begin();
+        progress.clear();
         progress.show(&absent, second);
         progress.show(&absent, 2 * second);
         progress.end(false, &absent, 300 * second);
         let text = written(progress);
         let lines: Vec<_> = text.split("\r\x1b[2K").collect();
-        assert_eq!(lines[..2], ["", "waiting 1s of 5m0s: cluster …"]);
-        assert!(lines[2].starts_with("waiting 2s of 5m0s: "), "{text:?}");
-        assert!(lines[3].starts_with("not healthy within 5m0s: cluster unknown: nothing of Longhorn in"));
-        assert!(lines[3].ends_with("; give Longhorn's with --namespace\n") && lines.len() == 4, "{text:?}");
+        assert_eq!(lines[..4], ["", "reading the cluster", "", "waiting 1s of 5m0s: cluster …"]);
+        assert!(lines[4].starts_with("waiting 2s of 5m0s: "), "{text:?}");
+        assert!(lines[5].starts_with("not healthy within 5m0s: cluster unknown: nothing of Longhorn in"));
+        assert!(lines[5].ends_with("; give Longhorn's with --namespace\n") && lines.len() == 6, "{text:?}");
     }
 
     #[test]
     fn a_log_has_a_line_a_change() {
         let mut progress = progress(None);
+        progress.begin();
+        progress.clear();
         let (absent, managed) = (report(""), report(MANAGER));
         for waited in 0..3 {
             progress.show(&absent, Duration::from_secs(waited));

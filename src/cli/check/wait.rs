@@ -31,6 +31,9 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity)
     let mut progress = Progress::start(limit);
     let (what, kind) = tokio::select! {
         report = look_until_healthy(args, limit, fail_on, &mut progress) => {
+            if report.is_err() {
+                progress.clear();
+            }
             return report.map(|report| Waited::Report(Box::new(report)));
         }
         _ = interrupt.recv() => ("interrupted", SignalKind::interrupt()),
@@ -48,6 +51,7 @@ async fn look_until_healthy(
     progress: &mut Progress,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
+    progress.begin();
     let connection = args.source.connect().await?;
     match connection.probe(limit.min(args.timeout.unsigned_abs())).await {
         // whoever installs Longhorn waits for its kinds too
