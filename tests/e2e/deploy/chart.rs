@@ -89,6 +89,29 @@ fn each_right_can_be_withheld() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn the_notes_say_what_is_missing() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let said = notes(&tools, "")?;
+    for line in ["Nobody scrapes it yet", "No alerts are loaded", "No dashboards are loaded"] {
+        ensure!(said.contains(line), "{said}");
+    }
+    ensure!(!said.contains("withheld") && !said.contains("token"), "{said}");
+    let rights = "clusterRoles: {nodes: false, priorityclasses: false, webhookConfigurations: false}";
+    let said = notes(&tools, &format!("{{rbac: {{{rights}, roles: {{nodeEvents: false}}}}}}"))?;
+    for line in [
+        "Right nodeEvents is withheld. These checks are unknown: node_iscsi_errors.",
+        "Right priorityclasses is withheld. These checks know less: instance_manager_pressure.",
+        "Right webhookConfigurations is withheld. These checks know less: webhook_unavailable.",
+    ] {
+        ensure!(said.contains(line), "{said}");
+    }
+    ensure!(said.matches(" is withheld. ").count() == 4, "{said}");
+    let said = notes(&tools, TLS)?;
+    ensure!(said.contains("https://localhost:10945/") && said.contains("create token"), "{said}");
+    Ok(())
+}
+
 /// A right that no switch of the chart reaches would never be granted.
 #[test]
 fn every_generated_role_is_rendered_with_everything_on() -> Result<()> {

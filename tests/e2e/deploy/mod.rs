@@ -84,11 +84,23 @@ fn chart() -> PathBuf {
 
 /// `helm template` as text, or helm's complaint.
 fn template(tools: &Tools, values: &str) -> Result<String> {
+    helm(tools, &["template"], values)
+}
+
+/// What the chart says once it is installed.
+fn notes(tools: &Tools, values: &str) -> Result<String> {
+    let said = helm(tools, &["install", "--dry-run=client"], values)?;
+    let (_, notes) = said.split_once("\nNOTES:\n").context("no notes")?;
+    Ok(notes.to_owned())
+}
+
+fn helm(tools: &Tools, command: &[&str], values: &str) -> Result<String> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("values.yaml");
     std::fs::write(&file, values)?;
     let mut helm = Command::new(&tools.helm);
-    helm.env("HOME", directory.path()).arg("template").args(["health", "--namespace", NAMESPACE]);
+    helm.env("HOME", directory.path()).env("KUBECONFIG", directory.path().join("none"));
+    helm.args(command).args(["health", "--namespace", NAMESPACE]);
     success(helm.arg(chart()).arg("--values").arg(file).output()?)
 }
 
