@@ -28,6 +28,7 @@ pub mod history;
 pub mod http;
 pub mod longhorn;
 pub mod metrics;
+mod near;
 pub mod report;
 pub mod source;
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub struct Threshold {
     pub name: &'static str,
     /// Value without configuration.
     pub default: f64,
+    /// The least that makes sense in the expression.
+    pub least: f64,
     /// What it counts, for the reference: `seconds`, `restarts`, …
     pub unit: &'static str,
     /// Why this value.

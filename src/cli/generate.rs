@@ -66,7 +66,12 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
 fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
     let Some(file) = file else { return Ok(Settings::default()) };
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).with_context(|| name.clone()).map_err(Failure::usage)?;
+    let bytes = std::fs::read(file).with_context(|| name.clone()).map_err(Failure::usage)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count();
+        Failure::usage(anyhow::anyhow!("{name}:{line}: not text in UTF-8"))
+    })?;
     config::parse(&name, &text).map_err(Failure::usage)
 }
 

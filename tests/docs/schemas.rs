@@ -2,9 +2,13 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use longhorn_health_exporter::generate::{catalogue, config};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample;
 use serde_json::{Value, json};
 
 use super::{root, scenario, text};
@@ -97,24 +101,181 @@ fn schema_and_parser_of_the_configuration_agree() {
     let cases = [
         (true, example),
         (true, String::new()),
+        (true, "labels:".to_owned()),
         (true, "selector: 'job=\"x\", namespace=\"y\"'".to_owned()),
         (true, format!("alerts: {{{alert}: {{for: 1h30m, thresholds: {{{threshold}: 7}}}}}}")),
-        (false, "selector: '{job=\"x\"}'".to_owned()),
-        (false, "selector: ''".to_owned()),
         (false, "clusterlabel: x".to_owned()),
         (false, "labels: [a]".to_owned()),
-        (false, "labels: {a: 1}".to_owned()),
         (false, "alerts: {LonghornMadeUp: {}}".to_owned()),
-        (false, format!("alerts: {{{alert}: {{severity: fatal}}}}")),
         (false, format!("alerts: {{{alert}: {{enabled: maybe}}}}")),
-        (false, format!("alerts: {{{alert}: {{for: soon}}}}")),
-        (false, format!("alerts: {{{alert}: {{for: ''}}}}")),
         (false, format!("alerts: {{{alert}: {{thresholds: {{made_up: 1}}}}}}")),
-        (false, format!("alerts: {{{alert}: {{thresholds: {{{threshold}: many}}}}}}")),
     ];
     for (accepted, yaml) in cases {
         let value: Value = if yaml.is_empty() { Value::Null } else { serde_yaml::from_str(&yaml).unwrap() };
         assert_eq!(schema.is_valid(&value), accepted, "schema: {yaml}");
         assert_eq!(config::parse("c.yaml", &yaml).is_ok(), accepted, "parser: {yaml}");
     }
+}
+
+/// What Prometheus, Kubernetes and Grafana take, and what they do not, under each key.
+const VALUES: [(&str, &[&str], &[&str]); 9] = [
+    (
+        "selector",
+        &[r#"job="x""#, r#" job = 'x' ,app!="y""#, r#"job=~"lhe-[0-9]{2}|a\\.b""#],
+        &[
+            "",
+            "job",
+            "job=x",
+            r#"{job="x"}"#,
+            r#"job="x"#,
+            r#"job="x" app="y""#,
+            r#"__name__="x""#,
+            r#"job="\d""#,
+        ],
+    ),
+    ("namespace", &["longhorn-system", "1", "a"], &["", "Storage", "a_b", "a.b", "-a", "a-", "a\nb"]),
+    (
+        "cluster_label",
+        &["", "k8s_cluster", "_a"],
+        &["9a", "a-b", "__a", "ä", "node", "pod", "job", "severity", "alertname"],
+    ),
+    (
+        "runbook_base_url",
+        &[
+            "https://example.org",
+            "http://localhost:8080/a/b/",
+            "https://[::1]/x%20y",
+            "https://a.b/blob/main/x",
+        ],
+        &[
+            "",
+            "runbooks",
+            "ftp://x",
+            "https://",
+            "https://x y",
+            "https://x/?a",
+            "https://x/#a",
+            "https://x/{{ a }}",
+            "https://x/$a",
+            "https://x/%zz",
+            "javascript:x",
+        ],
+    ),
+    (
+        "for",
+        &["0s", "10m", "1h30m", "2w", "9w99d999h9999m999999s"],
+        &["", "0", "5", "soon", "1m1h", "1m1m", "-1m", "1.5m", "1 m", "10w"],
+    ),
+    ("keep_firing_for", &["0s", "10m"], &["", "1ms", "m"]),
+    ("severity", &["info", "warning", "critical"], &["", "Critical", "page"]),
+    (
+        "labels.team",
+        &["", "storage team", "a{b}c", "a: b # c", "\"'", "$labels"],
+        &["{{ $value }}", "{{", "a\nb", "\0"],
+    ),
+    ("thresholds.restarts", &["0", "2.5", "1e9"], &["-1", "-0.1", "1e10", "many", "true", "null"]),
+];
+
+/// A file with one value under one key, as JSON, which is YAML.
+fn file(key: &str, value: Value) -> Value {
+    const ALERT: &str = "LonghornManagerHighRestarts";
+    let nested = |key: &str| match key.split_once('.') {
+        Some((above, below)) => json!({ above: { below: value.clone() } }),
+        None => json!({ key: value.clone() }),
+    };
+    match key {
+        "for" | "keep_firing_for" | "severity" | "thresholds.restarts" => {
+            json!({ "alerts": { ALERT: nested(key) } })
+        }
+        key => nested(key),
+    }
+}
+
+/// A number where one is meant.
+fn value(key: &str, text: &str) -> Value {
+    let number = if key.starts_with("thresholds") { serde_json::from_str(text).ok() } else { None };
+    number.unwrap_or_else(|| json!(text))
+}
+
+#[test]
+fn schema_and_parser_know_the_same_values() {
+    let schema = schema("configuration.schema.json");
+    for (key, legal, illegal) in VALUES {
+        let cases = legal.iter().map(|text| (true, text)).chain(illegal.iter().map(|text| (false, text)));
+        for (accepted, text) in cases {
+            let file = file(key, value(key, text));
+            assert_eq!(schema.is_valid(&file), accepted, "schema: {file}");
+            let parsed = config::parse("c.yaml", &file.to_string());
+            assert_eq!(parsed.is_ok(), accepted, "parser: {file} {parsed:?}");
+        }
+    }
+    for name in ["a-b", "9a", "__a", "severity", "node", "object", ""] {
+        let file = json!({ "labels": { name: "x" } });
+        assert!(!schema.is_valid(&file) && config::parse("c.yaml", &file.to_string()).is_err(), "{file}");
+    }
+}
+
+/// What a schema cannot say: the parser alone refuses it.
+#[test]
+fn only_the_parser_sees_what_takes_more_than_one_key() {
+    let schema = schema("configuration.schema.json");
+    for (key, text) in [
+        ("selector", r#"job=~"(""#),
+        ("selector", r#"service="x""#),
+        ("selector", r#"cluster="x""#),
+        ("selector", r#"job=~".*""#),
+        ("labels.cluster", "the label of clusters"),
+    ] {
+        let file = file(key, json!(text));
+        assert!(schema.is_valid(&file), "{file}");
+        assert!(config::parse("c.yaml", &file.to_string()).is_err(), "{file}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Values made of those above and of their pieces, also under keys that want another.
+    #[test]
+    fn schema_and_parser_agree_on_whatever_is_written(
+        files in vec((sample::select(&KEYS[..]), pieces(), any::<bool>()), 8)
+    ) {
+        static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("configuration.schema.json"));
+        for (key, text, as_number) in files {
+            let file = file(key, if as_number { value("thresholds", &text) } else { json!(text) });
+            let parsed = config::parse("c.yaml", &file.to_string());
+            // patterns and what they match are for the parser alone
+            let beyond = parsed.as_ref().is_err_and(|error| {
+                ["matches", "regular expression", "differs from", "cluster_label"].iter().any(|said| error.message.contains(said))
+            });
+            prop_assert!(SCHEMA.is_valid(&file) == parsed.is_ok() || beyond, "{file} {parsed:?}");
+        }
+    }
+}
+
+const KEYS: [&str; 9] = [
+    "selector",
+    "namespace",
+    "cluster_label",
+    "runbook_base_url",
+    "for",
+    "severity",
+    "labels.team",
+    "labels.a-b",
+    "thresholds.restarts",
+];
+
+fn pieces() -> impl Strategy<Value = String> {
+    let whole: Vec<String> = VALUES
+        .iter()
+        .flat_map(|(_, legal, illegal)| legal.iter().chain(*illegal))
+        .map(|text| (*text).to_owned())
+        .collect();
+    let piece = prop_oneof![
+        sample::select(whole),
+        "[a-z0-9_.:/=\"'{}\\\\, -]{0,6}",
+        "[0-9]{1,6}[smhdw]",
+        any::<char>().prop_filter("YAML has it", |c| !c.is_control()).prop_map(String::from),
+    ];
+    vec(piece, 1..3).prop_map(|pieces| pieces.concat())
 }

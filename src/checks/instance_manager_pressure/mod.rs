@@ -142,6 +142,7 @@ const PRIORITY_CLASS: Alert = Alert {
 const BUSY: Threshold = Threshold {
     name: "instances",
     default: 100.0,
+    least: 0.0,
     unit: "instances",
     why: "processes on one node; the write-up of incident 000 names none, so this is a start, not a limit",
 };
@@ -149,6 +150,8 @@ const BUSY: Threshold = Threshold {
 const IMPATIENT: Threshold = Threshold {
     name: "window",
     default: 30.0,
+    // below is no window of any release, so that the alert could not fire
+    least: 1.0,
     unit: "seconds",
     why: "releases with the first fix bear 30 seconds",
 };

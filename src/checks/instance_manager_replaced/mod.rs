@@ -165,6 +165,8 @@ const REPLACED: Alert = Alert {
     thresholds: &[Threshold {
         name: "window",
         default: 3600.0,
+        // shorter than an evaluation of the rules would be seen by chance
+        least: 60.0,
         unit: "seconds",
         why: "an hour is enough to notify and to read, and events of the kubelet last as long",
     }],

@@ -27,6 +27,7 @@ const EVERY_CAUSE: &[&str] = &[
 const RESTARTS: Threshold = Threshold {
     name: "restarts",
     default: 3.0,
+    least: 0.0,
     unit: "restarts",
     why: "A roll-out or a reboot makes one or two. A loop makes at least six an hour even when each \
           start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",

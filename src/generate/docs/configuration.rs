@@ -1,6 +1,7 @@
 //! docs/configuration.md, its example and its JSON schema, from the table of keys that the parser
 //! of the file uses.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::markdown::{Page, code, or_none};
 use super::pretty;
 use crate::check::{Alert, Severity};
+use crate::generate::config::legal::{self, GREATEST, LABEL, Legal, TAKEN, VALUE};
 use crate::generate::config::{ALERT_KEYS, KEYS, Key, Kind};
 use crate::generate::{Settings, Target, catalogue};
 
@@ -49,17 +51,21 @@ pub fn page() -> String {
 
 const INTRODUCTION: &str = "\
 `generate --config FILE` reads one YAML file for all that may be set about rules, dashboards and runbooks. A key that does not
-exist is an error that names its line and the nearest key that does. [configuration.example.yaml](configuration.example.yaml) has
+exist, or a value that Prometheus, Alertmanager or Grafana would not take, is an error that names its line, the key and what may
+stand there; nothing is written then. [configuration.example.yaml](configuration.example.yaml) has
 every key with its default, and [configuration.schema.json](configuration.schema.json) tells editors what may stand where.";
 
 fn of_kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Text => "string",
-        Kind::Texts => "strings by name",
+        Kind::Selector => "matchers without braces",
+        Kind::Namespace => "name of a namespace",
+        Kind::Label => "name of a label, or `\"\"` for none",
+        Kind::Address => "http(s) address without query and fragment",
+        Kind::Labels => "text by name of the label",
         Kind::Switch => "`true` or `false`",
         Kind::Duration => "duration, such as `10m` or `1h30m`",
         Kind::Severity => "`info`, `warning` or `critical`",
-        Kind::Thresholds => "numbers by name",
+        Kind::Thresholds => "numbers by name, of 0 or more",
         Kind::Alerts => "the keys below, by name of the alert",
     }
 }
@@ -134,15 +140,12 @@ pub fn schema() -> String {
     let properties: Map<String, Value> = KEYS
         .iter()
         .map(|key| {
-            let mut value = match key.kind {
+            let value = match key.kind {
                 Kind::Alerts => {
-                    json!({ "type": "object", "additionalProperties": false, "properties": alerts })
+                    json!({ "type": MAP, "additionalProperties": false, "properties": alerts })
                 }
                 kind => value_schema(kind),
             };
-            if key.name == "selector" {
-                value = json!({ "type": "string", "pattern": "^[^{}]*=[^{}]*$" });
-            }
             (key.name.to_owned(), described(value, key.about))
         })
         .collect();
@@ -150,7 +153,7 @@ pub fn schema() -> String {
         "$comment": Target::Docs.header(),
         "$schema": super::DIALECT,
         "title": "Configuration of longhorn-health-exporter generate",
-        "type": ["object", "null"],
+        "type": MAP,
         "additionalProperties": false,
         "properties": properties,
     }))
@@ -162,7 +165,12 @@ fn alert_schema(alert: &Alert) -> Value {
         .iter()
         .map(|threshold| {
             let about = format!("In {}. {}", threshold.unit, threshold.why);
-            let number = json!({ "type": "number", "default": threshold.default });
+            let number = json!({
+                "type": "number",
+                "default": threshold.default,
+                "minimum": threshold.least,
+                "maximum": GREATEST,
+            });
             (threshold.name.to_owned(), described(number, &about))
         })
         .collect();
@@ -171,33 +179,53 @@ fn alert_schema(alert: &Alert) -> Value {
         .map(|key| {
             let value = match key.kind {
                 Kind::Thresholds => {
-                    json!({ "type": "object", "additionalProperties": false, "properties": thresholds })
+                    json!({ "type": MAP, "additionalProperties": false, "properties": thresholds })
                 }
                 kind => value_schema(kind),
             };
             (key.name.to_owned(), described(value, key.about))
         })
         .collect();
-    let alert_object = json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    let alert_object = json!({ "type": MAP, "additionalProperties": false, "properties": properties });
     described(alert_object, alert.summary)
 }
 
-fn described(mut schema: Value, about: &str) -> Value {
+fn described(schema: Value, about: &str) -> Value {
+    with(schema, "description", json!(about))
+}
+
+fn with(mut schema: Value, key: &str, value: Value) -> Value {
     if let Some(schema) = schema.as_object_mut() {
-        schema.insert("description".to_owned(), json!(about));
+        schema.insert(key.to_owned(), value);
     }
     schema
 }
 
+/// A key with nothing below it is a map without members.
+const MAP: [&str; 2] = ["object", "null"];
+
 fn value_schema(kind: Kind) -> Value {
     match kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Texts => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Duration => json!({ "type": "string", "pattern": "^([0-9]+[smhdw])+$" }),
         Kind::Severity => json!({ "enum": Severity::ALL.map(Severity::as_str) }),
-        Kind::Thresholds | Kind::Alerts => json!({ "type": "object" }),
+        Kind::Labels => json!({
+            "type": MAP,
+            "propertyNames": but(text_schema(&LABEL), &TAKEN),
+            "additionalProperties": text_schema(&VALUE),
+        }),
+        Kind::Label => but(kind.legal().map_or(Value::Null, text_schema), &legal::taken_for_clusters()),
+        _ => kind.legal().map_or_else(|| json!({ "type": MAP }), text_schema),
     }
+}
+
+fn text_schema(legal: &Legal) -> Value {
+    let schema = json!({ "type": "string", "pattern": legal.pattern, "minLength": legal.shortest });
+    if legal.longest < usize::MAX { with(schema, "maxLength", json!(legal.longest)) } else { schema }
+}
+
+/// The schema without some values.
+fn but(schema: Value, refused: &BTreeSet<&str>) -> Value {
+    with(schema, "not", json!({ "enum": refused }))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use super::plan::{Exporter, Plan, Series, WrittenCase, seconds};
+use super::exporter::Exporter;
+use super::plan::{Plan, Series, WrittenCase, seconds};
 use super::template::{Labels, render};
 
 /// What a case shows. Every alert has all of them.

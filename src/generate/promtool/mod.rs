@@ -2,6 +2,7 @@
 //! check writes in `alerts.test.yaml`.
 
 pub mod cases;
+pub mod exporter;
 pub mod plan;
 pub mod records;
 pub mod template;
@@ -11,7 +12,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::cases::{Case, Maker};
-use self::plan::{Exporter, Plan, Written};
+use self::exporter::Exporter;
+use self::plan::{Plan, Written};
 use self::template::Labels;
 use super::alertmanager::EXPORTER_DOWN;
 use super::catalogue::{self, Area, KUBE_STATE_METRICS};

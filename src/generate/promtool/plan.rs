@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
+use super::exporter::Exporter;
 use super::template::Labels;
 use crate::check::{Alert, Gauge};
-use crate::generate::Settings;
 use crate::generate::catalogue::{self, Area};
 use crate::generate::promql::{self, Kind, Selector};
 use crate::generate::rules::Rule;
@@ -135,44 +135,6 @@ pub struct Plan {
     pub any_severity: bool,
     /// Cases in full.
     pub cases: Vec<WrittenCase>,
-}
-
-/// The exporter as Prometheus sees it.
-#[derive(Debug, Clone)]
-pub struct Exporter {
-    /// Labels that tell the target from others and that rules keep.
-    pub labels: Labels,
-    /// Those of them that the configured selector asks for.
-    pub selected: Vec<String>,
-}
-
-impl Exporter {
-    /// Labels that the configured selector takes.
-    pub fn of(settings: &Settings) -> Exporter {
-        let usual = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
-        let mut labels: Labels = usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
-        let mut selected = Vec::new();
-        for selector in promql::selectors(&format!("up{{{}}}", settings.selector)) {
-            for (label, operator, value) in selector.matchers {
-                if operator.starts_with('=') {
-                    let first = value.split('|').next().unwrap_or_default();
-                    labels.insert(label.clone(), first.to_owned());
-                    selected.push(label);
-                }
-            }
-        }
-        Exporter { labels, selected }
-    }
-
-    /// All labels of a target that is not the exporter.
-    pub fn elsewhere(&self) -> Labels {
-        self.labels.clone().into_iter().chain(self.other()).collect()
-    }
-
-    /// Labels in which a target that is not the exporter differs.
-    pub fn other(&self) -> Labels {
-        self.selected.iter().map(|label| (label.clone(), "another".to_owned())).collect()
-    }
 }
 
 impl Written {
@@ -447,7 +409,7 @@ impl Plain {
         };
         self.own_matchers()
             .map(|(label, operator, value)| series.with(label, &outside(label, operator, value)))
-            .chain(self.exporter.other().iter().map(|(label, value)| series.with(label, value)))
+            .chain(self.exporter.other.iter().map(|(label, value)| series.with(label, value)))
             .collect()
     }
 

@@ -3,7 +3,8 @@
 
 use super::USUAL;
 use super::cases::{Case, Input, Kind, Question, Sample, Target, braced};
-use super::plan::{Exporter, seconds};
+use super::exporter::Exporter;
+use super::plan::seconds;
 use super::template::Labels;
 use crate::check::Record;
 use crate::generate::catalogue::Area;
@@ -87,7 +88,7 @@ impl Maker<'_> {
             self.case("nothing without its series", Vec::new(), &[]),
         ];
         let elsewhere: Labels = self.exporter.elsewhere();
-        if !self.exporter.other().is_empty() {
+        if !self.exporter.other.is_empty() {
             cases.push(self.case("nothing of another target", vec![self.input_with(elsewhere, 7)], &[]));
         }
         let label = &self.settings.cluster_label;

@@ -172,6 +172,8 @@ pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, Gen
     })?;
     let mut labels = settings.labels.clone();
     labels.extend(set.labels);
+    // an empty label is none: so an alert goes without a global one
+    labels.retain(|_, value| !value.is_empty());
     if area.id == KUBE_STATE_METRICS.id {
         // tells them from their namesakes, so that the exporter's absence does not mute them
         labels.insert("source".to_owned(), area.id.to_owned());

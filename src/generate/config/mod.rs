@@ -1,0 +1,272 @@
+//! The configuration file of `generate`: what users may set, read strictly. An error is one line with
+//! the place, the whole path of the key, what is wrong there and what would be right.
+
+pub mod legal;
+mod node;
+mod reader;
+
+use super::settings::Settings;
+use reader::Reader;
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{file}:{line}: {}{message}", prefix(.path))]
+pub struct ConfigError {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// The key with all above it, such as `alerts.LonghornManagerHighRestarts.for`; empty for the file.
+    pub path: String,
+    /// What is wrong, and what is legal.
+    pub message: String,
+}
+
+fn prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+/// Keys of the file.
+pub const KEYS: [Key; 7] = [
+    Key {
+        name: "selector",
+        kind: Kind::Selector,
+        about: "matchers that select the exporter's series, without braces",
+    },
+    Key {
+        name: "namespace",
+        kind: Kind::Namespace,
+        about: "Longhorn's namespace, for the rules on kube-state-metrics",
+    },
+    Key {
+        name: "cluster_label",
+        kind: Kind::Label,
+        about: "label that tells clusters apart; empty for none",
+    },
+    Key {
+        name: "runbook_base_url",
+        kind: Kind::Address,
+        about: "where runbooks are published; the alert's name follows",
+    },
+    Key {
+        name: "dashboard_base_url",
+        kind: Kind::Address,
+        about: "where Grafana is; without it alerts link to no dashboard",
+    },
+    Key { name: "labels", kind: Kind::Labels, about: "labels of every alert" },
+    Key { name: "alerts", kind: Kind::Alerts, about: "settings of single alerts, by name" },
+];
+
+/// Keys of one alert.
+pub const ALERT_KEYS: [Key; 6] = [
+    Key { name: "enabled", kind: Kind::Switch, about: "whether there is a rule at all" },
+    Key { name: "for", kind: Kind::Duration, about: "how long the expression must hold" },
+    Key {
+        name: "keep_firing_for",
+        kind: Kind::Duration,
+        about: "how long the alert goes on after the expression ends",
+    },
+    Key { name: "severity", kind: Kind::Severity, about: "the label severity" },
+    Key { name: "labels", kind: Kind::Labels, about: "labels of this alert; they win over the global ones" },
+    Key { name: "thresholds", kind: Kind::Thresholds, about: "numbers in the expression, by name" },
+];
+
+/// A key of the file: what the parser accepts, the schema allows and the reference lists.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// As written.
+    pub name: &'static str,
+    /// What may stand there.
+    pub kind: Kind,
+    /// What it sets.
+    pub about: &'static str,
+}
+
+/// What may stand under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Matchers of series, without braces.
+    Selector,
+    /// The name of a namespace.
+    Namespace,
+    /// The name of a label, or nothing.
+    Label,
+    /// An http or https address to which a name can be added.
+    Address,
+    /// Values of labels by name.
+    Labels,
+    /// true or false.
+    Switch,
+    /// A Prometheus duration.
+    Duration,
+    /// info, warning or critical.
+    Severity,
+    /// Numbers by name.
+    Thresholds,
+    /// Settings by name of the alert.
+    Alerts,
+}
+
+/// Reads a configuration; what it does not say stays as declared.
+pub fn parse(file: &str, text: &str) -> Result<Settings, ConfigError> {
+    let error = |(line, path, message)| ConfigError { file: file.to_owned(), line, path, message };
+    let root = node::read(text).map_err(|(line, message)| error((line, String::new(), message)))?;
+    Reader::default().settings(&root).map_err(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Severity;
+
+    fn error(text: &str) -> String {
+        parse("c.yaml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_said_is_the_default() {
+        assert_eq!(parse("c.yaml", "").unwrap(), Settings::default());
+        assert_eq!(parse("c.yaml", "# only a comment\n").unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn what_is_said_is_set() {
+        let settings = parse(
+            "c.yaml",
+            "selector: job=\"x\"\ncluster_label: ''\nlabels: {team: storage}\nalerts:\n  \
+             LonghornManagerHighRestarts: {for: 10m, severity: critical, thresholds: {restarts: 5}}\n  \
+             LonghornHealthAccessDenied: {enabled: false}\n",
+        )
+        .unwrap();
+        let restarts = &settings.alerts["LonghornManagerHighRestarts"];
+        assert_eq!((restarts.hold.as_str(), restarts.severity), ("10m", Severity::Critical));
+        assert_eq!(restarts.thresholds["restarts"], 5.0);
+        assert!(!settings.alerts["LonghornHealthAccessDenied"].enabled);
+        assert_eq!((settings.selector.as_str(), settings.cluster_label.as_str()), ("job=\"x\"", ""));
+        assert_eq!(settings.labels["team"], "storage");
+    }
+
+    const RESTARTS: &str = "alerts.LonghornManagerHighRestarts";
+
+    /// An entry of the alert about restarts.
+    fn restarts(entry: &str) -> String {
+        format!("alerts:\n  LonghornManagerHighRestarts: {{{entry}}}")
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_one_that_was_meant() {
+        for (text, expected) in [
+            ("labels: {}\nalert: {}\n", "2: alert: unknown key; did you mean alerts?"),
+            (
+                "alerts:\n  LonghornManagerHighRestart: {}\n",
+                "2: alerts.LonghornManagerHighRestart: unknown alert; did you mean LonghornManagerHighRestarts?",
+            ),
+            (
+                &restarts("thresholds: {restart: 1}"),
+                "2: alerts.LonghornManagerHighRestarts.thresholds.restart: unknown threshold; did you mean restarts?",
+            ),
+            (
+                &restarts("fro: 1m"),
+                "2: alerts.LonghornManagerHighRestarts.fro: unknown key; did you mean for?",
+            ),
+            (
+                "zzz: 1",
+                "1: zzz: unknown key; there are selector, namespace, cluster_label, runbook_base_url, dashboard_base_url, labels, alerts",
+            ),
+            (
+                "alerts: {LonghornHealthExporterDown: {thresholds: {x: 1}}}",
+                "1: alerts.LonghornHealthExporterDown.thresholds.x: unknown threshold; there is none here",
+            ),
+            (
+                "\"a\\nb\": 1",
+                "1: \"a\\nb\": unknown key; there are selector, namespace, cluster_label, runbook_base_url, dashboard_base_url, labels, alerts",
+            ),
+        ] {
+            assert_eq!(error(text), format!("c.yaml:{expected}"));
+        }
+        let far = error("alerts: {Nothing: {}}");
+        assert!(far.contains("alerts.Nothing: unknown alert; none of the "), "{far}");
+    }
+
+    #[test]
+    fn values_are_refused_with_the_path_of_their_key() {
+        let too_long = format!("namespace: {}", "a".repeat(64));
+        for (text, path, said) in [
+            ("labels: []", "labels", "expected keys with values, found a list"),
+            ("1: x", "", "expected a name as the key, found the number 1"),
+            ("labels: {a: {{ x }}}", "labels.a", "found keys with values"),
+            ("labels: {a: x, a: y}", "labels.a", "stands here twice; keep one"),
+            ("labels: {a: 1}", "labels.a", "(a string; put it in quotes), found the number 1"),
+            (
+                "labels: {a: '{{ $value }}'}",
+                "labels.a",
+                "without the {{ of a template, found \"{{ $value }}\"",
+            ),
+            ("labels: {a-b: x}", "labels.a-b", "expected the name of a label"),
+            ("labels: {__a: x}", "labels.__a", "expected the name of a label"),
+            ("labels: {severity: x}", "labels.severity", "is set by the key severity of an alert"),
+            ("labels: {node: x}", "labels.node", "alerts have this label already; take another name"),
+            ("labels: {cluster: x}", "labels.cluster", "to set it here, say cluster_label: ''"),
+            ("cluster_label: 9a", "cluster_label", "expected the name of a label"),
+            ("cluster_label: pod", "cluster_label", "pod cannot tell clusters apart"),
+            ("namespace: {a: b}", "namespace", "found keys with values"),
+            ("namespace: Storage", "namespace", "found \"Storage\""),
+            (&too_long, "namespace", "expected a namespace: at most 63"),
+            ("runbook_base_url: runbooks", "runbook_base_url", "expected an address such as"),
+            ("runbook_base_url: 'https://x/?a=b'", "runbook_base_url", "without query"),
+            ("dashboard_base_url:", "dashboard_base_url", "found nothing"),
+            ("selector: ''", "selector", "expected matchers without braces"),
+            ("selector: '{job=\"x\"}'", "selector", "expected matchers without braces"),
+            ("selector: 'job=~\"(\"'", "selector", "is not a regular expression"),
+            ("selector: 'job=~\".*\"'", "selector", "every target matches"),
+            ("selector: 'pod=\"x\"'", "selector", "pod differs from series to series"),
+            ("selector: 'cluster=\"x\"'", "selector", "to select by it, say cluster_label: ''"),
+            (
+                &restarts("for: soon"),
+                "for",
+                "such as 10m, 1h30m or 0s: at most 9w, 99d, 999h, 9999m and 999999s, in this order, found \"soon\"",
+            ),
+            (&restarts("for: 1m1h"), "for", "in this order"),
+            (&restarts("for: 5"), "for", "found the number 5"),
+            (&restarts("severity: fatal"), "severity", "expected info, warning or critical, found \"fatal\""),
+            (&restarts("enabled: maybe"), "enabled", "expected true or false, found \"maybe\""),
+            (
+                &restarts("thresholds: {restarts: -1}"),
+                "thresholds.restarts",
+                "a number of restarts from 0 to 1000000000, found the number -1",
+            ),
+            (
+                &restarts("thresholds: {restarts: .nan}"),
+                "thresholds.restarts",
+                "found a number without a value",
+            ),
+            (&restarts("thresholds: {restarts: '5'}"), "thresholds.restarts", "found \"5\""),
+        ] {
+            let error = parse("c.yaml", text).unwrap_err();
+            let path =
+                if text.starts_with("alerts") { format!("{RESTARTS}.{path}") } else { path.to_owned() };
+            assert_eq!(error.path, path, "{text}: {error}");
+            assert!(error.message.contains(said), "{text}: {error}");
+            assert_eq!(error.to_string().lines().count(), 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn broken_yaml_is_told_without_the_parser() {
+        for (text, expected) in [
+            ("labels: {\n", "1: not YAML: unclosed bracket '{'"),
+            ("namespace: x\n---\nlabels: {}\n", "3: more than one document; a configuration is one"),
+            ("labels: &x {a: *x}", "1: an alias that stands in itself"),
+            ("labels: *x", "1: an alias without its anchor"),
+            ("namespace: !!int x", "1: a value that is not what its tag says"),
+        ] {
+            assert_eq!(error(text), format!("c.yaml:{expected}"));
+        }
+    }
+
+    #[test]
+    fn nothing_below_a_key_is_no_settings() {
+        let settings = parse("c.yaml", "labels:\nalerts:\n  LonghornManagerHighRestarts:\n").unwrap();
+        assert_eq!(settings, Settings::default());
+    }
+}
