@@ -2,8 +2,9 @@
 
 mod absence;
 pub mod known_issues;
+mod left_out;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
@@ -108,6 +109,7 @@ struct Joins {
     replicas_by_volume: OnceLock<Index<Replica>>,
     engines_by_volume: OnceLock<Index<Engine>>,
     replicas_by_disk: OnceLock<Index<Replica>>,
+    left_out: OnceLock<BTreeSet<Resource>>,
 }
 
 /// Objects in the order of a field, and of their names where that is the same. Shares the objects,
@@ -162,11 +164,14 @@ impl Cluster {
         self.resources.get(&resource).map_or(Readability::Pending, |status| status.readability)
     }
 
-    /// True when the store of this kind can be trusted: it was read, or a recording has none, or
-    /// the kind is younger than the Longhorn release at hand.
+    /// True when the store of this kind can be trusted: it was read, or a recording has none and
+    /// nothing shows that there were any, or the kind is younger than the Longhorn release at hand.
     pub fn can_read(&self, resource: Resource) -> bool {
         match self.readability(resource) {
-            Readability::Readable | Readability::NotRecorded => true,
+            Readability::Readable => true,
+            Readability::NotRecorded => {
+                !self.joins.left_out.get_or_init(|| left_out::left_out(self)).contains(&resource)
+            }
             Readability::NotServed => resource.is_optional(),
             Readability::Pending | Readability::Forbidden | Readability::Stale => false,
         }

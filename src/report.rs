@@ -25,7 +25,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Checks without a (full) verdict.
     pub unknown: Vec<Unknown>,
-    /// Kinds of which a recording has no object; they count as empty.
+    /// Kinds of which a recording has no object; they count as empty. Those of which the cluster had
+    /// some, as other objects show, make their checks unknown instead.
     pub not_recorded: Vec<String>,
     /// How each kind could be read.
     pub resources: Vec<ResourceReport>,
@@ -182,6 +183,7 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
         unknown,
         not_recorded: Resource::all()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
+            .filter(|resource| cluster.can_read(*resource))
             .map(Resource::label)
             .collect(),
         resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),

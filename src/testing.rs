@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use crate::check::{Check, Finding};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::Resource;
 use crate::report::{Evaluation, evaluate_only};
 use crate::source::recording::{RecordedFile, Recording};
 
@@ -14,14 +15,20 @@ pub const NAMESPACE: &str = "longhorn-system";
 pub const MANAGER: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-abcde, \
     namespace: longhorn-system, labels: {app: longhorn-manager}}\n---\n";
 
-/// A recorded cluster of these objects; *now* is the newest time in it.
+/// A recorded cluster of these objects; *now* is the newest time in it. What a check does not
+/// look at need not be in it: nothing counts as left out.
 pub fn cluster(yaml: &str) -> Cluster {
-    recording(yaml).into_cluster(NAMESPACE, None)
+    complete(recording(yaml).into_cluster(NAMESPACE, None))
 }
 
-/// A recorded cluster of these objects at a given moment.
+/// The same at a given moment.
 pub fn cluster_at(now: &str, yaml: &str) -> Cluster {
-    recording(yaml).into_cluster(NAMESPACE, Some(time(now)))
+    complete(recording(yaml).into_cluster(NAMESPACE, Some(time(now))))
+}
+
+/// What a person recorded, of whom nobody knows which kinds he asked for.
+pub fn partial(yaml: &str) -> Cluster {
+    recording(yaml).into_cluster(NAMESPACE, None)
 }
 
 /// A live cluster (facts can age) of these objects at a given moment, watched since an hour.
@@ -30,7 +37,15 @@ pub fn live_at(now: &str, yaml: &str) -> Cluster {
     let mut cluster = cluster_at(now, yaml);
     cluster.history.started = Some(time(now) - jiff::SignedDuration::from_hours(1));
     for status in cluster.resources.values_mut() {
-        status.readability = crate::cluster::Readability::Readable;
+        status.readability = Readability::Readable;
+    }
+    cluster
+}
+
+fn complete(mut cluster: Cluster) -> Cluster {
+    let left_out: Vec<_> = Resource::all().filter(|resource| !cluster.can_read(*resource)).collect();
+    for resource in left_out {
+        cluster.resources.entry(resource).or_default().readability = Readability::Readable;
     }
     cluster
 }

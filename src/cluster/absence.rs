@@ -87,7 +87,7 @@ impl Cluster {
     }
 
     /// Objects that do not decode are there all the same.
-    fn any_longhorn(&self) -> bool {
+    pub(super) fn any_longhorn(&self) -> bool {
         let undecodable = |kind| self.resources.get(&kind).map_or(0, |status| status.undecodable);
         let mut kinds = Resource::all().filter(|kind| kind.is_longhorn());
         kinds.any(|kind| self.objects.count(kind) + undecodable(kind) > 0)

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, Outcome};
 use crate::checks::instance_managers::{InstanceManagers, api, container_status_of, missing_labels};
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Cluster;
 use crate::longhorn::*;
 
 /// Longhorn makes a failed pod anew at once, from 1.10 on with a back-off of up to two minutes
@@ -79,7 +79,7 @@ fn dead_pod(
 ) -> Option<Trouble> {
     let name = &im.metadata.name;
     match fleet.pod_of(im) {
-        None if pods_are_known(cluster) => {
+        None => {
             let since = out.first_seen("pod_missing", name);
             let facts = vec![api("state is running, but there is no pod of its name")];
             Some(aged(cluster, "pod_missing", since, RECREATED, facts))
@@ -124,10 +124,6 @@ fn not_running(
     );
     let said_since = ready.and_then(|ready| ready.last_transition_time.get());
     match pod {
-        None if !pods_are_known(cluster) => {
-            out.unknown(format!("instance manager {name} is {}, and no pod was recorded", state.as_str()));
-            None
-        }
         None => {
             evidence.push(api("there is no pod of its name"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
@@ -224,10 +220,6 @@ pub fn removes_unlabelled(release: Release) -> bool {
 fn waits_for_old_v2(im: &InstanceManager, active_v2: &HashMap<&str, usize>) -> bool {
     let stopped = im.status.current_state == InstanceManagerState::Stopped;
     im.spec.data_engine == DataEngine::V2 && stopped && active_v2.contains_key(im.spec.node_id.as_str())
-}
-
-fn pods_are_known(cluster: &Cluster) -> bool {
-    cluster.readability(Resource::Pods) == Readability::Readable
 }
 
 fn has_ended(pod: &Pod) -> bool {

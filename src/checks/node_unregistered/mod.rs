@@ -110,24 +110,12 @@ static NODES: Gauge = Gauge {
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    if is_incomplete(cluster) {
-        out.unknown(
-            "nodes.longhorn.io is not recorded although other objects show that nodes were registered",
-        );
-        return;
-    }
     let never_started = find_never_started(cluster, out);
     let gone = find_gone(cluster, out);
     let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone);
     for (state, count) in [("registered", registered), (NEVER_STARTED, never_started), (NODE_GONE, gone)] {
         out.sample(&NODES, &[state], count as f64);
     }
-}
-
-/// A recording without Longhorn nodes but with what only a registered node has.
-fn is_incomplete(cluster: &Cluster) -> bool {
-    cluster.readability(Resource::LonghornNodes) == Readability::NotRecorded
-        && (!cluster.objects.instance_managers.is_empty() || !cluster.objects.replicas.is_empty())
 }
 
 fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {

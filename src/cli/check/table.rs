@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::check::{Finding, Severity, VolumeRef, capitalised, counted};
-use crate::report::{Report, Verdict};
+use crate::report::{Report, Unknown, Verdict};
 
 /// How text is dressed for the place it is written to.
 #[derive(Debug, Clone, Copy)]
@@ -89,12 +89,27 @@ fn write_finding(
 }
 
 fn write_unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    for unknown in &report.unknown {
-        writeln!(out, "{}  {}", style.paint("35", "unknown "), style.bold(unknown.check))?;
-        style.wrap(out, INDENT, &sentence(&unknown.reason))?;
+    for (reason, checks) in by_reason(&report.unknown) {
+        for (index, line) in style.lines(INDENT, &checks.join(", ")).iter().enumerate() {
+            let margin = if index == 0 { style.paint("35", "unknown   ") } else { INDENT.to_owned() };
+            writeln!(out, "{margin}{}", style.bold(line))?;
+        }
+        style.wrap(out, INDENT, &sentence(reason))?;
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// A kind that cannot be read is the reason of many checks.
+fn by_reason(unknown: &[Unknown]) -> Vec<(&str, Vec<&str>)> {
+    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unknown { check, reason } in unknown {
+        match grouped.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, checks)) => checks.push(check),
+            None => grouped.push((reason, vec![check])),
+        }
+    }
+    grouped
 }
 
 fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
@@ -202,26 +217,31 @@ impl Style {
     }
 
     fn wrap(self, out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
+        self.lines(indent, text).iter().try_for_each(|line| writeln!(out, "{indent}{line}"))
+    }
+
+    /// The lines that a text takes beside this indent; one at least.
+    fn lines(self, indent: &str, text: &str) -> Vec<String> {
         let room = self.width.saturating_sub(indent.len()).max(20);
-        let mut line = String::new();
+        let (mut lines, mut line) = (Vec::new(), String::new());
         for word in text.split_whitespace() {
             if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-                writeln!(out, "{indent}{line}")?;
-                line.clear();
+                lines.push(std::mem::take(&mut line));
             }
             if !line.is_empty() {
                 line.push(' ');
             }
             line.push_str(&plain(word));
         }
-        writeln!(out, "{indent}{line}")
+        lines.push(line);
+        lines
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MANAGER, cluster, cluster_at};
+    use crate::testing::{MANAGER, cluster, cluster_at, partial};
 
     #[test]
     fn durations_have_two_units() {
@@ -245,6 +265,25 @@ mod tests {
         let style = Style { colours: false, width: 40, details_from: Severity::Info };
         style.wrap(&mut out, "", "bad \x1b[2J \u{7}news").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "bad \u{fffd}[2J \u{fffd}news\n");
+    }
+
+    #[test]
+    fn checks_without_a_verdict_are_told_once_a_reason_and_fit_the_width() {
+        let setting = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: a, namespace: longhorn-system}\n";
+        let report = crate::report::evaluate(&partial(setting)).report;
+        let mut out = Vec::new();
+        let style = Style { colours: false, width: 60, details_from: Severity::Info };
+        write_unknown(&mut out, &report, style).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("unknown   cluster\n          The recording has no pods, "), "{text}");
+        assert!(
+            text.contains(
+                "\nunknown   manager_crash_loop, webhook_unavailable,\n          node_unregistered, "
+            ),
+            "{text}"
+        );
+        assert_eq!(text.matches("\n          Pods is not recorded.\n").count(), 1, "{text}");
+        assert!(text.lines().all(|line| line.len() <= 60), "{text}");
     }
 
     #[test]

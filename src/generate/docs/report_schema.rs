@@ -31,7 +31,7 @@ pub fn schema() -> String {
             "findings": about("What is wrong, worst first.", list(finding())),
             "unknown": about("Checks without a full verdict.", list(unknown())),
             "not_recorded": about(
-                "Kinds of which a recording has no object; they count as empty.",
+                "Kinds of which a recording has no object; they count as empty. Those that checks miss are under unknown.",
                 list(json!({ "enum": kinds() }))
             ),
             "resources": about("How each kind could be read.", list(resource())),
