@@ -1,12 +1,13 @@
-//! Nodes that Longhorn does not know, and nodes that only Longhorn still knows.
+//! Nodes that Longhorn does not know, nodes that only Longhorn still knows, and nodes that nobody manages.
 //!
 //! A manager makes its `nodes.longhorn.io` at the end of its start (longhorn-manager v1.12.1
 //! app/daemon.go startManager), so a node that runs a manager pod without one has never finished a
 //! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until somebody
-//! deletes it.
+//! deletes it. In between is a node that both know and that has no running manager.
 
 #[cfg(test)]
 mod tests;
+mod unmanaged;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,7 @@ use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
 const NEVER_STARTED: &str = "never_started";
 const NODE_GONE: &str = "node_gone";
+const MANAGER_MISSING: &str = "manager_missing";
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -30,9 +32,9 @@ pub const CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes \
-              node any more.",
+              node any more, or no longhorn-manager that runs.",
     needs: &[Resource::Pods, Resource::LonghornNodes],
-    uses: &[Resource::KubeNodes, Resource::Replicas, Resource::InstanceManagers],
+    uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
     causes: &[
         Cause {
             id: NEVER_STARTED,
@@ -44,22 +46,28 @@ pub const CHECK: Check = Check {
             severity: Severity::Warning,
             summary: "the node has left Kubernetes but not Longhorn",
         },
+        Cause {
+            id: MANAGER_MISSING,
+            severity: Severity::Warning,
+            summary: "no longhorn-manager runs on the node: its pod is missing, does not start or does not end",
+        },
     ],
     gauges: &[&NODES],
     records: &[],
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
-        causes: &[NEVER_STARTED, NODE_GONE],
+        causes: &[NEVER_STARTED, NODE_GONE, MANAGER_MISSING],
         expr: "max without ($without) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
         hold: "10m",
         keep_firing_for: "",
         severity: Severity::Warning,
         thresholds: &[],
-        summary: "A node is known to Kubernetes or to Longhorn, but not to both.",
+        summary: "A node is not known to both Kubernetes and Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: {{ $labels.cause }}. never_started: its manager runs but has not \
                       registered it, look at the manager's log. node_gone: it left Kubernetes, delete it in Longhorn \
-                      when its replicas are rebuilt elsewhere.",
-        why: "The finding allows ten minutes for a first start and five for a node that is replaced; ten more \
+                      when its replicas are rebuilt elsewhere. manager_missing: no longhorn-manager runs there, see why \
+                      its pod does not start.",
+        why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
               ride out an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
     }],
@@ -68,8 +76,8 @@ pub const CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
-            description: "Longhorn nodes that are in order, nodes whose manager never finished a start, and nodes that \
-                          left Kubernetes but not Longhorn.",
+            description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
+                          left Kubernetes but not Longhorn, and nodes without a manager that runs.",
             kind: PanelKind::Stat,
             unit: Unit::Short,
             queries: &[Query {
@@ -83,8 +91,8 @@ pub const CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
-            description: "Nodes that Longhorn does not know although a manager runs there (never_started), and nodes \
-                          that only Longhorn still knows (node_gone).",
+            description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
+                          that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
             kind: PanelKind::Table,
             unit: Unit::Short,
             queries: &[Query {
@@ -101,7 +109,7 @@ pub const CHECK: Check = Check {
 
 static NODES: Gauge = Gauge {
     name: "longhorn_health_nodes",
-    help: "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse).",
+    help: "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
     kind: GaugeKind::Gauge,
     labels: &["state"],
     absent: "pods or nodes.longhorn.io cannot be read",
@@ -112,8 +120,14 @@ static NODES: Gauge = Gauge {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let never_started = find_never_started(cluster, out);
     let gone = find_gone(cluster, out);
-    let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone);
-    for (state, count) in [("registered", registered), (NEVER_STARTED, never_started), (NODE_GONE, gone)] {
+    let unmanaged = unmanaged::find(cluster, out);
+    let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone + unmanaged);
+    for (state, count) in [
+        ("registered", registered),
+        (NEVER_STARTED, never_started),
+        (NODE_GONE, gone),
+        (MANAGER_MISSING, unmanaged),
+    ] {
         out.sample(&NODES, &[state], count as f64);
     }
 }

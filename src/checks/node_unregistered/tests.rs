@@ -127,3 +127,105 @@ fn unreadable_longhorn_nodes_are_unknown() {
     assert_eq!(evaluation.report.unknown[0].reason, "nodes.longhorn.io is forbidden");
     assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["registered"]), None);
 }
+
+fn ready_node(node: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n\
+         status: {{conditions: [{{type: Ready, status: 'True'}}]}}\n---\n"
+    ) + &longhorn(node, "")
+}
+
+/// A manager pod with this status.
+fn manager_with(node: &str, since: &str, status: &str) -> String {
+    manager(node, since).replace("\n---\n", &format!("\nstatus: {{{status}}}\n---\n"))
+}
+
+fn container(state: &str) -> String {
+    format!("phase: Running, containerStatuses: [{{name: longhorn-manager, {state}}}]")
+}
+
+const MISSING: &[&str] = &["warning manager_missing nodes.longhorn.io node-1"];
+
+#[test]
+fn a_registered_node_needs_a_manager_that_runs() {
+    let base = ready_node("node-1") + &ready_node("node-2") + &manager("node-2", OLD);
+    let crashed = "restartCount: 7, lastState: {terminated: {exitCode: 2}}, ";
+    for (status, expected) in [
+        (container("state: {running: {}}"), &[][..]),
+        (container("state: {waiting: {reason: ImagePullBackOff}}"), MISSING),
+        (container("state: {waiting: {reason: ContainerCreating}}"), MISSING),
+        // what crashes is found by manager_crash_loop
+        (container(&format!("{crashed}state: {{waiting: {{reason: CrashLoopBackOff}}}}")), &[]),
+        (container(&format!("{crashed}state: {{terminated: {{exitCode: 2}}}}")), &[]),
+        (container(&format!("{crashed}state: {{waiting: {{reason: CreateContainerError}}}}")), MISSING),
+        ("phase: Pending".to_owned(), MISSING),
+        ("phase: Failed, reason: Evicted".to_owned(), MISSING),
+        // says nothing
+        ("phase: Running".to_owned(), &[]),
+        (String::new(), &[]),
+    ] {
+        let yaml = base.clone() + &manager_with("node-1", OLD, &status);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{status}");
+        assert_eq!(found(&CHECK, &live_at(NOW, &yaml)), expected, "{status}");
+    }
+    let waits = container("state: {waiting: {reason: ImagePullBackOff}}");
+    for (since, expected) in [("'2026-03-01T11:50:00Z'", MISSING), ("'2026-03-01T11:50:01Z'", &[])] {
+        let yaml = base.clone() + &manager_with("node-1", since, &waits);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{since}");
+    }
+    let cluster = cluster_at(NOW, &(base + &manager_with("node-1", OLD, &waits)));
+    let evaluation = run(&CHECK, &cluster);
+    let finding = &evaluation.report.findings[0];
+    assert_eq!(finding.evidence[0].text, "pod manager-node-1 has not started: ImagePullBackOff");
+    assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["manager_missing"]), Some(1.0));
+    assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["registered"]), Some(1.0));
+}
+
+#[test]
+fn a_manager_pod_that_is_missing_or_does_not_end() {
+    let base = ready_node("node-1") + &ready_node("node-2") + &manager("node-2", OLD);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &base)), MISSING, "age unknown: the persistent class");
+    let live = live_at(NOW, &base);
+    assert!(found(&CHECK, &live).is_empty());
+    let live = later(live, 599);
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(live, 1)), MISSING);
+    for (deleted, expected) in [("11:50:00", MISSING), ("11:50:01", &[])] {
+        let pod = manager("node-1", OLD)
+            .replace("labels:", &format!("deletionTimestamp: '2026-03-01T{deleted}Z', labels:"));
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &(base.clone() + &pod))), expected, "{deleted}");
+        // the next one runs already
+        let both = base.clone() + &pod + &manager("node-1", OLD).replace("manager-node-1", "manager-next");
+        assert!(found(&CHECK, &cluster_at(NOW, &both)).is_empty());
+    }
+}
+
+#[test]
+fn no_manager_is_missed_where_the_node_is_down_or_longhorn_goes() {
+    let others = ready_node("node-2") + &manager("node-2", OLD);
+    let down = kube("node-1") + &longhorn("node-1", "");
+    assert!(found(&CHECK, &cluster_at(NOW, &(others.clone() + &down))).is_empty(), "not Ready");
+    for (reason, expected) in [
+        ("KubernetesNodeNotReady", &[][..]),
+        ("KubernetesNodePressure", MISSING),
+        ("ManagerPodMissing", MISSING),
+    ] {
+        let ready = format!("conditions: [{{type: Ready, status: 'False', reason: {reason}}}]");
+        let told = others.clone() + &ready_node("node-1").replace("conditions: []", &ready);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &told)), expected, "{reason}");
+    }
+    let leaves = ready_node("node-1").replace(
+        "{name: node-1, namespace",
+        "{deletionTimestamp: '2026-03-01T11:00:00Z', name: node-1, namespace",
+    );
+    assert!(found(&CHECK, &cluster_at(NOW, &(others.clone() + &leaves))).is_empty());
+    let set = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, namespace: longhorn-system, \
+               deletionTimestamp: '2026-03-01T11:00:00Z'}\n---\n";
+    let all = others + &ready_node("node-1");
+    assert!(found(&CHECK, &cluster_at(NOW, &(all.clone() + set))).is_empty(), "uninstalled");
+    let none = ready_node("node-1") + &ready_node("node-2");
+    assert!(found(&CHECK, &cluster_at(NOW, &none)).is_empty(), "the whole report is unknown");
+    let mut blind = live_at(NOW, &all);
+    blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
+    assert_eq!(found(&CHECK, &later(blind, 600)), MISSING);
+}
