@@ -32,7 +32,7 @@ pub struct Alert {
     pub description: &'static str,
     /// Why this threshold and this `for`.
     pub why: &'static str,
-    /// Runbook in Markdown with the sections Meaning, Impact, Diagnosis, Mitigation.
+    /// Runbook in Markdown: what to do first, then the sections Meaning, Impact, Diagnosis, Mitigation.
     pub runbook: &'static str,
 }
 

@@ -117,6 +117,12 @@ fn runbooks_have_their_sections_in_order() {
         let text = text(&path);
         let sections: Vec<_> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(sections, ["Meaning", "Impact", "Diagnosis", "Mitigation"], "{}", path.display());
+        let first = text.split("\n\n").nth(3);
+        assert!(
+            first.is_some_and(|first| first.starts_with("**First:** ") && first.lines().count() < 4),
+            "{}: what to do first has to stand below the summary",
+            path.display()
+        );
         let parts: Vec<_> = text.split("\n## ").skip(1).collect();
         assert!(
             parts.iter().all(|part| part.trim().lines().count() > 1),

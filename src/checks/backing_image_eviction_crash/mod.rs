@@ -38,17 +38,17 @@ pub const CHECK: Check = Check {
         Cause {
             id: "at_risk",
             severity: Severity::Critical,
-            summary: "eviction is requested where such a copy is: the manager of the node panics",
+            summary: "eviction is requested where a copy is in the status but no longer in the spec: the manager of the node panics",
         },
         Cause {
             id: "latent",
             severity: Severity::Warning,
-            summary: "such a copy stays for minutes: a request for eviction would make the manager panic",
+            summary: "a copy has been in the status only for minutes: a request for eviction would make the manager panic",
         },
         Cause {
             id: "transient",
             severity: Severity::Info,
-            summary: "such a copy exists since seconds, as it does after every removal of a copy",
+            summary: "a copy has been in the status only for seconds, as it is after every removal of a copy",
         },
     ],
     gauges: &[&STATUS_NOT_SPEC, &UNSAFE_COPIES],

@@ -144,7 +144,7 @@ const BUSY: Threshold = Threshold {
     default: 100.0,
     least: 0.0,
     unit: "instances",
-    why: "processes on one node; the write-up of incident 000 names none, so this is a start, not a limit",
+    why: "processes on one node; the knowledge base article on restarted instance managers names none, so this is a start, not a limit",
 };
 
 const IMPATIENT: Threshold = Threshold {

@@ -50,7 +50,7 @@ pub const CHECK: Check = Check {
         Cause {
             id: "deadlock",
             severity: Severity::Critical,
-            summary: "the same, while the pods behind it run or crash-loop and none becomes Ready: they wait for each other",
+            summary: "a webhook has no ready endpoint while the pods behind it run or crash-loop and none becomes Ready: they wait for each other",
         },
         Cause {
             id: "label_missing",

@@ -22,6 +22,8 @@ fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, Gener
     let rule = rules::rule(area, alert, settings)?;
     let mut page = Page::new(alert.name);
     page.paragraph(alert.summary);
+    let (first, sections) = alert.runbook.split_at(alert.runbook.find("## ").unwrap_or(0));
+    page.paragraph(first);
     let check = match area.id {
         "exporter" => String::new(),
         id => format!("[{id}](../checks.md#{id})"),
@@ -38,6 +40,6 @@ fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, Gener
     );
     page.code("promql", &rule.expr);
     alert_causes(&mut page, area, alert);
-    page.paragraph(alert.runbook);
+    page.paragraph(sections);
     Ok(page.finish())
 }
