@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::check::{Check, Finding, Outcome, Sample, Severity};
+use crate::check::{Check, Finding, Outcome, Sample, Severity, cut};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
@@ -135,6 +135,8 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
             outcome.unknown(blind_spots.join(", "));
             blind.insert(check.id);
         }
+        outcome.findings.iter_mut().for_each(Finding::shorten);
+        outcome.unknown.iter_mut().for_each(cut);
         findings.append(&mut outcome.findings);
         facts.append(&mut outcome.facts);
         samples.append(&mut outcome.samples);

@@ -259,4 +259,41 @@ impl Finding {
         self.remedy = remedy;
         self
     }
+
+    /// Cuts texts that repeat more of an object than a person can read.
+    pub fn shorten(&mut self) {
+        let evidence = self.evidence.iter_mut().map(|fact| &mut fact.text);
+        for text in [&mut self.message, &mut self.impact, &mut self.remedy.text].into_iter().chain(evidence) {
+            cut(text);
+        }
+    }
+}
+
+/// A value of an object may be hundreds of kilobytes long.
+const LONGEST_TEXT: usize = 4000;
+
+/// Cuts a text that is too long to be read.
+pub fn cut(text: &mut String) {
+    if text.len() > LONGEST_TEXT {
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+        text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let long = "\u{1f980}".repeat(100_000);
+        let mut finding = Finding::new("c", ObjectRef::cluster("Node", "n"), format!("x{long}"))
+            .impact("short")
+            .because(EvidenceSource::Api, long.clone());
+        finding.shorten();
+        assert_eq!(finding.impact, "short");
+        for text in [&finding.message, &finding.evidence[0].text] {
+            assert!(text.len() <= LONGEST_TEXT + 3 && text.ends_with("\u{1f980}…"), "{}", text.len());
+        }
+    }
 }
