@@ -26,7 +26,8 @@ pub struct Panel {
     pub steps: &'static [Step],
     /// Width on the grid.
     pub width: Width,
-    /// What "no data" means here, such as `no instance manager is held`.
+    /// What "no data" means here, such as `no setting is pending, or the exporter does not report`:
+    /// an empty panel never claims health alone, as one that nobody feeds is empty too.
     pub no_data: &'static str,
 }
 

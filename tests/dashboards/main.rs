@@ -234,6 +234,16 @@ fn what_is_absent_is_never_green() {
 }
 
 /// Where a panel draws what an alert compares with a threshold, it draws the threshold too.
+/// A panel that nobody feeds is empty as well.
+#[test]
+fn what_is_empty_is_never_health_alone() {
+    let blind = ["exporter", "cannot be read", "make sure", "rules are loaded", "no such target"];
+    each_panel(|complaints, place, panel| {
+        let said = text(&panel["fieldConfig"]["defaults"], "noValue");
+        complaints.unless(blind.iter().any(|word| said.contains(word)), place, "who is blind without data");
+    });
+}
+
 #[test]
 fn thresholds_of_shared_numbers_are_drawn() {
     let mut complaints = Complaints::default();

@@ -143,7 +143,7 @@ const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "spec and status of every backing image agree",
+        no_data: "spec and status of every backing image agree, or the exporter does not report",
     },
 ];
 

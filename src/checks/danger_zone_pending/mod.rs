@@ -58,7 +58,7 @@ pub const CHECK: Check = Check {
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no setting is pending",
+        no_data: "no setting is pending, or the exporter does not report",
     }],
     run,
 };

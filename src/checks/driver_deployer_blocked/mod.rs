@@ -86,7 +86,7 @@ pub const CHECK: Check = Check {
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "the driver deployer is not blocked",
+        no_data: "the driver deployer is not blocked, or the exporter does not report",
     }],
     run,
 };

@@ -138,7 +138,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Full,
-            no_data: "nothing contradicts itself",
+            no_data: "nothing contradicts itself, or the exporter does not report",
         },
         Panel {
             dashboard: Dashboard::Eviction,
@@ -153,7 +153,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "nothing contradicts itself",
+            no_data: "nothing contradicts itself, or the exporter does not report",
         },
     ],
     run,

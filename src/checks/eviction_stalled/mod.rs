@@ -108,7 +108,7 @@ const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no eviction is requested",
+        no_data: "no eviction is requested, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Eviction,
@@ -123,7 +123,7 @@ const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no eviction is requested",
+        no_data: "no eviction is requested, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Eviction,
@@ -137,7 +137,7 @@ const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no eviction is under way",
+        no_data: "no eviction is under way, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Eviction,
@@ -153,7 +153,7 @@ const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no cordoned node is held up",
+        no_data: "no cordoned node is held up, or the exporter does not report",
     },
 ];
 

@@ -81,7 +81,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "every instance manager runs",
+            no_data: "every instance manager runs, or the exporter does not report",
         },
     ],
     run,
@@ -137,7 +137,7 @@ const DOWN: Alert = Alert {
     thresholds: &[],
     summary: "A Longhorn instance manager does not run.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
-                  {{ $labels.cause }}. No volume can be attached there and its replicas there are gone. Look at its \
+                  {{ $labels.cause }}. No volume can be attached there and its replicas there do not run. Look at its \
                   pod, then at the longhorn-manager of that node.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more rides out one odd evaluation.",

@@ -57,7 +57,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
             width: Width::Half,
-            no_data: "no instance manager runs",
+            no_data: "no instance manager runs, or the exporter does not report",
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
@@ -72,7 +72,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
-            no_data: "no instance manager pod has a liveness probe",
+            no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
         },
     ],
     run,

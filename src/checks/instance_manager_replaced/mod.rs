@@ -92,7 +92,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "no instance manager was replaced in 24 hours",
+            no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
         },
     ],
     run,

@@ -93,7 +93,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Full,
-            no_data: "no volume holds an old instance manager",
+            no_data: "no volume holds an old instance manager, or the exporter does not report",
         },
     ],
     run,

@@ -76,7 +76,7 @@ pub const CHECK: Check = Check {
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no known issue of this release applies",
+        no_data: "no known issue of this release applies, or the exporter does not report",
     }],
     run,
 };

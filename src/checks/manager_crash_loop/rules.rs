@@ -167,7 +167,7 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no manager is in a crash loop",
+        no_data: "no manager is in a crash loop, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -182,7 +182,7 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
         width: Width::Half,
-        no_data: "no manager was restarted",
+        no_data: "no manager was restarted, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -197,6 +197,6 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no manager is in a crash loop",
+        no_data: "no manager is in a crash loop, or the exporter does not report",
     },
 ];

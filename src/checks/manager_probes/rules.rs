@@ -64,7 +64,7 @@ pub const PANELS: &[Panel] = &[
         ],
         steps: &[],
         width: Width::Half,
-        no_data: "no start can be told from the pods",
+        no_data: "no start can be told from the pods, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -93,7 +93,7 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Quarter,
-        no_data: "no probe is configured",
+        no_data: "no probe is configured, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Managers,
@@ -108,6 +108,6 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Quarter,
-        no_data: "no probe is configured",
+        no_data: "no probe is configured, or the exporter does not report",
     },
 ];

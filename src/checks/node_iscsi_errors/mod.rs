@@ -83,7 +83,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "no error within an hour, or no node-problem-detector that reports them",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
@@ -98,7 +98,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "no error within an hour, or no node-problem-detector that reports them",
+            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
         },
     ],
     run,

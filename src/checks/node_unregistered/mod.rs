@@ -101,7 +101,7 @@ pub const CHECK: Check = Check {
             }],
             steps: &[],
             width: Width::Half,
-            no_data: "every node is registered",
+            no_data: "every node is registered, or the exporter does not report",
         },
     ],
     run,

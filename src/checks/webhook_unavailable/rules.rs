@@ -123,7 +123,7 @@ pub const PANELS: &[Panel] = &[
         }],
         steps: &[],
         width: Width::Quarter,
-        no_data: "nobody holds the Lease",
+        no_data: "nobody holds the Lease, or the exporter does not report",
     },
     Panel {
         dashboard: Dashboard::Managers,

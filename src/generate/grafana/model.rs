@@ -88,8 +88,9 @@ pub struct Variable {
     pub all_value: Option<&'static str>,
     /// 1: ascending.
     pub sort: u8,
-    /// What is chosen at first.
-    pub current: Value,
+    /// What is chosen at first; none leaves it to Grafana.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<Value>,
     /// 0: label and value are shown.
     pub hide: u8,
     /// No filter on names.

@@ -58,7 +58,7 @@ fn datasource() -> Variable {
         include_all: false,
         all_value: None,
         sort: 0,
-        current: json!({}),
+        current: None,
         hide: 0,
         regex: "",
     }
@@ -77,7 +77,7 @@ fn query(name: &'static str, label: &'static str, values: String) -> Variable {
         include_all: true,
         all_value: Some(".*"),
         sort: 1,
-        current: json!({ "selected": true, "text": ["All"], "value": ["$__all"] }),
+        current: Some(json!({ "selected": true, "text": ["All"], "value": ["$__all"] })),
         hide: 0,
         regex: "",
     }
