@@ -88,7 +88,7 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
         None => (
             "there is no pod of longhorn-manager on the node".to_owned(),
             "See why the DaemonSet makes no pod there: a taint, its nodeSelector, a quota. If the node shall not have \
-             Longhorn any more, evict its replicas and delete it in Longhorn.",
+             Longhorn any more, let it run once more until its replicas are evicted, which only the manager of a node does.",
         ),
         Some(pod) if pod.metadata.is_deleting() => (
             format!("pod {} is being deleted and does not end", pod.metadata.name),
