@@ -1,12 +1,15 @@
 //! Hints at the name that was meant.
 
+/// So many names are listed where none is near; more are a page of their own.
+const LISTED: usize = 16;
+
 /// "did you mean …?" when a known name is near enough to be meant, else the names there are.
 pub fn hint(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => match known {
             [] => "there is none here".to_owned(),
-            known if known.len() <= 12 => format!("there are {}", known.join(", ")),
+            known if known.len() <= LISTED => format!("there are {}", known.join(", ")),
             known => format!("none of the {} there are is like it", known.len()),
         },
     }

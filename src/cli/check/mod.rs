@@ -17,6 +17,7 @@ use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity};
 use crate::checks;
 use crate::cluster::Cluster;
+use crate::near;
 use crate::report::{Report, evaluate_only};
 
 /// Options of `check`.
@@ -77,19 +78,12 @@ impl From<FailOn> for Severity {
     }
 }
 
-/// From here on a wrong name is taken for a misspelt one.
-const SIMILAR: f64 = 0.8;
-
 fn check_id(text: &str) -> Result<&'static str, String> {
     if let Some(check) = checks::by_id(text) {
         return Ok(check.id);
     }
-    let ids = checks::ALL.iter().map(|check| check.id);
-    let near = ids.clone().max_by(|a, b| strsim::jaro(a, text).total_cmp(&strsim::jaro(b, text)));
-    match near.filter(|id| strsim::jaro(id, text) >= SIMILAR) {
-        Some(near) => Err(format!("no such check; did you mean {near}?")),
-        None => Err(format!("no such check; the checks are {}", ids.collect::<Vec<_>>().join(", "))),
-    }
+    let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
+    Err(format!("no such check; {}", near::hint(text, &ids)))
 }
 
 /// Runs `check`.

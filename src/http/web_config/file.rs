@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_yaml::Spanned;
 
 use super::WebConfigError;
+use crate::near;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -85,7 +86,7 @@ pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
         let line = error.location().map(|location| location.line());
         let message = match error.without_snippet() {
             serde_yaml::Error::SerdeUnknownField { field, expected, .. } => {
-                format!("unknown key {field}; {}", did_you_mean(field, expected))
+                format!("unknown key {field}; {}", near::hint(field, expected))
             }
             // a wrong value may be a secret, so only its place is told
             serde_yaml::Error::SerdeInvalidType { expected, .. }
@@ -94,15 +95,4 @@ pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
         };
         WebConfigError::at(name, line, message)
     })
-}
-
-/// A hint at the nearest of the names that exist; first among those that hold the whole name.
-pub fn did_you_mean(name: &str, known: &[&str]) -> String {
-    let name = name.to_lowercase();
-    let distance = |known: &&&str| {
-        let known = known.to_lowercase();
-        (!known.contains(&name), strsim::damerau_levenshtein(&known, &name))
-    };
-    let nearest = known.iter().min_by_key(distance);
-    nearest.map_or("there is none here".to_owned(), |nearest| format!("did you mean {nearest}?"))
 }

@@ -93,7 +93,10 @@ fn what_is_wrong_is_told_with_file_and_line() {
     let tls =
         |more: &str| format!("tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n  {more}\n");
     for (text, expected) in [
-        ("tls_config: {}\n".to_owned(), "web.yml:1: unknown key tls_config; did you mean tls_server_config?"),
+        (
+            "tls_config: {}\n".to_owned(),
+            "web.yml:1: unknown key tls_config; there are tls_server_config, http_server_config, basic_auth_users",
+        ),
         (tls("cert_fil: a"), "web.yml:4: unknown key cert_fil; did you mean cert_file?"),
         (
             "http_server_config:\n  headers:\n    x-frame-option: deny\n".to_owned(),

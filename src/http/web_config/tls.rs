@@ -8,8 +8,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ProtocolVersion, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion, version};
 use serde_yaml::Spanned;
 
-use super::file::{Tls, did_you_mean};
+use super::file::Tls;
 use super::{Reader, WebConfigError, client_auth};
+use crate::near;
 
 /// Go's names of what rustls offers. What is not here has no forward secrecy or is broken.
 const SUITES: [(&str, SupportedCipherSuite); 11] = {
@@ -182,7 +183,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&self, what: &str, name: &Spanned<String>, known: &[&str]) -> WebConfigError {
-        let hint = did_you_mean(&name.value, known);
+        let hint = near::hint(&name.value, known);
         self.wrong(name, format!("{what} {} is unknown or not supported; {hint}", name.value))
     }
 }
