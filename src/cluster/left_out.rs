@@ -21,10 +21,7 @@ pub(super) fn left_out(cluster: &Cluster) -> BTreeSet<Resource> {
     let ready = cluster.manager_daemon_set().is_some_and(|set| set.status.number_ready.0 > 0);
     let started = ready || cluster.manager_pods().any(|pod| pod.is_ready());
     let volumes = !objects.volumes.is_empty() || !objects.engines.is_empty() || !objects.replicas.is_empty();
-    let instance_managers = objects
-        .pods
-        .iter()
-        .any(|pod| pod.metadata.label("longhorn.io/component") == Some("instance-manager"));
+    let instance_managers = objects.pods.iter().any(|pod| pod.is_instance_manager());
     let there = [
         (Pods, longhorn || ready),
         (DaemonSets, longhorn || managers),

@@ -253,6 +253,12 @@ impl Pod {
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
     }
+
+    /// True for the pod of an instance manager, by the label that Longhorn gives it (longhorn-manager
+    /// v1.12.1 types/types.go GetInstanceManagerLabels).
+    pub fn is_instance_manager(&self) -> bool {
+        self.metadata.label("longhorn.io/component") == Some("instance-manager")
+    }
 }
 
 #[cfg(test)]

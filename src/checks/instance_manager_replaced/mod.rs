@@ -16,9 +16,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::checks::instance_managers::{
-    InstanceManagers, api, container_status_of, is_pod_of_instance_manager,
-};
+use crate::checks::instance_managers::{InstanceManagers, api, container_status_of};
 use crate::cluster::Cluster;
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
@@ -205,7 +203,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
     let traces = Traces::of(cluster);
     let mut ends: BTreeMap<&str, Vec<End>> = BTreeMap::new();
-    for gone in cluster.history.gone_pods().filter(|gone| is_pod_of_instance_manager(&gone.last)) {
+    for gone in cluster.history.gone_pods().filter(|gone| gone.last.is_instance_manager()) {
         let of_manager = ends.entry(&gone.last.metadata.name).or_default();
         if cluster.age(gone.at) < DAY {
             of_manager.push(seen_end(cluster, &fleet, &traces, gone, out));

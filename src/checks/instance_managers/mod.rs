@@ -19,9 +19,6 @@ use crate::longhorn::*;
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
 pub const CONTAINERS: [&str; 3] = ["instance-manager", "engine-manager", "replica-manager"];
 
-/// Value of the label `longhorn.io/component` of instance manager pods and objects.
-pub const COMPONENT: &str = "instance-manager";
-
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
 
@@ -280,11 +277,6 @@ impl<'a> InstanceManagers<'a> {
 /// A fact of the API.
 pub fn api(text: impl Into<String>) -> Evidence {
     Evidence { source: EvidenceSource::Api, text: text.into() }
-}
-
-/// True for the pod of an instance manager.
-pub fn is_pod_of_instance_manager(pod: &Pod) -> bool {
-    pod.metadata.label("longhorn.io/component") == Some(COMPONENT)
 }
 
 /// The container of an instance manager pod.

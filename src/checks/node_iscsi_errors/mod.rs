@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::checks::instance_managers::{api, is_pod_of_instance_manager, users_of};
+use crate::checks::instance_managers::{api, users_of};
 use crate::cluster::Cluster;
 use crate::longhorn::{DataEngine, Resource};
 
@@ -299,7 +299,7 @@ fn replaced_by_node<'a>(
         let errors = reports.by_node.get(node).and_then(|of_node| span(&of_node.iscsi));
         let (Some(at), Some((first, last))) = (at, errors) else { continue };
         let near = at.duration_since(first) >= -NEAR && at.duration_since(last) <= NEAR;
-        if near && is_pod_of_instance_manager(pod) {
+        if near && pod.is_instance_manager() {
             replaced.entry(node).or_default().insert(name, at);
         }
     }

@@ -128,10 +128,14 @@ pub static TAKEN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
 
 /// Labels that no cluster can have: also those of the exporter's target, of which rules drop some.
 pub fn taken_for_clusters() -> BTreeSet<&'static str> {
-    rules::WITHOUT.split(", ").chain(["job", "namespace"]).chain(TAKEN.iter().copied()).collect()
+    dropped().chain(["job", "namespace"]).chain(TAKEN.iter().copied()).collect()
 }
 
 /// Labels by which the exporter cannot be selected: they differ within it, or rules drop them.
 pub fn not_of_the_target(label: &str) -> bool {
-    TAKEN.contains(label) || rules::WITHOUT.split(", ").any(|dropped| dropped == label)
+    TAKEN.contains(label) || dropped().any(|dropped| dropped == label)
+}
+
+fn dropped() -> impl Iterator<Item = &'static str> {
+    rules::WITHOUT.split(", ")
 }
