@@ -14,9 +14,10 @@ mod panel;
 mod record;
 mod words;
 
+pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
-pub use finding::{Command, Evidence, EvidenceSource, Finding, ObjectRef, Remedy, Severity, VolumeRef, cut};
+pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};

@@ -6,7 +6,8 @@
 
 use super::causes;
 use crate::check::{Cause, Evidence, EvidenceSource, counted};
-use crate::checks::instance_managers::{api, container_of, container_status_of};
+use crate::facts::api;
+use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
 
 use super::traces::Hits;
