@@ -4,7 +4,7 @@
 #[path = "support/scenario.rs"]
 mod scenario;
 
-use longhorn_health_exporter::check::Severity;
+use longhorn_health_exporter::report::{Status, Verdict};
 
 #[test]
 fn reports_and_expositions_are_as_written_down() {
@@ -20,13 +20,29 @@ fn reports_and_expositions_are_as_written_down() {
     assert!(wrong.is_empty(), "`make golden` writes them anew: {wrong:?}");
 }
 
+/// In JSON, table and metrics alike; CI asks this before every upgrade.
 #[test]
-fn healthy_stock_clusters_show_nothing_at_warning() {
-    for path in scenario::all().iter().filter(|path| scenario::name(path).starts_with("healthy-")) {
-        let report = scenario::judge(path).report;
-        let bad: Vec<_> =
-            report.findings.iter().filter(|finding| finding.severity >= Severity::Warning).collect();
-        assert!(bad.is_empty(), "{}: {bad:#?}", scenario::name(path));
-        assert!(report.unknown.is_empty(), "{}: {:?}", scenario::name(path), report.unknown);
+fn healthy_stock_clusters_say_healthy() {
+    let healthy: Vec<_> =
+        scenario::all().into_iter().filter(|path| scenario::name(path).starts_with("healthy-")).collect();
+    assert!(healthy.len() >= 11, "{healthy:?}");
+    for path in healthy {
+        let name = scenario::name(&path);
+        let report = scenario::judge(&path).report;
+        assert!(report.findings.is_empty(), "{name}: {:#?}", report.findings);
+        assert!(report.unknown.is_empty(), "{name}: {:?}", report.unknown);
+        assert_eq!((report.status, report.verdict, report.exit_code), (Status::Healthy, Verdict::Healthy, 0));
+        let metrics = scenario::exposition(&path);
+        assert!(metrics.contains("longhorn_health_status{status=\"healthy\"} 1\n"), "{name}: {metrics}");
+        for (format, word) in [("table", "status: healthy"), ("junit", "name=\"status\" value=\"healthy\"")] {
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"))
+                .args(["check", "-o", format, "--from"])
+                .arg(path.join("cluster.yaml"))
+                .output()
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(output.status.code(), Some(0), "{name}: {text}");
+            assert!(text.contains(word), "{name}: {text}");
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::longhorn::VolumeHealth;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -92,8 +94,21 @@ pub struct VolumeRef {
     /// `namespace/name` of the claim, if one is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pvc: Option<String>,
+    /// How it is; left out where no such volume can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robustness: Option<VolumeHealth>,
+    /// `attached`, `detached`, …, as Longhorn writes it; left out where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
     /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.
     pub workloads: Vec<String>,
+}
+
+impl VolumeRef {
+    /// What people call it: its claim, else its own name.
+    pub fn called(&self) -> &str {
+        self.pvc.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// One fact under a verdict.

@@ -6,6 +6,7 @@
 //! an [`Outcome`].
 
 pub mod alert;
+pub mod fact;
 pub mod finding;
 pub mod gauge;
 pub mod outcome;
@@ -14,6 +15,7 @@ pub mod record;
 mod words;
 
 pub use alert::{Alert, Threshold};
+pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, ObjectRef, Remedy, Severity, VolumeRef, cut};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
