@@ -8,7 +8,6 @@ pub mod instance_managers;
 pub mod known_issues;
 pub mod kubectl;
 pub mod leases;
-pub mod log_lines;
 pub mod looping;
 pub mod nodes;
 pub mod releases;

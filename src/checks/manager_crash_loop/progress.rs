@@ -45,8 +45,9 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         return None;
     }
     let objects = &cluster.objects;
-    let configured = objects.validating_webhooks.get(VALIDATOR).is_some_and(|config| !config.webhooks.is_empty())
-        || objects.mutating_webhooks.get(MUTATOR).is_some_and(|config| !config.webhooks.is_empty());
+    let configured =
+        objects.validating_webhooks.get(VALIDATOR).is_some_and(|config| !config.webhooks.is_empty())
+            || objects.mutating_webhooks.get(MUTATOR).is_some_and(|config| !config.webhooks.is_empty());
     let upgrading = objects.leases.get(UPGRADE_LOCK).is_some();
     let what = match (configured, upgrading) {
         (true, _) => "Longhorn's webhook configurations exist, and managers write them",
@@ -75,7 +76,10 @@ pub fn stopped_at_first_write(cluster: &Cluster) -> Option<String> {
     const FIRST: &str = "crd-api-version";
     let begun = cluster.objects.leases.get(UPGRADE_LOCK).is_some();
     let complete = cluster.readability(Resource::Leases) == Readability::Readable
-        && matches!(cluster.readability(Resource::Settings), Readability::Readable | Readability::NotRecorded);
+        && matches!(
+            cluster.readability(Resource::Settings),
+            Readability::Readable | Readability::NotRecorded
+        );
     let undecodable = cluster.resources.get(&Resource::Settings).is_some_and(|status| status.undecodable > 0);
     (begun && complete && !undecodable && cluster.setting(FIRST).is_none()).then(|| {
         format!(

@@ -33,7 +33,15 @@ impl CallFailed {
             (CallFailed::Certificate, &["x509:", "tls: "]),
             (
                 CallFailed::Proxy,
-                &["Forbidden", "Bad Gateway", "No such domain", "proxyconnect", "Gateway Timeout", "Service Unavailable", ": EOF"],
+                &[
+                    "Forbidden",
+                    "Bad Gateway",
+                    "No such domain",
+                    "proxyconnect",
+                    "Gateway Timeout",
+                    "Service Unavailable",
+                    ": EOF",
+                ],
             ),
             (CallFailed::Refused, &["connection refused"]),
             (
@@ -151,7 +159,13 @@ impl Unreached {
             Some(Unreached::Dns)
         } else if has(&["connection refused"]) {
             Some(Unreached::Refused)
-        } else if has(&["i/o timeout", "Client.Timeout", "context deadline exceeded", "no route to host", "unreachable"]) {
+        } else if has(&[
+            "i/o timeout",
+            "Client.Timeout",
+            "context deadline exceeded",
+            "no route to host",
+            "unreachable",
+        ]) {
             Some(Unreached::Timeout)
         } else {
             None
@@ -161,11 +175,15 @@ impl Unreached {
     /// The reason as evidence.
     pub fn means(self) -> &'static str {
         match self {
-            Unreached::Dns => "its last attempt failed in DNS: the name of the Service does not resolve in this pod",
+            Unreached::Dns => {
+                "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
+            }
             Unreached::Refused => {
                 "its last attempt was refused: the Service has no Ready endpoint, or nobody listens behind it"
             }
-            Unreached::Timeout => "its last attempt timed out: packets to the Service or to the pod behind it are lost",
+            Unreached::Timeout => {
+                "its last attempt timed out: packets to the Service or to the pod behind it are lost"
+            }
         }
     }
 
@@ -212,7 +230,10 @@ mod tests {
             ("dial tcp 10.42.1.7:9502: connect: network is unreachable", CallFailed::Network),
             ("dial tcp 10.42.1.7:9502: i/o timeout", CallFailed::Network),
             ("dial tcp 10.42.1.7:9502: connect: connection refused", CallFailed::Refused),
-            ("no endpoints available for service \\\"longhorn-admission-webhook\\\"", CallFailed::NobodyReady),
+            (
+                "no endpoints available for service \\\"longhorn-admission-webhook\\\"",
+                CallFailed::NobodyReady,
+            ),
             ("service \\\"longhorn-admission-webhook\\\" not found", CallFailed::NoService),
             ("x509: certificate signed by unknown authority", CallFailed::Certificate),
             ("the moon is full", CallFailed::Unknown),
@@ -230,12 +251,17 @@ mod tests {
             )
         };
         let refused = attempt("dial tcp 10.43.1.1:9501: connect: connection refused");
-        let dns = attempt("dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc on 10.43.0.10:53: no such host");
+        let dns = attempt(
+            "dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc on 10.43.0.10:53: no such host",
+        );
         let slow = attempt("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
         assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::Dns));
         assert_eq!(Unreached::read(&(dns + &refused)), Some(Unreached::Refused));
         assert_eq!(Unreached::read(&slow), Some(Unreached::Timeout));
-        assert_eq!(Unreached::read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""), None);
+        assert_eq!(
+            Unreached::read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""),
+            None
+        );
         assert_eq!(webhook_in("conversion webhook service is not accessible"), Some("conversion"));
     }
 }
