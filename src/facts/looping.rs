@@ -74,7 +74,7 @@ pub fn cannot_start(status: &ContainerStatus) -> Option<(&str, &str)> {
     }
     let end = last_end(status)?;
     // 128 is what the runtime writes for a process that never was
-    let never_ran = ENDS.contains(&end.reason.as_str()) || end.exit_code == 128 && end.reason != "Error";
+    let never_ran = ENDS.contains(&end.reason.as_str()) || end.exit_code == 128;
     never_ran.then_some((end.reason.as_str(), end.message.as_str()))
 }
 

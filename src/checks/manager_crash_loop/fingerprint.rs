@@ -10,7 +10,7 @@ use crate::facts::looping::Loop;
 use crate::facts::stale_copies;
 use crate::longhorn::Release;
 
-/// Flags, variables and the check for iscsiadm: measured 0.4 s, which the kubelet writes as 0 or 1.
+/// Flags, variables and the check for iscsiadm: measured 0.4 s, which the kubelet writes as 0 or 1, and a slow host as 2.
 const FIRST_STEP_SECONDS: i64 = 2;
 /// The same on a very slow host, where Longhorn itself says that iscsiadm is missing.
 const SLOW_FIRST_STEP_SECONDS: i64 = 5;
@@ -99,7 +99,7 @@ impl Case<'_> {
         let reached = progress::reached_services(pod, release);
         if reached == Some(false)
             || just_waited
-            || seconds < FIRST_STEP_SECONDS && !progress::was_ready(pod, crash)
+            || seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash)
         {
             return None;
         }
@@ -125,7 +125,7 @@ impl Case<'_> {
         let passed = progress::found_iscsiadm(self.cluster, self.pod);
         let packages = facts::iscsi_condition(self.cluster, self.node);
         let unregistered = facts::unregistered(self.cluster, self.node)
-            .filter(|_| seconds < FIRST_STEP_SECONDS && passed.is_none());
+            .filter(|_| seconds <= FIRST_STEP_SECONDS && passed.is_none());
         if let Some(fact) = packages.or(unregistered) {
             self.add(EvidenceSource::Api, fact);
             self.add(
@@ -137,7 +137,7 @@ impl Case<'_> {
         if let Some(passed) = passed {
             self.add(EvidenceSource::Api, format!("iscsiadm was found: {passed}"));
         }
-        self.candidates(if seconds < FIRST_STEP_SECONDS {
+        self.candidates(if seconds <= FIRST_STEP_SECONDS {
             "exit code 1 within a second fits open_iscsi_missing, manifest_stale and port_in_use; no fact of the API speaks \
              for one of them"
         } else {
@@ -152,7 +152,7 @@ impl Case<'_> {
             format!("exit code 1 after {wait} s or more is the time a start waits for the webhook");
         // 1.5.0 to 1.5.3 wait for their own listener only
         let service = self.release.is_none_or(Release::waits_for_webhook_service);
-        let served = progress::served_locally(self.pod, self.release);
+        let served = progress::served_locally(self.cluster, self.pod, self.release);
         if served == Some(true) && service {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";

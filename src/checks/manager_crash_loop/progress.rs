@@ -10,8 +10,8 @@
 //!    `crd-api-version`;
 //! 7. settings, the Longhorn node of this node, and port 9500.
 //!
-//! Labels stay on a pod for as long as it lives, so one that is there was reached in some life of it, and one that is
-//! not was reached in none.
+//! Labels stay on a pod for as long as it lives, so one that is there was reached in some life of it. One that is not
+//! there says something only beside others that are: a report may leave labels out.
 
 use crate::cluster::{Cluster, Readability};
 use crate::facts::looping::Loop;
@@ -57,17 +57,23 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
     Some(format!("{what} after that check; no other manager has finished a start"))
 }
 
-/// Whether the manager's own listeners answered in some life of this pod; `None` before 1.7, which leaves no mark.
-pub fn served_locally(pod: &Pod, release: Option<Release>) -> Option<bool> {
+/// Whether the manager's own listeners answered in some life of this pod; `None` where no manager has such a mark.
+pub fn served_locally(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<bool> {
     let release = release.filter(|release| release.labels_webhook_pods())?;
     let first = if release.at_least(1, 10, 0) { ADMISSION_LABEL.0 } else { CONVERSION_LABEL };
-    Some(pod.metadata.label(first).is_some())
+    let has = |pod: &Pod| pod.metadata.label(first).is_some();
+    if has(pod) {
+        return Some(true);
+    }
+    cluster.manager_pods().any(has).then_some(false)
 }
 
-/// Whether the Services of the webhooks answered in some life of this pod; `None` before 1.7.
+/// Whether the Services of the webhooks answered in some life of this pod; `None` where it has no mark at all.
 pub fn reached_services(pod: &Pod, release: Option<Release>) -> Option<bool> {
     release.filter(|release| release.labels_webhook_pods())?;
-    Some(pod.metadata.label(RECOVERY_LABEL).is_some())
+    let has = |label: &str| pod.metadata.label(label).is_some();
+    let served = has(CONVERSION_LABEL) || has(ADMISSION_LABEL.0);
+    (served || has(RECOVERY_LABEL)).then(|| has(RECOVERY_LABEL))
 }
 
 /// The upgrade of objects has begun and has not written its first object, a setting that it creates in every new
