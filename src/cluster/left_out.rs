@@ -48,9 +48,7 @@ mod tests {
         status: {conditions: [{type: Ready, status: 'True'}]}\n---\n";
 
     fn object(kind: &str) -> String {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: {kind}\nmetadata: {{name: a, namespace: longhorn-system}}\n---\n"
-        )
+        object(kind, "a", "")
     }
 
     fn left_out(cluster: &Cluster) -> Vec<Resource> {

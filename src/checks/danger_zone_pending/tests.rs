@@ -2,10 +2,7 @@ use super::CHECK;
 use crate::testing::*;
 
 fn setting(name: &str, applied: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
-         value: x\n{applied}\n---\n"
-    )
+    object("Setting", name, &format!("value: x\n{applied}"))
 }
 
 #[test]
@@ -52,10 +49,13 @@ fn unreadable_settings_are_unknown_and_not_healthy() {
 
 /// An instance manager whose condition SettingSynced is False with this message.
 fn unsynced(name: &str, message: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
-         metadata: {{name: {name}, namespace: longhorn-system}}\nspec: {{nodeID: node-1}}\n\
-         status: {{conditions: [{{type: SettingSynced, status: 'False', message: '{message}'}}]}}\n---\n"
+    object(
+        "InstanceManager",
+        name,
+        &format!(
+            "spec: {{nodeID: node-1}}\n\
+         status: {{conditions: [{{type: SettingSynced, status: 'False', message: '{message}'}}]}}"
+        ),
     )
 }
 

@@ -16,40 +16,46 @@ const PATCHED: &str = "\
     livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
     readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
 
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
-
 fn daemon_set(probes: &str) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
-         {{name: longhorn-manager, {probes}}}]}}}}}}\n---\n"
+    object(
+        "DaemonSet",
+        "longhorn-manager",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
+         {{name: longhorn-manager, {probes}}}]}}}}}}"
+        ),
     )
 }
 
 /// A manager pod: its node, when its container started, its Ready condition and since when.
 fn pod(node: &str, started: &str, ready: &str, since: &str) -> String {
     let container_ready = ready == "True";
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, ready: true, state: {{running: {{}}}}}}, \
-         {{name: longhorn-manager, ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}\n---\n"
+    longhorn_manager(
+        &format!("longhorn-manager-{node}"),
+        &format!("uid: uid-{node}"),
+        &format!(
+            "spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
+         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', \
+         lastTransitionTime: '{since}'}}], containerStatuses: [{{name: pre-pull-share-manager-image, \
+         ready: true, state: {{running: {{}}}}}}, {{name: longhorn-manager, \
+         ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}"
+        ),
     )
 }
 
 fn unhealthy(node: &str, number: u32, count: u32, last: &str, message: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{node}-{number}, namespace: longhorn-system}}\n\
-         involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         fieldPath: 'spec.containers{{longhorn-manager}}'}}\nreason: Unhealthy\ntype: Warning\ncount: {count}\n\
-         lastTimestamp: '{last}'\nmessage: '{message}'\n---\n"
+    object(
+        "Event",
+        &format!("e-{node}-{number}"),
+        &format!(
+            "involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, \
+         uid: uid-{node}, fieldPath: 'spec.containers{{longhorn-manager}}'}}\n\
+         reason: Unhealthy\n\
+         type: Warning\n\
+         count: {count}\n\
+         lastTimestamp: '{last}'\n\
+         message: '{message}'"
+        ),
     )
 }
 
