@@ -40,7 +40,8 @@ pub fn manager_daemon_set(container: &str) -> String {
 
 /// A pod of longhorn-manager.
 pub fn longhorn_manager(name: &str, metadata: &str, rest: &str) -> String {
-    object_with("Pod", name, &format!("labels: {{app: longhorn-manager}}, {metadata}"), rest)
+    let comma = if metadata.is_empty() { "" } else { ", " };
+    object_with("Pod", name, &format!("labels: {{app: longhorn-manager}}{comma}{metadata}"), rest)
 }
 
 /// An EndpointSlice of a Service: `endpoint_slice("longhorn-backend", "{conditions: {ready: true}}")`.
@@ -53,12 +54,17 @@ fn manifest(resource: Resource, name: &str, metadata: &str, rest: &str) -> Strin
     let info = resource.info();
     let slash = if info.group.is_empty() { "" } else { "/" };
     let namespace = match info.scope {
-        Scope::Namespaced => format!("namespace: {NAMESPACE}, "),
-        Scope::InNamespace { namespace, .. } => format!("namespace: {namespace}, "),
+        Scope::Namespaced => format!("namespace: {NAMESPACE}"),
+        Scope::InNamespace { namespace, .. } => format!("namespace: {namespace}"),
         Scope::Cluster | Scope::ClusterNamed(_) => String::new(),
     };
+    let metadata = [&format!("name: {name}"), &namespace, metadata];
+    let metadata: Vec<&str> = metadata.into_iter().filter(|part| !part.is_empty()).collect();
     format!(
-        "apiVersion: {}{slash}{}\nkind: {}\nmetadata: {{name: '{name}', {namespace}{metadata}}}\n{rest}\n---\n",
-        info.group, info.version, info.kind
+        "apiVersion: {}{slash}{}\nkind: {}\nmetadata: {{{}}}\n{rest}\n---\n",
+        info.group,
+        info.version,
+        info.kind,
+        metadata.join(", ")
     )
 }

@@ -17,7 +17,7 @@ fn node(node: bool, d1: bool, d2: bool) -> String {
         "n1",
         &format!(
             "spec:\n  evictionRequested: {node}\n  disks:\n    d1: {{evictionRequested: {d1}}}\n    d2: {{evictionRequested: {d2}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
         ),
     )
 }
@@ -29,8 +29,8 @@ fn image(changed: &str) -> String {
         "img",
         &format!(
             "spec: {{diskFileSpecMap: {{uuid-2: {{evictionRequested: false}}}}}}\n\
-         status:\n  diskFileStatusMap:\n    uuid-1: {{state: ready, \
-         lastStateTransitionTime: '{changed}'}}\n    uuid-2: {{state: ready}}"
+             status:\n  diskFileStatusMap:\n    uuid-1: {{state: ready, \
+             lastStateTransitionTime: '{changed}'}}\n    uuid-2: {{state: ready}}"
         ),
     )
 }

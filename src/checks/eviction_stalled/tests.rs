@@ -132,8 +132,8 @@ fn times_in_objects_speak_for_movement() {
             "e",
             &format!(
                 "reason: EvictionUserRequested\n\
-         lastTimestamp: '{time}'\n\
-         involvedObject: {{kind: Replica, name: r1}}"
+                 lastTimestamp: '{time}'\n\
+                 involvedObject: {{kind: Replica, name: r1}}"
             ),
         )
     };

@@ -143,7 +143,7 @@ fn in_an_upgrade_the_manager_on_the_node_decides() {
     let set = |version: &str| {
         manager_daemon_set(&format!(
             "image: 'longhorn-manager:{version}', command: [longhorn-manager, --instance-manager-image, \
-         '{NEW}']"
+             '{NEW}']"
         ))
     };
     let (old_code, new_code) = ("v1.10.2", "v1.11.0");

@@ -21,14 +21,14 @@ pub fn im(name: &str, image: &str, spec: &str, state: &str, status: &str) -> Str
         name,
         &format!(
             "uid: u-{name}, creationTimestamp: '2026-01-01T00:00:00Z', \
-         labels: {{longhorn.io/component: instance-manager, \
-         longhorn.io/managed-by: longhorn-manager, longhorn.io/node: node-1, \
-         longhorn.io/instance-manager-type: aio, longhorn.io/instance-manager-image: imi-00000000, \
-         longhorn.io/data-engine: v1}}"
+             labels: {{longhorn.io/component: instance-manager, \
+             longhorn.io/managed-by: longhorn-manager, longhorn.io/node: node-1, \
+             longhorn.io/instance-manager-type: aio, longhorn.io/instance-manager-image: imi-00000000, \
+             longhorn.io/data-engine: v1}}"
         ),
         &format!(
             "spec: {{image: '{image}', nodeID: node-1, {spec}}}\n\
-         status: {{ownerID: node-1, currentState: '{state}', {status}}}"
+             status: {{ownerID: node-1, currentState: '{state}', {status}}}"
         ),
     )
 }
@@ -45,9 +45,9 @@ pub fn volume(name: &str, image: &str) -> String {
         name,
         &format!(
             "spec: {{image: '{image}'}}\n\
-         status: {{state: attached, robustness: healthy, currentImage: '{image}', \
-         currentNodeID: node-1, kubernetesStatus: {{pvcName: data-{name}, namespace: shop, \
-         workloadsStatus: [{{podName: db-0, workloadName: db, workloadType: StatefulSet}}]}}}}"
+             status: {{state: attached, robustness: healthy, currentImage: '{image}', \
+             currentNodeID: node-1, kubernetesStatus: {{pvcName: data-{name}, namespace: shop, \
+             workloadsStatus: [{{podName: db-0, workloadName: db, workloadType: StatefulSet}}]}}}}"
         ),
     )
 }
@@ -77,7 +77,7 @@ pub fn instance(
         name,
         &format!(
             "spec: {{volumeName: {volume}, nodeID: node-1, desireState: '{desired}', {spec}}}\n\
-         status: {{ownerID: node-1, currentState: '{current}', instanceManagerName: '{manager}'}}"
+             status: {{ownerID: node-1, currentState: '{current}', instanceManagerName: '{manager}'}}"
         ),
     )
 }
@@ -88,7 +88,7 @@ pub fn node() -> String {
         + &kube_node(
             "node-1",
             "status: {conditions: [{type: Ready, status: 'True', \
-         lastTransitionTime: '2025-12-01T00:00:00Z'}], allocatable: {cpu: '8'}}",
+             lastTransitionTime: '2025-12-01T00:00:00Z'}], allocatable: {cpu: '8'}}",
         )
 }
 
@@ -109,8 +109,8 @@ pub fn manager_pod(ready: bool, image: &str) -> String {
         "",
         &format!(
             "spec: {{nodeName: node-1, containers: [{{name: longhorn-manager, \
-         command: [longhorn-manager, -d, daemon, --instance-manager-image, '{image}']}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}"
+             command: [longhorn-manager, -d, daemon, --instance-manager-image, '{image}']}}]}}\n\
+             status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}"
         ),
     )
 }
@@ -123,12 +123,12 @@ pub fn im_pod(name: &str, uid: &str, created: &str, phase: &str, container: &str
         name,
         &format!(
             "uid: '{uid}', creationTimestamp: '{created}', \
-         labels: {{longhorn.io/component: instance-manager, longhorn.io/node: node-1}}"
+             labels: {{longhorn.io/component: instance-manager, longhorn.io/node: node-1}}"
         ),
         &format!(
             "spec: {{nodeName: node-1, containers: [{{name: instance-manager, image: '{NEW}', \
-         {container}}}]}}\n\
-         status: {{phase: {phase}, {status}}}"
+             {container}}}]}}\n\
+             status: {{phase: {phase}, {status}}}"
         ),
     )
 }

@@ -10,7 +10,7 @@ fn release(tag: &str) -> String {
         "longhorn-manager",
         &format!(
             "spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, \
-         {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}"
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}"
         ),
     )
 }
@@ -80,8 +80,8 @@ fn node_with_disk(kind: &str, ready: &str, evict: bool) -> String {
         "node-1",
         &format!(
             "spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, \
-         status: '{ready}'}}]}}}}}}"
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, \
+             status: '{ready}'}}]}}}}}}"
         ),
     )
 }
@@ -132,7 +132,7 @@ fn backing_images_between_the_three_states() {
             "bi",
             &format!(
                 "spec: {{diskFileSpecMap: {{{spec}}}}}\n\
-         status: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}"
+                 status: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}"
             ),
         )
     };

@@ -20,15 +20,15 @@ fn manager(tag: &str, status: &str) -> String {
         "uid: u1",
         &format!(
             "spec: {{nodeName: node-1, containers: [{{name: pre-pull-share-manager-image, image: s}}, \
-         {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', \
-         command: [longhorn-manager, -d, daemon, --engine-image, e, --instance-manager-image, i, \
-         --share-manager-image, s, --backing-image-manager-image, b, --support-bundle-manager-image, \
-         k, --manager-image, m, --service-account, a, --upgrade-version-check], \
-         env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, \
-         {{name: NODE_NAME}}]}}]}}\n\
-         status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
-         state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, \
-         {status}}}]}}"
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', \
+             command: [longhorn-manager, -d, daemon, --engine-image, e, --instance-manager-image, i, \
+             --share-manager-image, s, --backing-image-manager-image, b, --support-bundle-manager-image, \
+             k, --manager-image, m, --service-account, a, --upgrade-version-check], \
+             env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, \
+             {{name: NODE_NAME}}]}}]}}\n\
+             status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
+             state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, \
+             {status}}}]}}"
         ),
     )
 }
@@ -51,6 +51,10 @@ fn running(restarts: i64, last_run: i64, for_seconds: i64) -> String {
         "restartCount: {restarts}, ready: true, state: {{running: {{startedAt: '{started}'}}}}, lastState: \
          {{terminated: {{exitCode: 1, startedAt: '{start}', finishedAt: '{end}'}}}}"
     )
+}
+
+fn node(name: &str) -> String {
+    object("Node", name, "")
 }
 
 fn slice(ready: bool) -> String {

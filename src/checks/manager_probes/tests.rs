@@ -12,9 +12,9 @@ const STOCK: [&str; 3] = [
 const HTTPS: &str = "readinessProbe: {httpGet: {path: /v1/healthz, port: 9502, scheme: HTTPS}}";
 const TCP: &str = "readinessProbe: {tcpSocket: {port: 9500}}";
 const PATCHED: &str = "\
-    startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
-    livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
-    readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
+                       startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
+                       livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
+                       readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
 
 fn daemon_set(probes: &str) -> String {
     object(
@@ -22,7 +22,7 @@ fn daemon_set(probes: &str) -> String {
         "longhorn-manager",
         &format!(
             "spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
-         {{name: longhorn-manager, {probes}}}]}}}}}}"
+             {{name: longhorn-manager, {probes}}}]}}}}}}"
         ),
     )
 }
@@ -35,10 +35,10 @@ fn pod(node: &str, started: &str, ready: &str, since: &str) -> String {
         &format!("uid: uid-{node}"),
         &format!(
             "spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', \
-         lastTransitionTime: '{since}'}}], containerStatuses: [{{name: pre-pull-share-manager-image, \
-         ready: true, state: {{running: {{}}}}}}, {{name: longhorn-manager, \
-         ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}"
+             status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', \
+             lastTransitionTime: '{since}'}}], containerStatuses: [{{name: pre-pull-share-manager-image, \
+             ready: true, state: {{running: {{}}}}}}, {{name: longhorn-manager, \
+             ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}"
         ),
     )
 }
@@ -49,12 +49,12 @@ fn unhealthy(node: &str, number: u32, count: u32, last: &str, message: &str) -> 
         &format!("e-{node}-{number}"),
         &format!(
             "involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, \
-         uid: uid-{node}, fieldPath: 'spec.containers{{longhorn-manager}}'}}\n\
-         reason: Unhealthy\n\
-         type: Warning\n\
-         count: {count}\n\
-         lastTimestamp: '{last}'\n\
-         message: '{message}'"
+             uid: uid-{node}, fieldPath: 'spec.containers{{longhorn-manager}}'}}\n\
+             reason: Unhealthy\n\
+             type: Warning\n\
+             count: {count}\n\
+             lastTimestamp: '{last}'\n\
+             message: '{message}'"
         ),
     )
 }
@@ -184,16 +184,16 @@ fn a_manager_that_runs_and_is_not_ready() {
     assert_eq!(beside_stock(&at_now(&v)), both);
     // n2 holds the Lease, so n1 only waits for its turn
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
-        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
-        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
-        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+                 metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+                 spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+                 renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
     assert_eq!(beside_stock(&at_now(&(v.clone() + lease))), both[1..]);
     // an old release has no such queue
     let old = v.replace("v1.10.2", "v1.7.2");
     assert_eq!(beside_stock(&at_now(&(old + lease))), both);
     // on a node that is away the status is old
     let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n\
-        status: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
+                status: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
     assert_eq!(beside_stock(&at_now(&(v + away))), both[..1]);
 }
 
@@ -280,9 +280,9 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
     assert_eq!(beside_stock(&at_now(&(v.clone() + &queued))), Vec::<String>::new(), "queued");
     // and one that still waits
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
-        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
-        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
-        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+                 metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+                 spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+                 renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
     let waits = pod("n1", "2026-03-01T11:56:00Z", "False", "2026-03-01T11:55:00Z")
         + &repeated(22, "2026-03-01T11:56:05Z", "2026-03-01T11:59:55Z", REFUSED);
     assert_eq!(beside_stock(&at_now(&(v + lease + &waits))), Vec::<String>::new(), "still waits");
@@ -384,8 +384,8 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
     assert_eq!(found(&CHECK, &cluster(yaml)), Vec::<String>::new());
     let extreme = daemon_set(
         "readinessProbe: {httpGet: {}, periodSeconds: 9223372036854775807, failureThreshold: 9223372036854775807}, \

@@ -13,15 +13,15 @@ const ROLL_OUT: &str = "info roll_out Service longhorn-admission-webhook";
 const RUNNING: &str = "state: {running: {startedAt: '2026-03-01T11:59:00Z'}}";
 /// Between two tries, after 120 s of waiting.
 const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                       startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// open-iscsi is missing.
 const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
+                     startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
 const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// A fatal error that comes before the wait is over, such as a refused upgrade.
 const FATAL: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
 const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
 const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
 
@@ -61,9 +61,9 @@ fn pod(app: &str, node: &str, labels: &str, ready: &str, since: &str, state: &st
         &format!("labels: {{app: {app}, {labels}}}"),
         &format!(
             "spec: {{nodeName: {node}}}\n\
-         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, \
-         {{name: {app}, {state}}}]}}"
+             status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
+             containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, \
+             {{name: {app}, {state}}}]}}"
         ),
     )
 }
@@ -74,9 +74,9 @@ fn manager(node: &str, ready: &str, since: &str, state: &str) -> String {
 
 fn at_now(yaml: &str) -> Cluster {
     let configurations = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
-        apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
+                          metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
+                          apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+                          metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
     live_at(NOW, &(yaml.to_owned() + configurations))
 }
 
@@ -344,7 +344,7 @@ fn the_lease_is_stuck_only_if_its_holder_does_not_come_up() {
             "longhorn-manager-webhook-lock",
             &format!(
                 "spec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, acquireTime: '{acquired}', \
-         renewTime: '{renewed}'}}"
+                 renewTime: '{renewed}'}}"
             ),
         )
     };
@@ -448,7 +448,7 @@ fn the_impact_depends_on_the_release() {
 fn a_deadlock_says_whom_to_restart() {
     let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, RUNNING);
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock, \
-        namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
+                 namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
     let cluster = at_now(&(modern(&managers, &[]) + lease));
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     let changes: Vec<_> =
@@ -479,11 +479,11 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: s}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
-        apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
+                apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
     assert_eq!(found(&CHECK, &at_now(yaml)), [DOWN]);
     let deleting = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}, \
-        deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
+                    deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
     assert_eq!(found(&CHECK, &at_now(deleting)), Vec::<String>::new());
 }

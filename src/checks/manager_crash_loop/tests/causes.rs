@@ -78,8 +78,8 @@ fn evicting_node(node_wide: bool, disk: bool) -> String {
         "node-1",
         &format!(
             "spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, \
-         d2: {{evictionRequested: {disk}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
+             d2: {{evictionRequested: {disk}}}}}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
         ),
     ) + &object(
         "BackingImage",

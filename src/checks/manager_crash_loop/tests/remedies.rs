@@ -104,7 +104,7 @@ fn memory_by_whose_limit_it_was() {
         changes(&own),
         [
             "kubectl -n longhorn-system patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\
-          \"containers\":[{\"name\":\"longhorn-manager\",\"resources\":{\"limits\":{\"memory\":null}}}]}}}}'"
+             \"containers\":[{\"name\":\"longhorn-manager\",\"resources\":{\"limits\":{\"memory\":null}}}]}}}}'"
         ]
     );
 }
