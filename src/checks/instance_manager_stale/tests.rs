@@ -1,5 +1,5 @@
 use super::CHECK;
-use crate::checks::instance_managers::fixtures::*;
+use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::Resource;
 
 const NOW: &str = "2026-01-02T00:00:00Z";

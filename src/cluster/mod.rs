@@ -1,19 +1,19 @@
 //! The cluster at one moment: everything that a check may see.
 
 mod absence;
-pub mod known_issues;
 mod left_out;
+mod refs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Check, VolumeRef};
 use crate::history::History;
 use crate::longhorn::*;
 
 pub use absence::Absence;
+pub use refs::{ObjectRef, VolumeRef};
 
 /// Stands for the moment of a recording without any time in it.
 pub const NO_MOMENT: Timestamp = Timestamp::UNIX_EPOCH;
@@ -105,6 +105,7 @@ pub struct DiskOfNode<'a> {
 /// Each made on first use: a healthy cluster needs none of them.
 #[derive(Debug, Default)]
 struct Joins {
+    manager_pods: OnceLock<HashMap<String, String>>,
     disks: OnceLock<HashMap<String, (String, String)>>,
     replicas_by_volume: OnceLock<Index<Replica>>,
     engines_by_volume: OnceLock<Index<Engine>>,
@@ -178,8 +179,8 @@ impl Cluster {
     }
 
     /// The kinds a check needs but that cannot be trusted, with the reason.
-    pub fn blind_spots(&self, check: &Check) -> Vec<String> {
-        let unreadable = check.needs.iter().filter(|resource| !self.can_read(**resource));
+    pub fn blind_spots(&self, needs: &[Resource]) -> Vec<String> {
+        let unreadable = needs.iter().filter(|resource| !self.can_read(**resource));
         unreadable
             .map(|resource| {
                 format!("{resource} is {}", self.readability(*resource).as_str().replace('_', " "))
@@ -188,7 +189,7 @@ impl Cluster {
     }
 
     /// Kinds a check needs of which some objects did not decode: the rest was judged, those were not.
-    pub fn gaps(&self, check: &Check) -> Vec<String> {
+    pub fn gaps(&self, needs: &[Resource]) -> Vec<String> {
         let missing = |resource: &Resource| {
             let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
             let objects = if undecodable == 1 { "object" } else { "objects" };
@@ -196,7 +197,7 @@ impl Cluster {
                 format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
             })
         };
-        check.needs.iter().filter_map(missing).collect()
+        needs.iter().filter_map(missing).collect()
     }
 
     /// How long ago a moment was; never negative.
@@ -211,7 +212,7 @@ impl Cluster {
     ///
     /// A manager writes the setting when it has upgraded the objects, so this is the release that
     /// the objects are written for. What managers do with them depends on the code that they run:
-    /// [`known_issues::manager_release`] and [`known_issues::release_on`].
+    /// [`crate::facts::releases`].
     pub fn release(&self) -> Option<Release> {
         let from_setting =
             self.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
@@ -243,11 +244,28 @@ impl Cluster {
         self.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"))
     }
 
-    /// The manager pod on a node, the youngest if there are several.
+    /// The manager pod on a node, the youngest if there are several; one that is being deleted only if there
+    /// is no other.
     pub fn manager_pod_on(&self, node: &str) -> Option<&Pod> {
-        self.manager_pods()
-            .filter(|pod| pod.spec.node_name == node)
-            .max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()))
+        let names = self.joins.manager_pods.get_or_init(|| {
+            let mut pods: HashMap<String, &Pod> = HashMap::new();
+            let rank = |pod: &Pod| (!pod.metadata.is_deleting(), pod.metadata.created());
+            for pod in self.manager_pods() {
+                let known = pods.entry(pod.spec.node_name.clone()).or_insert(pod);
+                if rank(pod) >= rank(known) {
+                    *known = pod;
+                }
+            }
+            pods.into_iter().map(|(node, pod)| (node, pod.metadata.name.clone())).collect()
+        });
+        self.objects.pods.get(names.get(node)?)
+    }
+
+    /// Volumes by these names with who uses them, each once and in the order of their names; an empty name is
+    /// none.
+    pub fn volume_refs<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<VolumeRef> {
+        let names: BTreeSet<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        names.into_iter().map(|name| self.volume_ref(name)).collect()
     }
 
     // === joins ===

@@ -9,8 +9,10 @@
 //! (datastore/longhorn.go), as did that of 6987 (annotations of settings, v1.5.2,
 //! upgrade/util/util.go).
 
+use super::instance_managers::missing_labels;
+use super::stale_copies;
 use crate::cluster::Cluster;
-use crate::longhorn::{DataEngine, Pod, Release, Resource, Suffix};
+use crate::longhorn::{DataEngine, Release, Resource, Suffix};
 
 /// A bug of some releases.
 #[derive(Debug)]
@@ -45,20 +47,6 @@ pub enum Trigger {
     Possible(&'static str),
     /// What the bug needs is not there.
     Absent,
-}
-
-/// A copy of a backing image that its status lists and its spec does not, on a node that asks for
-/// eviction: what `syncBackingImageEvictionRequested` stumbles over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StaleCopy {
-    /// The backing image.
-    pub image: String,
-    /// UUID of the disk.
-    pub disk_uuid: String,
-    /// Name of the disk on its node.
-    pub disk: String,
-    /// The node.
-    pub node: String,
 }
 
 const fn r(major: u32, minor: u32, patch: u32) -> Release {
@@ -272,69 +260,9 @@ impl KnownIssue {
     }
 }
 
-/// The release of the code that the managers run. Hotfix images report the version of the release
-/// they mend (longhorn-manager v1.10.0-hotfix-1 version: `v1.10.0`), so only the tag of the image
-/// tells them apart.
-pub fn manager_release(cluster: &Cluster) -> Option<Release> {
-    let from_image = cluster.manager_container().and_then(|container| Release::from_image(&container.image));
-    from_image.or_else(|| cluster.release())
-}
-
-/// The release of the code that the manager in this pod runs: while managers are rolled out, pods of two
-/// releases are there, and the setting has the old one until the upgrade is done.
-pub fn release_of(cluster: &Cluster, pod: &Pod) -> Option<Release> {
-    let container = pod.spec.container("longhorn-manager");
-    let from_pod = container.and_then(|container| Release::from_image(&container.image));
-    from_pod.or_else(|| manager_release(cluster))
-}
-
-/// The release of the code that the manager on a node runs, or would run there.
-pub fn release_on(cluster: &Cluster, node: &str) -> Option<Release> {
-    match cluster.manager_pod_on(node) {
-        Some(pod) => release_of(cluster, pod),
-        None => manager_release(cluster),
-    }
-}
-
-/// Copies over which a manager of this release panics now (longhorn-manager controller/
-/// node_controller.go syncBackingImageEvictionRequested: without any guard in 1.7.0 to 1.7.3 and
-/// 1.8.0, with a guard for cancelled evictions only in 1.8.1 and 1.9.0).
-pub fn deadly_copies(cluster: &Cluster, release: Release) -> Vec<StaleCopy> {
-    let any_disk = ALL.iter().any(|issue| issue.number == 10464 && issue.affects(release));
-    let that_disk = ALL.iter().any(|issue| issue.number == 11034 && issue.affects(release));
-    if !any_disk && !that_disk {
-        return Vec::new();
-    }
-    let mut copies = Vec::new();
-    for image in cluster.objects.backing_images.iter() {
-        let wanted = &image.spec.disk_file_spec_map;
-        for uuid in image.status.disk_file_status_map.keys().filter(|uuid| !wanted.contains_key(uuid)) {
-            let Some(place) = cluster.disk(uuid) else { continue };
-            let node = &place.node.spec;
-            let evicted = match any_disk {
-                true => node.disks.values().any(|disk| disk.eviction_requested),
-                false => place.spec.is_some_and(|disk| disk.eviction_requested),
-            };
-            if node.eviction_requested || evicted {
-                copies.push(StaleCopy {
-                    image: image.metadata.name.clone(),
-                    disk_uuid: uuid.clone(),
-                    disk: place.name.to_owned(),
-                    node: place.node.metadata.name.clone(),
-                });
-            }
-        }
-    }
-    copies
-}
-
 fn backing_image_eviction(cluster: &Cluster) -> Trigger {
-    let Some(release) = manager_release(cluster) else { return Trigger::Absent };
-    match deadly_copies(cluster, release).first() {
-        Some(copy) => Trigger::Met(format!(
-            "backing image {} has a copy on disk {} in status but not in spec, and node {} asks for eviction",
-            copy.image, copy.disk, copy.node
-        )),
+    match stale_copies::all(cluster).iter().find(|copy| copy.is_hit()) {
+        Some(copy) => Trigger::Met(copy.to_string()),
         None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
             Trigger::Absent
         }
@@ -351,24 +279,12 @@ fn block_device_by_default(cluster: &Cluster) -> Trigger {
     }
 }
 
-/// Labels by which the node controller of 1.6 and 1.7 looks for the default instance manager
-/// (longhorn-manager v1.6.0 types/types.go GetInstanceManagerLabels).
-const INSTANCE_MANAGER_LABELS: [&str; 6] = [
-    "longhorn.io/component",
-    "longhorn.io/managed-by",
-    "longhorn.io/data-engine",
-    "longhorn.io/instance-manager-image",
-    "longhorn.io/instance-manager-type",
-    "longhorn.io/node",
-];
-
 /// Only a default instance manager is looked for and made when it is not found.
 fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
     let default = cluster.setting("default-instance-manager-image").map(|setting| setting.value.as_str());
     let is_default = |image: &str| default.is_none_or(|default| default == image);
     for manager in cluster.objects.instance_managers.iter().filter(|one| is_default(&one.spec.image)) {
-        let missing = INSTANCE_MANAGER_LABELS.iter().find(|label| manager.metadata.label(label).is_none());
-        if let Some(label) = missing {
+        if let Some(label) = missing_labels(manager, cluster.release()).first() {
             return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
         }
     }

@@ -1,4 +1,4 @@
-//! Who asks which disk to be emptied: shared by the checks on eviction. Not a check itself.
+//! Who asks which disk to be emptied.
 //!
 //! A person asks with `spec.evictionRequested` of a node or of one of its disks. Longhorn asks by
 //! itself, since 1.5.4, for a cordoned node under a node-drain-policy that blocks for eviction; that
@@ -8,13 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::check::{Evidence, EvidenceSource, Outcome, VolumeRef};
-use crate::cluster::Cluster;
+use super::{kubectl, nodes};
+use crate::cluster::{Cluster, VolumeRef};
 use crate::longhorn::{
     BackingImage, ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, Release,
-    Replica, Resource, condition, status,
+    Replica, status,
 };
 
 /// Automatic eviction came with this release, and with it the flag moved from the status of replicas
@@ -25,9 +23,6 @@ const FLAG_IN_SPEC: &[Release] = &[Release::new(1, 5, 4)];
 /// (longhorn-manager v1.9.2 controller/backing_image_manager_controller.go
 /// evictMissingDiskBackingImageManager; not in v1.9.1 or v1.8.2).
 const GIVES_UP_MISSING_DISKS: &[Release] = &[Release::new(1, 9, 2)];
-
-/// How far clocks may differ. A time written in an object that lies further ahead says nothing.
-const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Who asks a disk to be emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +99,7 @@ pub fn is_disk_requested(node: &LonghornNode, disk: Option<&DiskSpec>) -> bool {
 
 /// What Longhorn asks by itself of a node that is cordoned.
 pub fn automatic_request(cluster: &Cluster, node: &str) -> Option<Request> {
-    let cordoned = cluster.objects.kube_nodes.get(node).is_some_and(|node| node.spec.unschedulable);
+    let cordoned = nodes::is_cordoned(cluster, node);
     let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
     match policy.as_str() {
         "block-for-eviction" if cordoned => Some(Request::AutomaticAll),
@@ -141,15 +136,6 @@ pub fn is_flagged(replica: &Replica, release: Option<Release>) -> bool {
         Some(false) => replica.status.eviction_requested,
         None => replica.eviction_requested(),
     }
-}
-
-/// True when Longhorn takes the node for down: then it suspends eviction
-/// (longhorn-manager v1.12.1 datastore/longhorn.go IsNodeDownOrDeleted).
-pub fn is_down(node: &LonghornNode) -> bool {
-    condition(&node.status.conditions, "Ready").is_some_and(|ready| {
-        ready.status == ConditionStatus::False
-            && matches!(ready.reason.as_str(), "KubernetesNodeGone" | "KubernetesNodeNotReady")
-    })
 }
 
 /// Backing images by the UUIDs of the disks that shall hold a copy.
@@ -202,28 +188,7 @@ pub fn patch_requests(namespace: &str, node: &str, on_node: bool, disks: &[&str]
         let disks = disks.iter().map(|disk| (*disk, serde_json::json!({ "evictionRequested": value })));
         spec.insert("disks".to_owned(), disks.collect::<serde_json::Value>());
     }
-    patch(namespace, "nodes.longhorn.io", node, &serde_json::json!({ "spec": spec }))
-}
-
-/// A command that merges a patch into an object.
-pub fn patch(namespace: &str, kind: &str, name: &str, patch: &serde_json::Value) -> String {
-    let patch = patch.to_string().replace('\'', r"'\''");
-    format!("kubectl -n {namespace} patch {kind} {name} --type merge -p '{patch}'")
-}
-
-/// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it
-/// does not run.
-pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
-    if !cluster.can_read(Resource::Pods) || cluster.objects.pods.is_empty() || node.is_empty() {
-        return None;
-    }
-    match cluster.manager_pod_on(node) {
-        None => Some(format!("no longhorn-manager pod is on node {node}, which would resolve this")),
-        Some(pod) if !pod.is_ready() => {
-            Some(format!("pod {} on node {node}, which would resolve this, is not ready", pod.metadata.name))
-        }
-        Some(_) => None,
-    }
+    kubectl::patch(namespace, "nodes.longhorn.io", node, &serde_json::json!({ "spec": spec }))
 }
 
 /// Says which of these volumes are strict-local: whatever room there is, Longhorn keeps their one replica
@@ -245,59 +210,5 @@ pub fn strict_local<'a>(cluster: &Cluster, volumes: impl Iterator<Item = &'a str
 
 /// The volumes of these replicas.
 pub fn volumes(cluster: &Cluster, replicas: &[&Replica]) -> Vec<VolumeRef> {
-    let mut names: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().filter(|name| !name.is_empty()).map(|name| cluster.volume_ref(name)).collect()
-}
-
-/// How long something has held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
-    /// Since when, if known.
-    pub since: Option<Timestamp>,
-    /// True when it outlived the limit, or when nothing says that it is young.
-    pub lasting: bool,
-    /// True when the exporter saw it hold, false when objects tell the time.
-    pub watched: bool,
-}
-
-/// Ages a fact. `not_before` is a moment written in the objects before which the fact cannot have
-/// begun, if there is one; it speaks for a young fact. Otherwise the exporter's own memory tells. In
-/// a recording, and in the first minute of watching, an unknown age counts as lasting.
-pub fn held(
-    cluster: &Cluster,
-    out: &mut Outcome,
-    fact: &'static str,
-    object: &str,
-    not_before: Option<Timestamp>,
-    limit: SignedDuration,
-) -> Held {
-    let noted = out.first_seen(fact, object);
-    let not_before = not_before.filter(|moment| moment.duration_since(cluster.now) <= SKEW);
-    let watched = noted.is_some();
-    if not_before.is_some_and(|moment| cluster.age(moment) < limit) {
-        return Held { since: noted.or(not_before), lasting: false, watched };
-    }
-    let lasting = match (noted, cluster.history.started) {
-        (Some(since), _) => cluster.age(since) >= limit,
-        (None, started) => started.is_none_or(|started| cluster.age(started) < SignedDuration::from_mins(1)),
-    };
-    Held { since: noted, lasting, watched }
-}
-
-impl Held {
-    /// What the age rests on, in one sentence.
-    pub fn evidence(&self) -> Evidence {
-        let (source, text) = match self.since {
-            Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
-            Some(since) => (EvidenceSource::Api, format!("it cannot have begun before {since}")),
-            None if self.lasting => (
-                EvidenceSource::Api,
-                "how long this has held is unknown; no object carries the time".to_owned(),
-            ),
-            None => (EvidenceSource::History, "seen for the first time just now".to_owned()),
-        };
-        Evidence { source, text }
-    }
+    cluster.volume_refs(replicas.iter().map(|replica| replica.spec.volume_name.as_str()))
 }

@@ -7,20 +7,14 @@
 #[cfg(test)]
 pub mod fixtures;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::{manager_release, release_of};
+use crate::facts::releases::release_on;
 use crate::longhorn::*;
 
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
 pub const CONTAINERS: [&str; 3] = ["instance-manager", "engine-manager", "replica-manager"];
-
-/// What a longhorn-manager may take to come back when it is restarted.
-const RESTART: SignedDuration = SignedDuration::from_mins(3);
 
 /// All instance managers of a cluster with what it takes to judge them.
 pub struct InstanceManagers<'a> {
@@ -29,7 +23,6 @@ pub struct InstanceManagers<'a> {
     pub release: Option<Release>,
     default_image: &'a str,
     template_image: Option<&'a str>,
-    manager_pods: HashMap<&'a str, &'a Pod>,
 }
 
 /// What an instance is.
@@ -72,30 +65,18 @@ impl<'a> InstanceManagers<'a> {
     pub fn of(cluster: &'a Cluster) -> Self {
         let default_image =
             cluster.setting("default-instance-manager-image").map_or("", |setting| setting.value.trim());
-        let mut manager_pods: HashMap<&str, &Pod> = HashMap::new();
-        let rank = |pod: &Pod| (!pod.metadata.is_deleting(), pod.metadata.created());
-        for pod in cluster.manager_pods() {
-            let known = manager_pods.entry(&pod.spec.node_name).or_insert(pod);
-            if rank(pod) > rank(known) {
-                *known = pod;
-            }
-        }
         InstanceManagers {
             cluster,
             release: cluster.release(),
             default_image,
             template_image: cluster.manager_container().and_then(image_argument),
-            manager_pods,
         }
     }
 
     /// The release of the manager on a node, which alone removes instance managers there, or of the one
     /// that would run there. While an upgrade rolls it differs from node to node.
     pub fn code_on(&self, node: &str) -> Option<Release> {
-        match self.manager_pods.get(node) {
-            Some(pod) => release_of(self.cluster, pod),
-            None => manager_release(self.cluster),
-        }
+        release_on(self.cluster, node)
     }
 
     /// False without the setting that tells default from old.
@@ -119,7 +100,8 @@ impl<'a> InstanceManagers<'a> {
 
     /// The instance manager image with which the manager on a node was started.
     fn argument_on(&self, node: &str) -> Option<&'a str> {
-        let container = self.manager_pods.get(node).and_then(|pod| pod.spec.container("longhorn-manager"));
+        let container =
+            self.cluster.manager_pod_on(node).and_then(|pod| pod.spec.container("longhorn-manager"));
         container.and_then(image_argument).or(self.template_image)
     }
 
@@ -195,74 +177,6 @@ impl<'a> InstanceManagers<'a> {
         self.cluster.objects.pods.get(&im.metadata.name)
     }
 
-    /// Why a node counts as down, if it does: Longhorn says so, or Kubernetes.
-    pub fn node_down(&self, node: &str) -> Option<Evidence> {
-        let objects = &self.cluster.objects;
-        let ready = objects.longhorn_nodes.get(node).and_then(|n| condition(&n.status.conditions, "Ready"));
-        if let Some(ready) = ready
-            && ready.status == ConditionStatus::False
-            && ["KubernetesNodeGone", "KubernetesNodeNotReady"].contains(&ready.reason.as_str())
-        {
-            return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {}", ready.reason)));
-        }
-        match objects.kube_nodes.get(node) {
-            Some(kube) if !kube.is_ready() => Some(api(format!("node {node}: Ready is not True"))),
-            // an empty store may be one that was not recorded
-            None if !node.is_empty() && !objects.kube_nodes.is_empty() => {
-                Some(api(format!("node {node} does not exist in Kubernetes")))
-            }
-            _ => None,
-        }
-    }
-
-    /// True when Kubernetes' node is cordoned; Longhorn then makes no instance manager pod there.
-    pub fn is_cordoned(&self, node: &str) -> bool {
-        let objects = &self.cluster.objects;
-        let by_longhorn = || {
-            let node = objects.longhorn_nodes.get(node)?;
-            let schedulable = condition(&node.status.conditions, "Schedulable")?;
-            Some(
-                schedulable.reason == "KubernetesNodeCordoned"
-                    && schedulable.status == ConditionStatus::False,
-            )
-        };
-        match objects.kube_nodes.get(node) {
-            Some(kube) => kube.spec.unschedulable,
-            None => by_longhorn().unwrap_or(false),
-        }
-    }
-
-    /// Why the longhorn-manager of a node cannot tidy up there, if that shows. Only the manager on
-    /// the node itself removes instance managers of the node; it does so under pressure on the node, too
-    /// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
-    /// moments only is being restarted, as all are at once in an upgrade.
-    pub fn manager_trouble(&self, node: &str) -> Option<Evidence> {
-        let lasts = |since: Option<Timestamp>| since.is_none_or(|since| self.cluster.age(since) >= RESTART);
-        let ready = self.cluster.objects.longhorn_nodes.get(node);
-        let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
-        if let Some(ready) = ready
-            && ready.status == ConditionStatus::False
-            && ready.reason != "KubernetesNodePressure"
-            && lasts(ready.last_transition_time.get())
-        {
-            return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {}", ready.reason)));
-        }
-        match self.manager_pods.get(node) {
-            Some(pod) if !pod.is_ready() => {
-                let changed = condition(&pod.status.conditions, "Ready");
-                let changed = changed.and_then(|ready| ready.last_transition_time.get());
-                let text =
-                    || api(format!("longhorn-manager pod {} on {node} is not Ready", pod.metadata.name));
-                lasts(changed.max(pod.metadata.created())).then(text)
-            }
-            // without any manager pod the pods were probably not recorded
-            None if !self.manager_pods.is_empty() => {
-                Some(api(format!("there is no longhorn-manager pod on {node}")))
-            }
-            _ => None,
-        }
-    }
-
     /// False when the setting switches the data engine of this instance manager off; Longhorn then
     /// neither makes nor visits it (settings since 1.5 for v2 and 1.6 for v1).
     pub fn engine_is_enabled(&self, im: &InstanceManager) -> bool {
@@ -272,11 +186,6 @@ impl<'a> InstanceManagers<'a> {
         };
         self.cluster.setting(name).is_none_or(|setting| setting.value.trim() != "false")
     }
-}
-
-/// A fact of the API.
-pub fn api(text: impl Into<String>) -> Evidence {
-    Evidence { source: EvidenceSource::Api, text: text.into() }
 }
 
 /// The container of an instance manager pod.
@@ -317,27 +226,4 @@ fn image_argument(container: &Container) -> Option<&str> {
         }
     }
     None
-}
-
-/// Names joined for a sentence, at most five and then how many more.
-pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
-    match names.len().checked_sub(SHOWN) {
-        Some(more) if more > 0 => format!("{} and {more} more", shown.join(", ")),
-        _ => shown.join(", "),
-    }
-}
-
-/// Who uses these volumes, for a sentence: claims where bound, else volume names.
-pub fn users_of(volumes: &[crate::check::VolumeRef]) -> String {
-    let names: Vec<String> = volumes
-        .iter()
-        .map(|volume| match (&volume.pvc, volume.workloads.first()) {
-            (Some(pvc), Some(workload)) => format!("claim {pvc} ({workload})"),
-            (Some(pvc), None) => format!("claim {pvc}"),
-            (None, _) => format!("volume {}", volume.name),
-        })
-        .collect();
-    listed(&names)
 }

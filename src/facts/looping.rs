@@ -1,5 +1,4 @@
-//! Whether a container is in a crash loop, also while it happens to run between two crashes. Shared by
-//! the checks on crashing containers. Not a check itself.
+//! Whether a container is in a crash loop, also while it happens to run between two crashes.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -42,7 +41,7 @@ impl Loop<'_> {
 ///   A start that fails after 120 s looks healthy for 119 s, and Ready too.
 pub fn looping(status: &ContainerStatus, now: Timestamp) -> Option<Loop<'_>> {
     let restarts = status.restart_count.0;
-    let end = status.state.terminated.as_ref().or(status.last_state.terminated.as_ref());
+    let end = last_end(status);
     let found = Loop { end, restarts };
     if status.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff") {
         return Some(found);
@@ -63,7 +62,13 @@ pub fn looping(status: &ContainerStatus, now: Timestamp) -> Option<Loop<'_>> {
     (!outlived).then_some(found)
 }
 
-fn length(end: &Terminated) -> Option<SignedDuration> {
+/// How a container ended last.
+pub fn last_end(status: &ContainerStatus) -> Option<&Terminated> {
+    status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())
+}
+
+/// How long a life was; `None` where the kubelet did not write both ends.
+pub fn length(end: &Terminated) -> Option<SignedDuration> {
     let (started, finished) = (end.started_at.get()?, end.finished_at.get()?);
     Some(finished.duration_since(started)).filter(|length| !length.is_negative())
 }
