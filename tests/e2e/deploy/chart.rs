@@ -237,7 +237,7 @@ fn scrapers_get_the_metrics_and_readers_the_page_too() -> Result<()> {
 #[test]
 fn alerts_are_changed_one_by_one() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let file = std::fs::read_to_string(chart().join("files/prometheusrule.yaml"))?;
+    let file = std::fs::read_to_string(chart().join("prometheusrule.yaml"))?;
     let generated: Value = serde_yaml::from_str(&file)?;
     let (records, before) = rules_apart(&generated);
     ensure!(!records.is_empty(), "no recording rules");
@@ -271,7 +271,7 @@ fn dashboards_are_whole_and_one_a_config_map() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let objects = render(&tools, EVERYTHING)?;
     let mut seen = 0;
-    for entry in std::fs::read_dir(chart().join("files/dashboards"))? {
+    for entry in std::fs::read_dir(chart().join("dashboards"))? {
         let path = entry?.path();
         let file = path.file_name().and_then(|name| name.to_str()).context("no name")?;
         let map = objects
