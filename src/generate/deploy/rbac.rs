@@ -214,7 +214,7 @@ impl Right {
     pub fn binding(&self, header: &str) -> String {
         let metadata = self.metadata();
         let role_ref = RoleRef {
-            api_group: "rbac.authorization.k8s.io".to_owned(),
+            api_group: Some("rbac.authorization.k8s.io".to_owned()),
             kind: self.kind().to_owned(),
             name: self.role_name(),
         };
@@ -225,9 +225,7 @@ impl Right {
             ..Subject::default()
         }]);
         match self.reach {
-            Reach::Cluster => {
-                yaml::document(header, &ClusterRoleBinding { metadata, role_ref, subjects })
-            }
+            Reach::Cluster => yaml::document(header, &ClusterRoleBinding { metadata, role_ref, subjects }),
             Reach::Longhorn | Reach::Namespace(_) => {
                 yaml::document(header, &RoleBinding { metadata, role_ref, subjects })
             }
