@@ -62,6 +62,8 @@ pub struct Manager {
     reached: Reached,
     /// Minutes since the pods were made.
     age: Option<i64>,
+    /// Minutes for which the container has been running again, Ready.
+    runs: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -90,6 +92,11 @@ impl Facts {
     pub fn has_log(&self) -> bool {
         !self.log.is_empty() || self.deployer.as_ref().is_some_and(|deployer| !deployer.log.is_empty())
     }
+}
+
+/// A fresh installation in which only the manager on the first node has trouble.
+fn others_started(case: &Case) -> bool {
+    case.cluster.manager.as_ref().is_some_and(|manager| manager.one)
 }
 
 fn minor(release: &str) -> u32 {
@@ -166,7 +173,7 @@ fn nodes(case: &Case) -> String {
              allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5}}}}\n---\n"
         )
         .unwrap();
-        if !case.cluster.fresh {
+        if !case.cluster.fresh || others_started(case) && node != NODES[0] {
             write!(
                 yaml,
                 "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {node}, {NS}}}\n\
@@ -182,7 +189,7 @@ fn nodes(case: &Case) -> String {
 }
 
 fn settings(case: &Case) -> String {
-    if case.cluster.fresh {
+    if case.cluster.fresh && !others_started(case) {
         return String::new();
     }
     let installed = case.cluster.installed.as_deref().unwrap_or(&case.release);
@@ -329,6 +336,18 @@ fn crashing(manager: &Manager, age: i64) -> (String, &'static str, String) {
         return (status, "False", before(age));
     }
     let (end, start) = (before(30), before(30 + manager.ran));
+    if let Some(minutes) = manager.runs {
+        let started = before(minutes * 60);
+        let (end, start) = (before(minutes * 60 + 20), before(minutes * 60 + 20 + manager.ran));
+        let status = format!(
+            "restartCount: {}, ready: true, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: {}, \
+             reason: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
+            manager.restarts,
+            manager.exit,
+            manager.reason.as_deref().unwrap_or("Error"),
+        );
+        return (status, "True", started);
+    }
     let status = format!(
         "restartCount: {}, ready: false, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
          {{exitCode: {}, reason: {}, message: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
@@ -344,7 +363,9 @@ fn webhooks(case: &Case) -> String {
     let minor = minor(&case.release);
     let manager = case.cluster.manager.as_ref();
     let none_ready = manager.is_some_and(|manager| !manager.one);
-    let configured = !case.cluster.fresh || manager.is_none_or(|manager| manager.reached >= Reached::Service);
+    let configured = !case.cluster.fresh
+        || others_started(case)
+        || manager.is_none_or(|manager| manager.reached >= Reached::Service);
     let mut yaml = String::new();
     let names: &[&str] = if minor >= 10 { &["admission"] } else { &["admission", "conversion"] };
     for name in names {
@@ -398,7 +419,7 @@ fn leases(case: &Case) -> String {
             yaml,
             "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: {name}, {NS}}}\nspec: {{holderIdentity: '{holder}', \
              leaseDurationSeconds: 20, acquireTime: '{0}', renewTime: '{0}'}}\n---\n",
-            before(300)
+            before(manager.map_or(300, |manager| 30 + manager.ran))
         )
         .unwrap();
     };
@@ -447,7 +468,7 @@ fn instance_managers(case: &Case) -> String {
 
 fn deployer(case: &Case) -> String {
     let Some(deployer) = &case.cluster.deployer else { return String::new() };
-    let created = before(deployer.age.max(10) * 60);
+    let created = before(if deployer.age == 0 { 30 } else { deployer.age } * 60);
     let status = if deployer.waits {
         format!(
             "initContainerStatuses: [{{name: wait-longhorn-manager, state: {{running: {{startedAt: '{created}'}}}}}}], \

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 
 use crate::check::counted;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::endpoints;
 use crate::facts::text::shortened;
+use crate::facts::{endpoints, nodes};
 use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
@@ -218,10 +218,7 @@ pub fn iscsi_condition(cluster: &Cluster, node: &str) -> Option<String> {
 /// A node that runs a manager pod but never got as far as its Longhorn node, which a manager makes
 /// at the end of its start (longhorn-manager v1.12.1 app/daemon.go startManager).
 pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
-    if node.is_empty()
-        || !cluster.can_read(Resource::LonghornNodes)
-        || cluster.objects.longhorn_nodes.get(node).is_some()
-    {
+    if node.is_empty() || !nodes::all_known(cluster) || cluster.objects.longhorn_nodes.get(node).is_some() {
         return None;
     }
     // a recording without Longhorn nodes, but with an instance manager there, is merely incomplete

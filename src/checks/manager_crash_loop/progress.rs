@@ -15,6 +15,7 @@
 
 use crate::cluster::{Cluster, Readability};
 use crate::facts::looping::Loop;
+use crate::facts::nodes;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, WEBHOOK_LOCK, condition};
 
@@ -41,7 +42,7 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         }
     }
     // what every manager could have left tells something only where none has finished a start
-    if !cluster.objects.longhorn_nodes.is_empty() || !cluster.can_read(Resource::LonghornNodes) {
+    if !cluster.objects.longhorn_nodes.is_empty() || !nodes::all_known(cluster) {
         return None;
     }
     let objects = &cluster.objects;
