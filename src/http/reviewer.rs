@@ -10,9 +10,9 @@ use hyper::{HeaderMap, StatusCode, header};
 
 use super::cache::Cache;
 use super::digest::Digester;
-use super::flights::Flights;
 use super::passwords::scheme;
 use super::respond::Refusal;
+use super::single_flight::SingleFlight;
 use crate::source::reviews::{Reviews, User};
 
 /// Time that an answer about a token is kept.
@@ -37,8 +37,8 @@ pub struct Reviewer {
     /// Apart from those who are known, so that garbage does not push them out.
     unknown: Cache<()>,
     access: Cache<bool>,
-    token_questions: Flights<Option<User>>,
-    access_questions: Flights<bool>,
+    token_questions: SingleFlight<Option<User>>,
+    access_questions: SingleFlight<bool>,
 }
 
 impl Reviewer {
@@ -50,8 +50,8 @@ impl Reviewer {
             known: Cache::new(KEPT),
             unknown: Cache::new(KEPT),
             access: Cache::new(KEPT),
-            token_questions: Flights::new(PATIENCE),
-            access_questions: Flights::new(PATIENCE),
+            token_questions: SingleFlight::new(PATIENCE),
+            access_questions: SingleFlight::new(PATIENCE),
         }
     }
 
