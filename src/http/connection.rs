@@ -2,12 +2,15 @@
 
 use std::net::SocketAddr;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use tokio::net::TcpStream;
 
+use super::router::Client;
 use super::timeouts::{Phases, Timed};
 use super::transport::{Stream, Transport};
 use super::{Limits, Router};
@@ -33,7 +36,7 @@ pub async fn serve(
         Ok(stream) => stream,
         Err(error) => return tracing::debug!(%peer, %error, "connection not opened"),
     };
-    match serve_stream(stream, router, limits, phases, watcher).await {
+    match serve_stream(stream, Client(peer.ip()), router, limits, phases, watcher).await {
         Ended::Regularly => {}
         Ended::Overdue => {
             tracing::debug!(%peer, "connection closed, no request came in time or others needed the place")
@@ -52,6 +55,7 @@ enum Ended {
 
 async fn serve_stream(
     stream: Box<dyn Stream>,
+    client: Client,
     router: Router,
     limits: &Limits,
     phases: Phases,
@@ -59,7 +63,8 @@ async fn serve_stream(
 ) -> Ended {
     let stream = Timed::new(stream, phases.clone(), limits);
     let answered = phases.clone();
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(client);
         let (router, phases) = (router.clone(), answered.clone());
         async move {
             phases.begin_answer();
@@ -99,7 +104,9 @@ mod tests {
             let graceful = GracefulShutdown::new();
             {
                 let (limits, watcher) = (Limits::default(), graceful.watcher());
-                serve_stream(Box::new(server), demo_router(), &limits, Phases::new(&limits), watcher).await
+                let client = Client([127, 0, 0, 1].into());
+                serve_stream(Box::new(server), client, demo_router(), &limits, Phases::new(&limits), watcher)
+                    .await
             }
         });
         (client, served)

@@ -19,6 +19,7 @@ mod router;
 mod single_flight;
 mod timeouts;
 mod transport;
+mod waiters;
 mod web_config;
 
 use std::future::Future;
