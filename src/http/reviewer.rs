@@ -78,8 +78,8 @@ impl Reviewer {
             return Err(unauthenticated("a bearer token is needed"));
         };
         let key = self.digester.digest(&[token.as_bytes()]);
-        let has_passed = self.known.expired(&key).is_some() || self.unknown.get(&key).is_some();
-        let _place = if has_passed {
+        let is_known = self.known.expired(&key).is_some() || self.unknown.get(&key).is_some();
+        let _place = if is_known || self.token_questions.is_under_way(&key) {
             None
         } else {
             let place = self.waiters.enter(client)?;

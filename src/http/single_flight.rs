@@ -57,6 +57,11 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
         flight.await
     }
 
+    /// Whether this is being asked now.
+    pub fn is_under_way(&self, key: &Digest) -> bool {
+        self.lock().get(key).and_then(WeakShared::upgrade).as_ref().is_some_and(is_open)
+    }
+
     fn bounded(&self, question: impl Future<Output = Answer<V>> + Send + 'static) -> Flight<V> {
         let patience = self.patience;
         async move {
