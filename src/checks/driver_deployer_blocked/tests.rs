@@ -39,9 +39,7 @@ fn manager(ready: &str) -> String {
     longhorn_manager(
         "longhorn-manager-a",
         "",
-        &format!(
-            "spec: {nodeName: node-1}\nspec: {{nodeName: node-1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"
-        ),
+        &format!("spec: {{nodeName: node-1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"),
     )
 }
 

@@ -230,7 +230,7 @@ fn triggers_that_the_api_shows() {
     let leaking = object(
         "InstanceManager",
         "im",
-        "spec: {image: 'longhornio/longhorn-instance-manager:v1.11.0', nodeID: n}",
+        "spec: {image: 'longhornio/longhorn-instance-manager:v1.11.0', nodeID: node-1}",
     );
     assert!(issues(&(release("v1.11.0") + &leaking)).contains(&"warning 12573".to_owned()));
     let hotfix = leaking.replace(":v1.11.0", ":v1.11.0-hotfix-1");
