@@ -146,6 +146,8 @@ const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
 const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
 /// An end that was asked for longer ago than this is another one.
 const LONGEST_END: SignedDuration = SignedDuration::from_mins(10);
+/// Longhorn makes the next pod within this time (from 1.10 on with a back-off that is longer after several ends).
+const RECREATED: SignedDuration = SignedDuration::from_secs(90);
 /// A node whose Ready condition changed this close to the end took the pod along.
 const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -339,7 +341,10 @@ fn unseen_end<'a>(
     let (age, hits) =
         (made.duration_since(began), traces.hits(name, node, Span { end: made, again: made, exact: false }));
     // a first pod is made within seconds, and nothing can have run in an earlier one then
-    let traced = !hits.facts.is_empty() || !traces.events(name, None, &pod.metadata.uid).is_empty();
+    let mut events = traces.events(name, None, &pod.metadata.uid);
+    // an earlier pod than the last one may have ended for another reason
+    events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
+    let traced = !hits.facts.is_empty() || !events.is_empty();
     let least = if traced { AFTER_FIRST } else { WELL_AFTER };
     if watched || age < least || cluster.age(made) >= DAY {
         return None;
@@ -356,7 +361,7 @@ fn unseen_end<'a>(
         retired: false,
         setting,
         node_trouble: node_trouble(cluster, node, Some(began), made),
-        events: traces.events(name, None, &pod.metadata.uid),
+        events,
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);
