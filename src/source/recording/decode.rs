@@ -4,9 +4,7 @@
 use std::fmt;
 
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor,
-};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 
 use super::scalar::{Scalar, resolve};
 use super::tree::Tree;
@@ -21,7 +19,11 @@ pub(super) struct Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path: Vec<&str> = self.path.iter().rev().map(String::as_str).collect();
-        if path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", path.join("."), self.message) }
+        if path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", path.join("."), self.message)
+        }
     }
 }
 
@@ -167,7 +169,9 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misfit> {
-        let Some((key, value)) = self.value.take() else { return Err(de::Error::custom("a value without key")) };
+        let Some((key, value)) = self.value.take() else {
+            return Err(de::Error::custom("a value without key"));
+        };
         seed.deserialize(Node(value)).map_err(|misfit| misfit.at(key))
     }
 }

@@ -122,7 +122,8 @@ impl Reader<'_> {
 
     /// Takes out what kubectl says beside objects, where its standard error went into the file, too.
     fn words_of_kubectl<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        const FAILED: &[&str] = &["error: ", "Error from server", "Unable to connect", "The connection to the server"];
+        const FAILED: &[&str] =
+            &["error: ", "Error from server", "Unable to connect", "The connection to the server"];
         const SAID: &[&str] = &["Warning: ", "No resources found"];
         let begins = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
         if !text.lines().any(|line| begins(line, FAILED) || begins(line, SAID)) {
@@ -146,7 +147,8 @@ impl Reader<'_> {
             Tree::Map(_) => self.object(tree, line, listed),
             tree if tree.is_nothing() => {}
             Tree::Plain(text) | Tree::Text(text) => {
-                let first: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+                let first: String =
+                    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
                 self.lost(line, format!("is text, not objects: {first}"));
             }
             other => self.lost(line, format!("{} where an object belongs", other.what())),
@@ -164,7 +166,11 @@ impl Reader<'_> {
                 tree.text(&["details", "kind"]),
                 tree.text(&["details", "group"])
             ));
-            return self.lost_of(line, format!("a refusal of the API server: {}", tree.text(&["message"])), kinds);
+            return self.lost_of(
+                line,
+                format!("a refusal of the API server: {}", tree.text(&["message"])),
+                kinds,
+            );
         }
         if kind == "Table" || kind.starts_with("PartialObjectMetadata") {
             return self.lost(line, format!("a {kind}, which does not hold the objects; ask for -o yaml"));
@@ -175,7 +181,8 @@ impl Reader<'_> {
                 self.list(tree, member, &version, line);
             }
             _ if version.is_empty() => {
-                let kinds: BTreeSet<_> = Resource::all().filter(|resource| resource.info().kind == kind).collect();
+                let kinds: BTreeSet<_> =
+                    Resource::all().filter(|resource| resource.info().kind == kind).collect();
                 if !kinds.is_empty() {
                     self.lost_of(line, format!("a {kind} without apiVersion"), kinds);
                 }
@@ -225,7 +232,9 @@ impl Reader<'_> {
             items.pop();
             return items.into_iter().for_each(|item| self.document(item, line, false));
         }
-        if ["apiVersion", "metadata", "spec", "status"].iter().any(|key| tree.get(key).is_some()) {
+        let is_part = |key: &&str| matches!(tree.get(key), Some(Tree::Map(_)));
+        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(|key| is_part(&key))
+        {
             return self.lost(line, "an object without kind");
         }
         let Tree::Map(entries) = tree else { return };

@@ -51,7 +51,11 @@ pub(super) fn below(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Re
 }
 
 /// Links are followed, each directory is read once.
-fn collect(directory: &Path, paths: &mut Vec<PathBuf>, seen: &mut BTreeSet<PathBuf>) -> Result<(), RecordingError> {
+fn collect(
+    directory: &Path,
+    paths: &mut Vec<PathBuf>,
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<(), RecordingError> {
     let itself = directory.canonicalize().map_err(|reason| unreadable(directory, reason))?;
     if !seen.insert(itself) {
         return Ok(());

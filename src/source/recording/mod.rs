@@ -9,11 +9,13 @@ mod document;
 mod files;
 mod json;
 pub(crate) mod logs;
+#[cfg(test)]
+mod loss_tests;
 mod scalar;
-mod tree;
-mod yaml;
 #[cfg(test)]
 mod tests;
+mod tree;
+mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -68,15 +70,13 @@ pub enum RecordingError {
         losses: Vec<String>,
     },
     /// Objects of two clusters.
-    #[error(
-        "two clusters in one recording: {object} is another one in {first} than in {second}; give one of them"
-    )]
+    #[error("two clusters in one recording: {object} is {first}, but {second}; give one of them")]
     TwoClusters {
         /// An object that both have.
         object: String,
-        /// A file of the one.
+        /// Its identity in the one, and the file.
         first: String,
-        /// A file of the other.
+        /// Its identity in the other, and the file.
         second: String,
     },
     /// Longhorn is in it, but in another namespace.
@@ -252,10 +252,16 @@ impl Recording {
         ResourceStatus { readability, undecodable, last_success: None, error }
     }
 
-    fn add_file(&mut self, file: &RecordedFile, namespace: &str, latest: Timestamp) -> Result<(), RecordingError> {
+    fn add_file(
+        &mut self,
+        file: &RecordedFile,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
         let content = document::read(file)?;
         let losses = content.losses.into_iter();
-        self.losses.extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
+        self.losses
+            .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
         self.whole.extend(content.empty);
         for (object, is_listed) in content.objects {
             let Some(resource) = document::resource_of(&object) else { continue };
@@ -314,7 +320,12 @@ impl Recording {
         use Resource::*;
         if !matches!(
             resource,
-            Settings | DaemonSets | Services | KubeNodes | ValidatingWebhookConfigurations | MutatingWebhookConfigurations
+            Settings
+                | DaemonSets
+                | Services
+                | KubeNodes
+                | ValidatingWebhookConfigurations
+                | MutatingWebhookConfigurations
         ) {
             return Ok(());
         }
@@ -324,12 +335,14 @@ impl Recording {
             uid => uid,
         };
         let name = text("name");
-        let first = self.lasting.entry((resource, name.clone())).or_insert((identity.clone(), file.to_owned()));
+        let first =
+            self.lasting.entry((resource, name.clone())).or_insert((identity.clone(), file.to_owned()));
         if identity == first.0 || identity.is_empty() || first.0.is_empty() {
             return Ok(());
         }
         let object = format!("{} {name}", resource.info().kind);
-        Err(RecordingError::TwoClusters { object, first: first.1.clone(), second: file.to_owned() })
+        let (first, second) = (format!("{} in {}", first.0, first.1), format!("{identity} in {file}"));
+        Err(RecordingError::TwoClusters { object, first, second })
     }
 }
 

@@ -61,7 +61,11 @@ fn whole(digits: &str) -> Option<u64> {
         _ => (lower.as_str(), 10),
     };
     // from_str_radix would take a sign
-    if digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) { u64::from_str_radix(digits, radix).ok() } else { None }
+    if digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        u64::from_str_radix(digits, radix).ok()
+    } else {
+        None
+    }
 }
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, unless it is beyond what a float can hold: goyaml

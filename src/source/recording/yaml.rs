@@ -39,9 +39,17 @@ enum Open {
     Map { entries: Vec<(Box<str>, Tree)>, key: Option<Box<str>>, key_is_plain: bool },
 }
 
+/// With its anchor, the line it begins at, and how many values came before.
+struct Level {
+    open: Open,
+    anchor: usize,
+    line: usize,
+    began: usize,
+}
+
 struct Builder<'a> {
     count: &'a Count,
-    open: Vec<(Open, usize, usize)>,
+    open: Vec<Level>,
     anchors: HashMap<usize, (Tree, usize)>,
     values: usize,
     repeated: usize,
@@ -62,14 +70,15 @@ impl<'a> Builder<'a> {
                 self.remember(anchor, &tree, 1);
                 self.put(tree, line)
             }
-            Event::SequenceStart(_, anchor, _) => self.begin(Open::List(Vec::new()), anchor),
+            Event::SequenceStart(_, anchor, _) => self.begin(Open::List(Vec::new()), anchor, line),
             Event::MappingStart(_, anchor, _) => {
-                self.begin(Open::Map { entries: Vec::new(), key: None, key_is_plain: false }, anchor)
+                self.begin(Open::Map { entries: Vec::new(), key: None, key_is_plain: false }, anchor, line)
             }
-            Event::SequenceEnd | Event::MappingEnd => self.end(line),
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => {
                 let (tree, values) = self.anchors.get(&anchor).ok_or("an alias of what it lies in")?;
                 self.repeated += values;
+                self.values += values;
                 if self.repeated > MAX_REPEATED {
                     return Err(format!("aliases repeat more than {MAX_REPEATED} values; write them out"));
                 }
@@ -80,17 +89,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn begin(&mut self, open: Open, anchor: usize) -> Result<Option<(usize, Tree)>, String> {
+    fn begin(&mut self, open: Open, anchor: usize, line: usize) -> Result<Option<(usize, Tree)>, String> {
         if self.open.len() >= MAX_DEPTH {
             return Err(format!("more than {MAX_DEPTH} levels deep"));
         }
         self.values += 1;
-        self.open.push((open, anchor, self.values));
+        self.open.push(Level { open, anchor, line, began: self.values });
         Ok(None)
     }
 
-    fn end(&mut self, line: usize) -> Result<Option<(usize, Tree)>, String> {
-        let Some((open, anchor, began)) = self.open.pop() else { return Ok(None) };
+    fn end(&mut self) -> Result<Option<(usize, Tree)>, String> {
+        let Some(Level { open, anchor, line, began }) = self.open.pop() else { return Ok(None) };
         let tree = match open {
             Open::List(items) => Tree::List(items),
             Open::Map { entries, .. } => {
@@ -113,10 +122,10 @@ impl<'a> Builder<'a> {
     /// Puts a value where it belongs.
     fn put(&mut self, tree: Tree, line: usize) -> Result<Option<(usize, Tree)>, String> {
         self.count.add(1)?;
-        match self.open.last_mut() {
+        match self.open.last_mut().map(|level| &mut level.open) {
             None => return Ok(Some((line, tree))),
-            Some((Open::List(items), ..)) => items.push(tree),
-            Some((Open::Map { entries, key, key_is_plain }, ..)) => match key.take() {
+            Some(Open::List(items)) => items.push(tree),
+            Some(Open::Map { entries, key, key_is_plain }) => match key.take() {
                 None => {
                     *key_is_plain = matches!(tree, Tree::Plain(_));
                     *key = match tree {
@@ -125,7 +134,9 @@ impl<'a> Builder<'a> {
                     };
                 }
                 // kubectl prints the key as it is; where it merges, what it brings would be lost
-                Some(name) if &*name == "<<" && *key_is_plain && !matches!(tree, Tree::Plain(_) | Tree::Text(_)) => {
+                Some(name)
+                    if &*name == "<<" && *key_is_plain && !matches!(tree, Tree::Plain(_) | Tree::Text(_)) =>
+                {
                     return Err("merge keys (<<) are not read; write the fields out".to_owned());
                 }
                 // who wrote which field is of no interest, and half of an object
@@ -161,14 +172,22 @@ mod tests {
     #[test]
     fn documents_begin_where_the_file_has_them() {
         let found = read("# a\n---\na: 1\n---\n# nothing\n---\n- b\n").unwrap();
-        assert_eq!(found.iter().map(|(_, tree)| tree.what()).collect::<Vec<_>>(), ["an object", "text", "a list"]);
+        assert_eq!(
+            found.iter().map(|(_, tree)| tree.what()).collect::<Vec<_>>(),
+            ["an object", "text", "a list"]
+        );
         assert_eq!(found[0].1.text(&["a"]), "1");
     }
 
     #[test]
     fn what_is_lost_or_grows_without_bound_is_refused() {
-        assert!(error("a: 1\nb: 2\na: 3\n").ends_with("the key \"a\" is there twice in the map that ends here"));
-        assert_eq!(error("x: &x {a: 1}\ny:\n  <<: *x\n"), "3: merge keys (<<) are not read; write the fields out");
+        assert!(
+            error("a: 1\nb: 2\na: 3\n").ends_with("the key \"a\" is there twice in the map that ends here")
+        );
+        assert_eq!(
+            error("x: &x {a: 1}\ny:\n  <<: *x\n"),
+            "3: merge keys (<<) are not read; write the fields out"
+        );
         assert_eq!(read("<<: =\n").unwrap()[0].1.text(&["<<"]), "=");
         assert!(error("? [a]\n: b\n").contains("a list as a key"));
         let mut bomb = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
