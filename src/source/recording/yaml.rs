@@ -1,5 +1,6 @@
 //! YAML text as trees, by the events of the parser that serde-saphyr and so kube is made with.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
@@ -65,9 +66,11 @@ impl<'a> Builder<'a> {
         let line = span.start.line();
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let tree = scalar(&text, style, tag.as_deref(), span);
-                self.values += 1;
-                self.remember(anchor, &tree, 1);
+                let tree = scalar(&text, style, tag.as_deref());
+                // a long text counts as many
+                let weight = 1 + text.len() / 64;
+                self.values += weight;
+                self.remember(anchor, &tree, weight);
                 self.put(tree, line)
             }
             Event::SequenceStart(_, anchor, _) => self.begin(Open::List(Vec::new()), anchor, line),
@@ -148,12 +151,25 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, _span: &Span) -> Tree {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Tree {
     let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str") || tag.original() == "!");
     match style {
-        ScalarStyle::Plain if !is_text => Tree::Plain(text.into()),
-        _ => Tree::Text(text.into()),
+        ScalarStyle::Plain if !is_text => Tree::Plain(without_indentation(text).into()),
+        ScalarStyle::DoubleQuoted => Tree::Text(text.into()),
+        _ => Tree::Text(without_indentation(text).into()),
     }
+}
+
+/// Characters that were line breaks in YAML 1.1 and are none in 1.2: goyaml indents after them.
+const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+fn without_indentation(text: &str) -> Cow<'_, str> {
+    if !text.contains(OLD_BREAKS) {
+        return text.into();
+    }
+    let mut lines = text.split_inclusive(OLD_BREAKS);
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| text + line.trim_start_matches(' ')).into()
 }
 
 #[cfg(test)]
@@ -195,6 +211,8 @@ mod tests {
             bomb += &format!("a{at}: &a{at} [{}]\n", vec![format!("*a{}", at - 1); 10].join(","));
         }
         assert!(error(&bomb).contains("aliases repeat more than"));
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1_000_000), vec!["*a"; 4000].join(", "));
+        assert!(error(&long).contains("aliases repeat more than"));
         let deep = "[".repeat(5000);
         assert!(error(&deep).contains("1: "), "{}", error(&deep));
     }
