@@ -319,13 +319,13 @@ mod tests {
     fn each_rule_refuses_a_disk_and_its_neighbour_does_not() {
         use Obstacle::*;
         let free = [100, 90, 20];
-        let one = |spec: &str, zone: &str, disk: &str, status| node("n", spec, zone, disk, status);
+        let one = |spec: &str, zone: &str, disk: &str, status| node("one", spec, zone, disk, status);
         for (nodes, volume, on, settings, expected) in [
             (one("", "", "", free), "", "elsewhere", String::new(), None),
-            (one("", "", "", free), "", "n", String::new(), Some(vec![AntiAffinity])),
-            (one("", "", "", free), "", "n", setting("replica-soft-anti-affinity", "true"), None),
-            (one("", "", "", free), ", replicaSoftAntiAffinity: enabled", "n", String::new(), None),
-            (one("", "", "", free), ", replicaSoftAntiAffinity: ignored", "n", String::new(), Some(vec![AntiAffinity])),
+            (one("", "", "", free), "", "one", String::new(), Some(vec![AntiAffinity])),
+            (one("", "", "", free), "", "one", setting("replica-soft-anti-affinity", "true"), None),
+            (one("", "", "", free), ", replicaSoftAntiAffinity: enabled", "one", String::new(), None),
+            (one("", "", "", free), ", replicaSoftAntiAffinity: ignored", "one", String::new(), Some(vec![AntiAffinity])),
             (one("", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), Some(vec![Tags])),
             (one(", tags: [ssd]", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), None),
             (one("", "", "", free), ", diskSelector: [nvme]", "elsewhere", String::new(), Some(vec![Tags])),
@@ -375,10 +375,10 @@ mod tests {
 
     #[test]
     fn the_figures_of_the_scheduler_are_shown() {
-        let refused = judged(&node("n", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
+        let refused = judged(&node("one", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
         assert_eq!(
             refused[0].1,
-            "n: disk d: 95 GiB scheduled plus 10 GiB of the replica is more than 100 GiB (100 % of 100 GiB less 0 B reserved, \
+            "one: disk d: 95 GiB scheduled plus 10 GiB of the replica is more than 100 GiB (100 % of 100 GiB less 0 B reserved, \
              storage-over-provisioning-percentage)"
         );
         assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
