@@ -72,6 +72,11 @@ pub fn found(check: &Check, cluster: &Cluster) -> Vec<String> {
     run(check, cluster).report.findings.iter().map(line).collect()
 }
 
+/// What one check states as a property of the release.
+pub fn stated(check: &Check, cluster: &Cluster) -> Vec<&'static str> {
+    run(check, cluster).report.facts.iter().map(|fact| fact.fact).collect()
+}
+
 /// The value of a sample, by family and label values.
 pub fn sample(evaluation: &Evaluation, family: &str, labels: &[&str]) -> Option<f64> {
     let samples = evaluation.samples.get(family)?;

@@ -6,6 +6,7 @@
 //! an [`Outcome`].
 
 pub mod alert;
+pub mod fact;
 pub mod finding;
 pub mod gauge;
 pub mod outcome;
@@ -15,6 +16,7 @@ mod words;
 
 pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold};
+pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;

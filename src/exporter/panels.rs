@@ -169,7 +169,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Overview,
         title: "Volumes by robustness",
-        description: "Volumes as Longhorn itself reports them. Detached volumes are unknown by nature.",
+        description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
         kind: PanelKind::TimeSeries,
         unit: Unit::Short,
         queries: &[Query {

@@ -49,6 +49,22 @@ fn stock_pods_by_release() {
 }
 
 #[test]
+fn the_window_of_an_old_stock_release_is_a_fact() {
+    let with = |version: &str, threshold: u32| {
+        let probe = format!("periodSeconds: 5, failureThreshold: {threshold}");
+        base(version, |pod| pod.replace("periodSeconds: 11, failureThreshold: 6", &probe))
+    };
+    for version in ["v1.5.5", "v1.6.3", "v1.7.2"] {
+        assert_eq!(found_in(&with(version, 3)), Vec::<String>::new(), "{version}");
+        assert_eq!(stated(&CHECK, &cluster(&with(version, 3))), ["probe_window"], "{version}");
+        assert_eq!(found_in(&with(version, 2)), ["info probe_window_short"], "{version}");
+    }
+    for version in ["v1.6.4", "v1.7.3", "v1.8.0"] {
+        assert_eq!(found_in(&with(version, 3)), ["info probe_window_short"], "{version}");
+    }
+}
+
+#[test]
 fn cpu_by_release_and_data_engine() {
     let request = |cpu: &'static str| move |pod: String| pod.replace("cpu: 960m", &format!("cpu: {cpu}"));
     let low = ["info cpu_request_low"];
@@ -106,7 +122,7 @@ fn many_make_one_finding_about_the_busiest() {
     let container = "resources: {requests: {cpu: 960m}}, livenessProbe: {periodSeconds: 5}";
     let twin = im_pod("im-0", "u0", "2026-01-01T00:00:00Z", "Running", container, "")
         .replace("spec: {nodeName", "spec: {priorityClassName: longhorn-critical, nodeName");
-    let yaml = base("v1.6.2", short) + &idle + &twin;
+    let yaml = base("v1.9.2", short) + &idle + &twin;
     let report = run(&CHECK, &cluster(&yaml)).report;
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.findings[0].object.name, "im-1");

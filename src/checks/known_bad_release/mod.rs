@@ -1,9 +1,9 @@
 //! Releases with a known bug, and whether this cluster meets what triggers it.
 //!
 //! The table is in [`crate::facts::known_issues`]. A warning means that the trigger can be read
-//! from the API and is met now; info means that the release has the bug but that its trigger comes
-//! and goes, or does not show. What needs something that is not there (a v2 volume, an RWX volume,
-//! a backing image) is not reported at all.
+//! from the API and is met now. That the release has a bug whose trigger comes and goes, or does not
+//! show, is a fact of the release and no finding. What needs something that is not there (a v2
+//! volume, an RWX volume, a backing image) is not reported at all.
 
 #[cfg(test)]
 mod tests;
@@ -18,8 +18,7 @@ use crate::longhorn::{Release, Resource};
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
 const CAUSES: &[Cause] = &{
     const fn cause(issue: &KnownIssue) -> Cause {
-        // the severity of an issue whose trigger does not show; a trigger that is met is a warning
-        Cause { id: issue.cause, severity: Severity::Info, summary: issue.effect }
+        Cause { id: issue.cause, severity: Severity::Warning, summary: issue.effect }
     }
     let mut causes =
         [const { Cause { id: "", severity: Severity::Info, summary: "" } }; known_issues::ALL.len()];
@@ -35,8 +34,8 @@ const CAUSES: &[Cause] = &{
 pub const CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug. The cause is the number of the issue. Warning when what \
-              triggers it can be read from the API and is met, info when it does not show.",
+    summary: "The installed Longhorn release has a known bug, and what triggers it can be read from the API and is met. \
+              The cause is the number of the issue. Bugs whose trigger does not show are facts of the release.",
     needs: &[Resource::DaemonSets, Resource::Settings],
     uses: &[
         Resource::BackingImages,
@@ -67,17 +66,17 @@ pub const CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
-        description: "Bugs that the installed release is known to have: severity warning when this cluster meets the \
-                      trigger, info when the trigger does not show in the API. Upgrade to be rid of them.",
+        description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
+                      also list those whose trigger does not show. Upgrade to be rid of them.",
         kind: PanelKind::Table,
         unit: Unit::Short,
         queries: &[Query {
-            expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
-            legend: "{{cause}} {{severity}}",
+            expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
+            legend: "{{cause}}",
         }],
         steps: &[],
         width: Width::Half,
-        no_data: "no known issue of this release applies, or the exporter does not report",
+        no_data: "the trigger of no known issue is met, or the exporter does not report",
     }],
     run,
 };
@@ -104,24 +103,24 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
     for issue in known_issues::ALL.iter().filter(|issue| issue.affects(release)) {
-        let (severity, fact) = match issue.trigger(cluster) {
-            Trigger::Met(fact) => (Severity::Warning, fact),
-            Trigger::Possible(fact) => (Severity::Info, fact.to_owned()),
-            Trigger::Absent => continue,
-        };
-        out.find_as(severity, finding(cluster, issue, release, severity, fact));
+        match issue.trigger(cluster) {
+            Trigger::Met(fact) => out.find(finding(cluster, issue, release, fact)),
+            Trigger::Possible(why) => out.state(
+                issue.cause,
+                daemon_set(cluster),
+                format!("{release} has Longhorn issue {}: {}", issue.number, issue.effect),
+                format!("{}: {}", capitalised(why), issue.advice(release)),
+            ),
+            Trigger::Absent => {}
+        }
     }
 }
 
-fn finding(
-    cluster: &Cluster,
-    issue: &KnownIssue,
-    release: Release,
-    severity: Severity,
-    fact: String,
-) -> Finding {
-    let namespace = &cluster.namespace;
-    let now = if severity == Severity::Warning { ", and this cluster meets the trigger" } else { "" };
+fn daemon_set(cluster: &Cluster) -> ObjectRef {
+    ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager")
+}
+
+fn finding(cluster: &Cluster, issue: &KnownIssue, release: Release, fact: String) -> Finding {
     let impact = match issue.ends_the_manager() {
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
@@ -130,8 +129,11 @@ fn finding(
     };
     Finding::new(
         issue.cause,
-        ObjectRef::new("DaemonSet", namespace, "longhorn-manager"),
-        format!("{release} has Longhorn issue {}: {}{now}", issue.number, issue.effect),
+        daemon_set(cluster),
+        format!(
+            "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",
+            issue.number, issue.effect
+        ),
     )
     .impact(impact)
     .because(EvidenceSource::Api, format!("the managers run {release}"))
