@@ -69,8 +69,11 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
     let mut refusals = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter() {
         let name = &node.metadata.name;
-        let refuse =
-            |obstacle, text: String| Refusal { obstacle, node: name.clone(), text: format!("{name}: {text}") };
+        let refuse = |obstacle, text: String| Refusal {
+            obstacle,
+            node: name.clone(),
+            text: format!("{name}: {text}"),
+        };
         if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
             refusals.push(refuse(obstacle, text));
             continue;
@@ -146,13 +149,19 @@ impl<'a> Taken<'a> {
     }
 }
 
-fn node_obstacle(node: &LonghornNode, volume: &Volume, limits: &Limits, taken: &Taken) -> Option<(Obstacle, String)> {
+fn node_obstacle(
+    node: &LonghornNode,
+    volume: &Volume,
+    limits: &Limits,
+    taken: &Taken,
+) -> Option<(Obstacle, String)> {
     let spec = &volume.spec;
     let unmet = |kind: &str| {
         let found = condition(&node.status.conditions, kind);
         let reason = found.map(|found| found.reason.as_str()).filter(|reason| !reason.is_empty());
-        (status(&node.status.conditions, kind) != ConditionStatus::True)
-            .then(|| format!("the node is not {kind}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default()))
+        (status(&node.status.conditions, kind) != ConditionStatus::True).then(|| {
+            format!("the node is not {kind}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default())
+        })
     };
     if !limits.soft_nodes && taken.nodes.contains(node.metadata.name.as_str()) {
         return Some((Obstacle::AntiAffinity, "the node has a replica of the volume already".to_owned()));
@@ -194,7 +203,10 @@ fn disk_obstacle(
     }
     let block = disk.disk_type == "block";
     if !disk.disk_type.is_empty() && block != (volume.spec.data_engine == DataEngine::V2) {
-        return say(Obstacle::Disk, &format!("its type {} is not for data engine of the volume", disk.disk_type));
+        return say(
+            Obstacle::Disk,
+            &format!("its type {} is not for data engine of the volume", disk.disk_type),
+        );
     }
     if !limits.soft_disks && taken.disks.contains(now.disk_uuid.as_str()) {
         return say(Obstacle::AntiAffinity, "it has a replica of the volume already");
@@ -308,7 +320,9 @@ mod tests {
     }
 
     fn setting(name: &str, value: &str) -> String {
-        format!("apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n")
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
+        )
     }
 
     fn obstacles(judged: Option<Vec<(Obstacle, String)>>) -> Option<Vec<Obstacle>> {
@@ -325,11 +339,23 @@ mod tests {
             (one("", "", "", free), "", "one", String::new(), Some(vec![AntiAffinity])),
             (one("", "", "", free), "", "one", setting("replica-soft-anti-affinity", "true"), None),
             (one("", "", "", free), ", replicaSoftAntiAffinity: enabled", "one", String::new(), None),
-            (one("", "", "", free), ", replicaSoftAntiAffinity: ignored", "one", String::new(), Some(vec![AntiAffinity])),
+            (
+                one("", "", "", free),
+                ", replicaSoftAntiAffinity: ignored",
+                "one",
+                String::new(),
+                Some(vec![AntiAffinity]),
+            ),
             (one("", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), Some(vec![Tags])),
             (one(", tags: [ssd]", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), None),
             (one("", "", "", free), ", diskSelector: [nvme]", "elsewhere", String::new(), Some(vec![Tags])),
-            (one("", "", ", tags: [a, nvme]", free), ", diskSelector: [nvme]", "elsewhere", String::new(), None),
+            (
+                one("", "", ", tags: [a, nvme]", free),
+                ", diskSelector: [nvme]",
+                "elsewhere",
+                String::new(),
+                None,
+            ),
             (
                 one("", "", ", tags: [a]", free),
                 "",
@@ -337,11 +363,23 @@ mod tests {
                 setting("allow-empty-disk-selector-volume", "false"),
                 Some(vec![Tags]),
             ),
-            (one("", "", ", evictionRequested: true", free), "", "elsewhere", String::new(), Some(vec![Disk])),
+            (
+                one("", "", ", evictionRequested: true", free),
+                "",
+                "elsewhere",
+                String::new(),
+                Some(vec![Disk]),
+            ),
             // 29 free less 4 of data is 25: not more than 25 of 100
             (one("", "", "", [100, 29, 20]), "", "elsewhere", String::new(), Some(vec![Space])),
             (one("", "", "", [100, 30, 20]), "", "elsewhere", String::new(), None),
-            (one("", "", "", [100, 29, 20]), "", "elsewhere", setting("storage-minimal-available-percentage", "24"), None),
+            (
+                one("", "", "", [100, 29, 20]),
+                "",
+                "elsewhere",
+                setting("storage-minimal-available-percentage", "24"),
+                None,
+            ),
             // 90 scheduled and 10 more are just what 100 allow
             (one("", "", "", [100, 90, 90]), "", "elsewhere", String::new(), None),
             (one("", "", "", [100, 90, 91]), "", "elsewhere", String::new(), Some(vec![Provisioning])),
@@ -352,8 +390,20 @@ mod tests {
                 setting("storage-over-provisioning-percentage", "{\"v1\":\"200\",\"v2\":\"100\"}"),
                 None,
             ),
-            (one("", "", ", storageReserved: 32212254720", [100, 90, 61]), "", "elsewhere", String::new(), Some(vec![Provisioning])),
-            (one("", "", ", storageReserved: 32212254720", [100, 90, 60]), "", "elsewhere", String::new(), None),
+            (
+                one("", "", ", storageReserved: 32212254720", [100, 90, 61]),
+                "",
+                "elsewhere",
+                String::new(),
+                Some(vec![Provisioning]),
+            ),
+            (
+                one("", "", ", storageReserved: 32212254720", [100, 90, 60]),
+                "",
+                "elsewhere",
+                String::new(),
+                None,
+            ),
         ] {
             let found = obstacles(judged(&nodes, volume, on, &settings));
             assert_eq!(found, expected, "{nodes}{volume} {on} {settings}");

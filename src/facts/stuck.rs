@@ -39,7 +39,9 @@ pub fn lasting(
         Begun::At(Some(at)) => old(at).then_some(Lasting { since: Some(at), watched: false }),
         // it cannot have lasted that long
         Begun::NotBefore(Some(earliest)) if !old(earliest) => None,
-        Begun::NotBefore(earliest) if cluster.is_recorded() => Some(Lasting { since: earliest, watched: false }),
+        Begun::NotBefore(earliest) if cluster.is_recorded() => {
+            Some(Lasting { since: earliest, watched: false })
+        }
         Begun::At(None) if cluster.is_recorded() => Some(Lasting { since: None, watched: false }),
         Begun::At(None) | Begun::NotBefore(_) => {
             seen.filter(|seen| old(*seen)).map(|seen| Lasting { since: Some(seen), watched: true })
@@ -52,8 +54,13 @@ impl Lasting {
     pub fn evidence(&self) -> Evidence {
         let (source, text) = match self.since {
             Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
-            Some(since) => (EvidenceSource::Api, format!("by the objects it has held since {since} at the earliest")),
-            None => (EvidenceSource::Api, "how long this has held is unknown; no object carries the time".to_owned()),
+            Some(since) => {
+                (EvidenceSource::Api, format!("by the objects it has held since {since} at the earliest"))
+            }
+            None => (
+                EvidenceSource::Api,
+                "how long this has held is unknown; no object carries the time".to_owned(),
+            ),
         };
         Evidence { source, text }
     }

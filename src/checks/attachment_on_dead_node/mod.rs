@@ -20,9 +20,14 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
 use crate::longhorn::{CsiAttachment, DataEngine, Resource, condition};
 
-const NODE_DOWN: Cause =
-    Cause::warning("node_down", "the node has not been Ready for ten minutes, and its pods and volumes cannot move");
-const NODE_GONE: Cause = Cause::warning("node_gone", "the node no longer exists in Kubernetes, and volumes are still attached to it");
+const NODE_DOWN: Cause = Cause::warning(
+    "node_down",
+    "the node has not been Ready for ten minutes, and its pods and volumes cannot move",
+);
+const NODE_GONE: Cause = Cause::warning(
+    "node_gone",
+    "the node no longer exists in Kubernetes, and volumes are still attached to it",
+);
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -87,9 +92,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if by_node.is_empty() {
         return;
     }
-    let by_pv: HashMap<&str, &str> = cluster.objects.volumes.iter().map(|volume| {
-        (volume.status.kubernetes_status.pv_name.as_str(), volume.metadata.name.as_str())
-    }).collect();
+    let by_pv: HashMap<&str, &str> = cluster
+        .objects
+        .volumes
+        .iter()
+        .map(|volume| (volume.status.kubernetes_status.pv_name.as_str(), volume.metadata.name.as_str()))
+        .collect();
     for (node, attachments) in by_node {
         let begun = Begun::At(dead_since(cluster, node));
         if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
@@ -108,14 +116,20 @@ fn dead_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(conditions, "Ready")?.last_transition_time.get()
 }
 
-fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment], by_pv: &HashMap<&str, &str>) -> Finding {
+fn finding(
+    cluster: &Cluster,
+    node: &str,
+    attachments: &[&CsiAttachment],
+    by_pv: &HashMap<&str, &str>,
+) -> Finding {
     let gone = cluster.objects.kube_nodes.get(node).is_none();
     let (cause, how) = if gone { (&NODE_GONE, "no longer exists") } else { (&NODE_DOWN, "is not Ready") };
     let name_of = |attachment: &&CsiAttachment| {
         let pv = attachment.spec.source.persistent_volume_name.as_str();
         by_pv.get(pv).copied().unwrap_or(pv).to_owned()
     };
-    let users: Vec<VolumeRef> = attachments.iter().map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
+    let users: Vec<VolumeRef> =
+        attachments.iter().map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
     let whose = text::users_of(&users);
     let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
     let mut finding = Finding::new(
@@ -128,11 +142,13 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment], by_pv:
     .impact(format!("workloads start on no other node while these attachments stay: {whose}"));
     for attachment in attachments.iter().take(5) {
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
-        let text = format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
+        let text =
+            format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
         finding = finding.because(EvidenceSource::Api, text);
     }
     if !policy.is_empty() {
-        finding = finding.because(EvidenceSource::Api, format!("setting node-down-pod-deletion-policy is {policy}"));
+        finding = finding
+            .because(EvidenceSource::Api, format!("setting node-down-pod-deletion-policy is {policy}"));
     }
     finding.remedy(remedy(node, gone, attachments))
 }

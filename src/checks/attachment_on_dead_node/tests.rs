@@ -29,12 +29,18 @@ fn a_node_that_has_been_down_for_ten_minutes_holds_its_volumes() {
         ("Unknown", "2026-03-01T11:50:01Z", 0),
         ("True", "2026-03-01T11:00:00Z", 0),
     ] {
-        let yaml = node("node-1", ready, since) + &attachment("a", "node-1", OURS) + &attachment("b", "node-1", OURS);
+        let yaml = node("node-1", ready, since)
+            + &attachment("a", "node-1", OURS)
+            + &attachment("b", "node-1", OURS);
         let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
         assert_eq!(evaluation.report.findings.len(), expected, "{ready} {since}");
         if let Some(finding) = evaluation.report.findings.first() {
             assert_eq!(finding.cause.to_string(), "node_down");
-            assert!(finding.message.ends_with("holds 2 volumes: claim db/a, claim db/b"), "{}", finding.message);
+            assert!(
+                finding.message.ends_with("holds 2 volumes: claim db/a, claim db/b"),
+                "{}",
+                finding.message
+            );
             assert_eq!(sample(&evaluation, "longhorn_health_dead_node_attachments", &["node-1"]), Some(2.0));
         }
     }
@@ -59,7 +65,9 @@ fn a_node_that_is_gone_is_told_by_longhorn_or_watched() {
 #[test]
 fn other_drivers_and_unknown_nodes_are_left_alone() {
     let down = node("node-1", "Unknown", "2026-03-01T11:00:00Z");
-    assert!(found(&CHECK, &cluster_at(NOW, &(down + &attachment("a", "node-1", "ebs.csi.aws.com")))).is_empty());
+    assert!(
+        found(&CHECK, &cluster_at(NOW, &(down + &attachment("a", "node-1", "ebs.csi.aws.com")))).is_empty()
+    );
     // nodes that were not recorded are not gone
     assert!(found(&CHECK, &cluster_at(NOW, &attachment("a", "node-1", OURS))).is_empty());
 }

@@ -94,12 +94,19 @@ const STILL: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut undone = undone::by_node(cluster, out);
-    let working: Vec<(&LonghornNode, &Pod)> = cluster.objects.longhorn_nodes.iter().filter_map(|node| {
-        let pod = cluster.manager_pod_on(&node.metadata.name)?;
-        (is_settled(cluster, pod) && nodes::down(cluster, &node.metadata.name).is_none()).then_some((node, pod))
-    }).collect();
+    let working: Vec<(&LonghornNode, &Pod)> = cluster
+        .objects
+        .longhorn_nodes
+        .iter()
+        .filter_map(|node| {
+            let pod = cluster.manager_pod_on(&node.metadata.name)?;
+            (is_settled(cluster, pod) && nodes::down(cluster, &node.metadata.name).is_none())
+                .then_some((node, pod))
+        })
+        .collect();
     // where all stand still, what they need is missing, and no single manager is to blame
-    let all = working.len() > 1 && working.iter().all(|(node, _)| undone.contains_key(node.metadata.name.as_str()));
+    let all =
+        working.len() > 1 && working.iter().all(|(node, _)| undone.contains_key(node.metadata.name.as_str()));
     let still = still(cluster, out, &working);
     for (node, pod) in &working {
         let name = node.metadata.name.as_str();
@@ -119,28 +126,40 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// True when the manager has been Ready for long enough to have done its work.
 fn is_settled(cluster: &Cluster, pod: &Pod) -> bool {
-    let ready = condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
-    let since = |ready: &crate::longhorn::Condition| ready.last_transition_time.get().max(pod.metadata.created());
-    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= BUSY)) && !pod.metadata.is_deleting()
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
+    let since =
+        |ready: &crate::longhorn::Condition| ready.last_transition_time.get().max(pod.metadata.created());
+    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= BUSY))
+        && !pod.metadata.is_deleting()
 }
 
 /// Nodes whose disks report the same free space for an hour, while those of every other node changed in the last minutes.
-fn still<'a>(cluster: &Cluster, out: &mut Outcome, working: &[(&'a LonghornNode, &Pod)]) -> BTreeMap<&'a str, Evidence> {
+fn still<'a>(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    working: &[(&'a LonghornNode, &Pod)],
+) -> BTreeMap<&'a str, Evidence> {
     let mut seen = BTreeMap::new();
     for (node, _) in working {
-        let free: Vec<String> = node.status.disk_status.values().map(|disk| disk.storage_available.0.to_string()).collect();
+        let free: Vec<String> =
+            node.status.disk_status.values().map(|disk| disk.storage_available.0.to_string()).collect();
         if !free.is_empty() {
             let name = node.metadata.name.as_str();
             seen.insert(name, out.first_seen("free", &format!("{name} {}", free.join(" "))));
         }
     }
-    let age = |since: &Option<jiff::Timestamp>| since.map_or(SignedDuration::ZERO, |since| cluster.age(since));
+    let age =
+        |since: &Option<jiff::Timestamp>| since.map_or(SignedDuration::ZERO, |since| cluster.age(since));
     let mut standing = seen.iter().filter(|(_, since)| age(since) >= BUSY);
     let (Some((node, since)), None) = (standing.next(), standing.next()) else { return BTreeMap::new() };
     if seen.len() < 3 || age(since) < STILL {
         return BTreeMap::new();
     }
-    let text = format!("the free space of its disks has not changed for {}, on the other nodes it has", text::duration(age(since)));
+    let text = format!(
+        "the free space of its disks has not changed for {}, on the other nodes it has",
+        text::duration(age(since))
+    );
     BTreeMap::from([(*node, Evidence { source: EvidenceSource::History, text })])
 }
 
@@ -151,7 +170,10 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     let mut finding = Finding::new(
         &WORK_UNDONE,
         ObjectRef::new("Pod", namespace, name),
-        format!("longhorn-manager {name} on {node} is Ready, but leaves {} undone", counted(left.len(), "thing")),
+        format!(
+            "longhorn-manager {name} on {node} is Ready, but leaves {} undone",
+            counted(left.len(), "thing")
+        ),
     )
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())

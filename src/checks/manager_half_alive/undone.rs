@@ -9,7 +9,8 @@ use crate::check::Outcome;
 use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::longhorn::{
-    ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume, VolumeState, condition,
+    ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,
+    VolumeState, condition,
 };
 
 /// One thing that only the manager of a node does, and does at once.
@@ -32,7 +33,10 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
         for (begun, text) in tickets(cluster, volume) {
             note(out, node, begun, text);
         }
-        if volume.spec.node_id.is_empty() && volume.status.state == VolumeState::Attached && is_served(cluster, volume) {
+        if volume.spec.node_id.is_empty()
+            && volume.status.state == VolumeState::Attached
+            && is_served(cluster, volume)
+        {
             let text = format!("volume {}: spec.nodeID is empty, and it is attached", volume.metadata.name);
             note(out, node, Begun::NotBefore(volume.metadata.created()), text);
         }
@@ -58,7 +62,8 @@ fn is_served(cluster: &Cluster, volume: &Volume) -> bool {
 fn tickets(cluster: &Cluster, volume: &Volume) -> Vec<(Begun, String)> {
     let name = &volume.metadata.name;
     let Some(attachment) = cluster.objects.volume_attachments.get(name) else { return Vec::new() };
-    let (wishes, statuses) = (&attachment.spec.attachment_tickets, &attachment.status.attachment_ticket_statuses);
+    let (wishes, statuses) =
+        (&attachment.spec.attachment_tickets, &attachment.status.attachment_ticket_statuses);
     let new = wishes.keys().filter(|id| !statuses.contains_key(id)).map(|id| {
         let created = cluster.objects.csi_attachments.get(id).and_then(|csi| csi.metadata.created());
         let begun = Begun::NotBefore(created.or(attachment.metadata.created()));
@@ -84,15 +89,21 @@ fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Beg
             let text = format!("instance manager {name} is {}, and its pod is Ready", state.as_str());
             Some((Begun::At(Some(since)), text))
         }
-        (None, InstanceManagerState::Running) if cluster.objects.pods.iter().any(Pod::is_instance_manager) => {
-            Some((Begun::NotBefore(manager.metadata.created()), format!("instance manager {name} is running, and it has no pod")))
+        (None, InstanceManagerState::Running)
+            if cluster.objects.pods.iter().any(Pod::is_instance_manager) =>
+        {
+            Some((
+                Begun::NotBefore(manager.metadata.created()),
+                format!("instance manager {name} is running, and it has no pod"),
+            ))
         }
         _ => None,
     }
 }
 
 fn ready_since(pod: &Pod) -> Option<Timestamp> {
-    let ready = condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True)?;
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True)?;
     ready.last_transition_time.get().filter(|_| !pod.metadata.is_deleting())
 }
 

@@ -20,22 +20,30 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
 
-const SPACE_SHORT: Cause =
-    Cause::warning("space_short", "too little is free on the disks that could take the replica (storage-minimal-available-percentage)");
+const SPACE_SHORT: Cause = Cause::warning(
+    "space_short",
+    "too little is free on the disks that could take the replica (storage-minimal-available-percentage)",
+);
 const OVER_PROVISIONED: Cause = Cause::warning(
     "over_provisioned",
     "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)",
 );
-const ANTI_AFFINITY: Cause =
-    Cause::warning("anti_affinity", "every node, zone or disk that could take the replica has one of the volume already");
-const TAGS_UNMET: Cause = Cause::warning("tags_unmet", "no free node or disk has the tags that the volume selects");
+const ANTI_AFFINITY: Cause = Cause::warning(
+    "anti_affinity",
+    "every node, zone or disk that could take the replica has one of the volume already",
+);
+const TAGS_UNMET: Cause =
+    Cause::warning("tags_unmet", "no free node or disk has the tags that the volume selects");
 const NODES_UNAVAILABLE: Cause = Cause::warning(
     "nodes_unavailable",
     "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon",
 );
-const LOCAL_ONLY: Cause = Cause::warning("local_only", "data locality wants the replica on one node, which cannot take it");
-const UNEXPLAINED: Cause =
-    Cause::warning("unexplained", "Longhorn finds no disk, though by the objects that can be read one could take the replica");
+const LOCAL_ONLY: Cause =
+    Cause::warning("local_only", "data locality wants the replica on one node, which cannot take it");
+const UNEXPLAINED: Cause = Cause::warning(
+    "unexplained",
+    "Longhorn finds no disk, though by the objects that can be read one could take the replica",
+);
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -44,12 +52,28 @@ pub static CHECK: Check = Check {
     summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::KubeNodes],
-    causes: &[&SPACE_SHORT, &OVER_PROVISIONED, &ANTI_AFFINITY, &TAGS_UNMET, &NODES_UNAVAILABLE, &LOCAL_ONLY, &UNEXPLAINED],
+    causes: &[
+        &SPACE_SHORT,
+        &OVER_PROVISIONED,
+        &ANTI_AFFINITY,
+        &TAGS_UNMET,
+        &NODES_UNAVAILABLE,
+        &LOCAL_ONLY,
+        &UNEXPLAINED,
+    ],
     gauges: &[&WITHOUT_DISK],
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
         when: When::FoundBut {
-            causes: &[&SPACE_SHORT, &OVER_PROVISIONED, &ANTI_AFFINITY, &TAGS_UNMET, &NODES_UNAVAILABLE, &LOCAL_ONLY, &UNEXPLAINED],
+            causes: &[
+                &SPACE_SHORT,
+                &OVER_PROVISIONED,
+                &ANTI_AFFINITY,
+                &TAGS_UNMET,
+                &NODES_UNAVAILABLE,
+                &LOCAL_ONLY,
+                &UNEXPLAINED,
+            ],
             severity: Some(Severity::Warning),
             without: &[],
         },
@@ -94,18 +118,26 @@ const SHOWN: usize = 12;
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         let scheduled = condition(&volume.status.conditions, "Scheduled");
-        let Some(scheduled) = scheduled.filter(|scheduled| scheduled.status == ConditionStatus::False) else { continue };
+        let Some(scheduled) = scheduled.filter(|scheduled| scheduled.status == ConditionStatus::False) else {
+            continue;
+        };
         // a faulted volume has other worries, and evicted disks have a check of their own
-        let evicted = || cluster.replicas_of(&volume.metadata.name).any(|replica| replica.eviction_requested());
-        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted || evicted() {
+        let evicted =
+            || cluster.replicas_of(&volume.metadata.name).any(|replica| replica.eviction_requested());
+        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted || evicted()
+        {
             continue;
         }
         let begun = Begun::At(scheduled.last_transition_time.get());
-        let Some(held) = lasting(cluster, out, "unscheduled", &volume.metadata.name, begun, QUIET) else { continue };
-        let without = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
+        let Some(held) = lasting(cluster, out, "unscheduled", &volume.metadata.name, begun, QUIET) else {
+            continue;
+        };
+        let without =
+            cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
         let mut finding = finding(cluster, volume).since(held.since);
-        let said = format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
+        let said =
+            format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
         finding.evidence.insert(0, crate::facts::api(said));
         out.find(finding);
     }
@@ -130,7 +162,8 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
         "{whose} has {placed} of {wanted} replicas; robustness says {}",
         volume.status.robustness.as_str()
     ));
-    let shown: Vec<&Refusal> = refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
+    let shown: Vec<&Refusal> =
+        refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     for refusal in shown.iter().take(SHOWN) {
         finding = finding.because(EvidenceSource::Api, refusal.text.clone());
     }
@@ -153,14 +186,20 @@ fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, S
     let count = refusals.len();
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
-        Some(Obstacle::Space) => (&SPACE_SHORT, format!("too little is free on the nearest of {}", counted(count, "disk"))),
-        Some(Obstacle::Provisioning) => {
-            (&OVER_PROVISIONED, format!("the nearest of {} has promised its space already", counted(count, "disk")))
+        Some(Obstacle::Space) => {
+            (&SPACE_SHORT, format!("too little is free on the nearest of {}", counted(count, "disk")))
         }
-        Some(Obstacle::Tags) => (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned()),
-        Some(Obstacle::AntiAffinity) => {
-            (&ANTI_AFFINITY, "each node has a replica of the volume already, or is in a zone that has".to_owned())
+        Some(Obstacle::Provisioning) => (
+            &OVER_PROVISIONED,
+            format!("the nearest of {} has promised its space already", counted(count, "disk")),
+        ),
+        Some(Obstacle::Tags) => {
+            (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())
         }
+        Some(Obstacle::AntiAffinity) => (
+            &ANTI_AFFINITY,
+            "each node has a replica of the volume already, or is in a zone that has".to_owned(),
+        ),
         Some(Obstacle::Node | Obstacle::Disk) => {
             (&NODES_UNAVAILABLE, "the nodes or disks without a replica of it take none now".to_owned())
         }

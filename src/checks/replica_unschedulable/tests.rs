@@ -47,7 +47,11 @@ fn the_obstacle_of_the_nearest_disk_is_the_cause() {
         (first.clone() + &node("node-2", CORDONED, 90, 0), volume("", ""), "nodes_unavailable"),
         (first.clone() + &node("node-2", OPEN, 90, 0), volume("", ""), "unexplained"),
         // the disk that is nearest to taking it tells, not the node that is closed
-        (first.clone() + &node("node-2", CORDONED, 90, 0) + &node("node-3", OPEN, 90, 95), volume("", ""), "over_provisioned"),
+        (
+            first.clone() + &node("node-2", CORDONED, 90, 0) + &node("node-3", OPEN, 90, 95),
+            volume("", ""),
+            "over_provisioned",
+        ),
     ] {
         let cluster = cluster_at(NOW, &(nodes.clone() + &volume + &unplaced("")));
         assert_eq!(found(&CHECK, &cluster), [format!("warning {expected} Volume vol")], "{nodes}");
@@ -67,7 +71,10 @@ fn the_figures_and_the_robustness_are_told() {
     assert!(told.iter().any(|text| text.contains("95 GiB scheduled plus 10 GiB")), "{told:?}");
     assert_eq!(finding.since, Some(time("2026-03-01T11:50:00Z")));
     let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
-    assert_eq!(sample(&evaluation, "longhorn_health_volume_replicas_without_disk", &["vol", "", ""]), Some(1.0));
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_volume_replicas_without_disk", &["vol", "", ""]),
+        Some(1.0)
+    );
 }
 
 #[test]

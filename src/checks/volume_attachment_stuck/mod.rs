@@ -27,18 +27,24 @@ const ATTACH_LOOP: Cause = Cause::critical(
     "attach_loop",
     "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn",
 );
-const ENGINE_CANNOT_START: Cause =
-    Cause::critical("engine_cannot_start", "the volume is attaching, and its engine fails to start on that node");
+const ENGINE_CANNOT_START: Cause = Cause::critical(
+    "engine_cannot_start",
+    "the volume is attaching, and its engine fails to start on that node",
+);
 const ATTACHING: Cause = Cause::warning("attaching", "the volume has been attaching for ten minutes");
 const DETACHING: Cause = Cause::warning("detaching", "the volume has been detaching for ten minutes");
-const TICKET_WAITS: Cause =
-    Cause::warning("ticket_waits", "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise");
+const TICKET_WAITS: Cause = Cause::warning(
+    "ticket_waits",
+    "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise",
+);
 const TICKET_LEFT_OVER: Cause = Cause::warning(
     "ticket_left_over",
     "a ticket holds the volume for a node or an attachment that no longer exists; info while no other ticket waits",
 );
-const MIGRATION_BROKE: Cause =
-    Cause::warning("migration_broke", "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither");
+const MIGRATION_BROKE: Cause = Cause::warning(
+    "migration_broke",
+    "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither",
+);
 
 /// The check.
 pub static CHECK: Check = Check {

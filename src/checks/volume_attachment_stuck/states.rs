@@ -75,7 +75,9 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
         let [name, namespace, claim] = volumes::labels(volume);
         out.sample(&STUCK, &[name, namespace, claim, hanging.cause.id], 1.0);
         match hanging.cause {
-            cause if cause == &ENGINE_CANNOT_START => cannot_start.entry(hanging.node).or_default().push(hanging),
+            cause if cause == &ENGINE_CANNOT_START => {
+                cannot_start.entry(hanging.node).or_default().push(hanging)
+            }
             _ => out.find(finding(cluster, hanging)),
         }
     }
@@ -87,16 +89,23 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     }
 }
 
-fn hanging<'a>(cluster: &'a Cluster, out: &mut Outcome, volume: &'a Volume, events: &Events) -> Option<Hanging<'a>> {
+fn hanging<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    volume: &'a Volume,
+    events: &Events,
+) -> Option<Hanging<'a>> {
     let name = volume.metadata.name.as_str();
     let engine = volumes::current_engine(cluster, volume);
-    let node = if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
+    let node =
+        if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
     let recent = |found: Option<&(i64, Timestamp)>| {
         found.copied().filter(|(count, last)| *count >= MANY && cluster.age(*last) < RECENT)
     };
     let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
     if let Some((count, last)) = recent(events.detached.get(name)) {
-        let mut hanging = new(&ATTACH_LOOP, format!("its engine died {count} times within the last hour"), None);
+        let mut hanging =
+            new(&ATTACH_LOOP, format!("its engine died {count} times within the last hour"), None);
         let text = format!("{count} DetachedUnexpectedly within the last hour, the last at {last}");
         hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
         return Some(hanging);
@@ -112,10 +121,12 @@ fn hanging<'a>(cluster: &'a Cluster, out: &mut Outcome, volume: &'a Volume, even
     let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
     if cause == &ATTACHING && (failed.is_some() || error.is_some() && held.is_some()) {
-        let mut hanging = new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
+        let mut hanging =
+            new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
         hanging.evidence.extend(engine.and_then(start_error));
         if let Some((count, last)) = failed {
-            let text = format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
+            let text =
+                format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
             hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
         }
         if let Some(engine) = error {
@@ -130,10 +141,14 @@ fn hanging<'a>(cluster: &'a Cluster, out: &mut Outcome, volume: &'a Volume, even
         let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
         hanging.evidence.push(api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name)));
     }
-    let busy = cluster.replicas_of(name).filter(|replica| replica.spec.desire_state != replica.status.current_state);
+    let busy =
+        cluster.replicas_of(name).filter(|replica| replica.spec.desire_state != replica.status.current_state);
     for replica in busy.take(3) {
         let (wanted, current) = (replica.spec.desire_state.as_str(), replica.status.current_state.as_str());
-        let text = format!("replica {} on {}: wanted {wanted}, is {current}", replica.metadata.name, replica.spec.node_id);
+        let text = format!(
+            "replica {} on {}: wanted {wanted}, is {current}",
+            replica.metadata.name, replica.spec.node_id
+        );
         hanging.evidence.push(api(text));
     }
     hanging.evidence.push(held.evidence());

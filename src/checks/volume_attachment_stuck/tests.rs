@@ -28,7 +28,10 @@ fn event(kind: &str, name: &str, reason: &str, count: u32, first: &str, last: &s
 
 /// Tickets of a volume: id, type, node, whether it is satisfied, since when.
 fn tickets(volume: &str, all: &[(&str, &str, &str, bool, &str)]) -> String {
-    let spec: Vec<String> = all.iter().map(|(id, kind, node, ..)| format!("{id}: {{id: {id}, type: {kind}, nodeID: {node}}}")).collect();
+    let spec: Vec<String> = all
+        .iter()
+        .map(|(id, kind, node, ..)| format!("{id}: {{id: {id}, type: {kind}, nodeID: {node}}}"))
+        .collect();
     let status = all.iter().map(|(id, _, _, satisfied, since)| {
         let condition = if *satisfied { "True" } else { "False" };
         format!("{id}: {{satisfied: {satisfied}, conditions: [{{type: Satisfied, status: '{condition}', lastTransitionTime: '{since}'}}]}}")
@@ -84,14 +87,22 @@ fn what_moves_for_ten_minutes_is_stuck() {
 fn an_engine_that_fails_is_named_with_its_error() {
     let failing = |name: &str| {
         volume(name, "attaching", "nodeID: node-1", "")
-            + &engine(name, "node-1", "error", ", conditions: [{type: InstanceCreation, status: 'False', message: iscsiadm exit status 21}]")
+            + &engine(
+                name,
+                "node-1",
+                "error",
+                ", conditions: [{type: InstanceCreation, status: 'False', message: iscsiadm exit status 21}]",
+            )
             + &csi(&format!("csi-{name}"), "node-1", OLD)
             + &tickets(name, &[(&format!("csi-{name}"), "csi-attacher", "node-1", false, "")])
     };
     let cluster = cluster_at(NOW, &failing("vol"));
     assert_eq!(causes(&cluster), ["critical engine_cannot_start Volume vol"]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.evidence.iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")), "{finding:?}");
+    assert!(
+        finding.evidence.iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")),
+        "{finding:?}"
+    );
     // several on one node: it is the node
     let two = failing("vol") + &failing("vol-2") + &engine("other", "node-2", "running", "");
     let cluster = cluster_at(NOW, &two);
@@ -116,7 +127,8 @@ fn repeated_failures_to_start_tell_before_ten_minutes_do() {
 #[test]
 fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
     let yaml = |count, first, last| {
-        volume("vol", "attached", "nodeID: node-1", "node-1") + &event("Volume", "vol", "DetachedUnexpectedly", count, first, last)
+        volume("vol", "attached", "nodeID: node-1", "node-1")
+            + &event("Volume", "vol", "DetachedUnexpectedly", count, first, last)
     };
     assert_eq!(recorded(&yaml(3, "11:20:00", "11:59:00")), ["critical attach_loop Volume vol"]);
     assert!(recorded(&yaml(2, "11:20:00", "11:59:00")).is_empty(), "Longhorn gets over a crash");
@@ -131,7 +143,13 @@ fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
         volume("vol", "attached", "nodeID: node-1", "node-1")
             + &csi("csi-a", "node-1", "2026-01-01T00:00:00Z")
             + &csi("csi-b", "node-2", since)
-            + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", true, ""), ("csi-b", "csi-attacher", "node-2", satisfied, since)])
+            + &tickets(
+                "vol",
+                &[
+                    ("csi-a", "csi-attacher", "node-1", true, ""),
+                    ("csi-b", "csi-attacher", "node-2", satisfied, since),
+                ],
+            )
     };
     assert_eq!(recorded(&yaml(OLD, false)), ["warning ticket_waits Volume vol"]);
     assert!(recorded(&yaml(YOUNG, false)).is_empty());
@@ -139,7 +157,10 @@ fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
     // RWX volumes wait for their share manager
     assert!(recorded(&yaml(OLD, false).replace("accessMode: rwo", "accessMode: rwx")).is_empty());
     // work of Longhorn's own waits for its turn
-    assert!(recorded(&yaml(OLD, false).replace("csi-b, type: csi-attacher", "csi-b, type: backup-controller")).is_empty());
+    assert!(
+        recorded(&yaml(OLD, false).replace("csi-b, type: csi-attacher", "csi-b, type: backup-controller"))
+            .is_empty()
+    );
 }
 
 #[test]
@@ -154,9 +175,13 @@ fn a_ticket_without_attachment_is_left_over() {
         volume("vol", "attached", "nodeID: node-1", "node-1") + &tickets("vol", &all) + &more
     };
     assert_eq!(recorded(&yaml(false)), ["info ticket_left_over Volume vol"]);
-    assert_eq!(recorded(&yaml(true)), ["warning ticket_left_over Volume vol", "warning ticket_waits Volume vol"]);
+    assert_eq!(
+        recorded(&yaml(true)),
+        ["warning ticket_left_over Volume vol", "warning ticket_waits Volume vol"]
+    );
     // attachments that were not recorded are not missing
-    let unknown = volume("vol", "attached", "nodeID: node-1", "node-1") + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", true, OLD)]);
+    let unknown = volume("vol", "attached", "nodeID: node-1", "node-1")
+        + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", true, OLD)]);
     assert!(recorded(&unknown).is_empty());
 }
 
@@ -165,9 +190,18 @@ fn a_broken_migration_attaches_nowhere() {
     let yaml = volume("vol", "detached", "migratable: true", "")
         + &csi("csi-a", "node-1", OLD)
         + &csi("csi-b", "node-2", OLD)
-        + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", false, OLD), ("csi-b", "csi-attacher", "node-2", false, OLD)]);
+        + &tickets(
+            "vol",
+            &[
+                ("csi-a", "csi-attacher", "node-1", false, OLD),
+                ("csi-b", "csi-attacher", "node-2", false, OLD),
+            ],
+        );
     assert_eq!(recorded(&yaml), ["warning migration_broke Volume vol"]);
-    assert_eq!(recorded(&yaml.replace("migratable: true", "migratable: false")), ["warning ticket_waits Volume vol"]);
+    assert_eq!(
+        recorded(&yaml.replace("migratable: true", "migratable: false")),
+        ["warning ticket_waits Volume vol"]
+    );
 }
 
 #[test]
@@ -175,7 +209,10 @@ fn faulted_deleted_and_resting_volumes_are_left_alone() {
     let attaching = volume("vol", "attaching", "nodeID: node-1", "");
     assert_eq!(recorded(&attaching).len(), 1, "recorded for a reason");
     assert!(recorded(&attaching.replace("robustness: unknown", "robustness: faulted")).is_empty());
-    assert!(recorded(&attaching.replace("name: vol,", "name: vol, deletionTimestamp: '2026-03-01T11:00:00Z',")).is_empty());
+    assert!(
+        recorded(&attaching.replace("name: vol,", "name: vol, deletionTimestamp: '2026-03-01T11:00:00Z',"))
+            .is_empty()
+    );
     for state in ["attached", "detached", "creating", "mauve"] {
         assert!(recorded(&volume("vol", state, "nodeID: node-1", "node-1")).is_empty(), "{state}");
     }

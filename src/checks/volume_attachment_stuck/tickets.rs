@@ -3,9 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::cluster::Readability;
 use crate::facts::stuck::{self, Begun};
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{Readability, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
 /// A volume changes nodes in seconds to minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
@@ -52,7 +53,11 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// Tickets of workloads. Those of Longhorn's own work wait for their turn behind them.
-fn tickets<'a>(cluster: &'a Cluster, attachment: &'a VolumeAttachment, volume: &'a Volume) -> impl Iterator<Item = Ticket<'a>> {
+fn tickets<'a>(
+    cluster: &'a Cluster,
+    attachment: &'a VolumeAttachment,
+    volume: &'a Volume,
+) -> impl Iterator<Item = Ticket<'a>> {
     let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
     attachment.spec.attachment_tickets.iter().filter_map(move |(id, ticket)| {
         let workload = match ticket.kind.as_str() {
@@ -98,17 +103,31 @@ fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     // only a list that was read tells that something is missing
     let read = cluster.readability(Resource::CsiAttachments) == Readability::Readable;
     let recorded = cluster.is_recorded() && !objects.csi_attachments.is_empty();
-    let orphan = ticket.kind == "csi-attacher" && (read || recorded) && objects.csi_attachments.get(ticket.id).is_none();
+    let orphan = ticket.kind == "csi-attacher"
+        && (read || recorded)
+        && objects.csi_attachments.get(ticket.id).is_none();
     orphan || gone || ticket.id == "longhorn-ui" && !ticket.satisfied
 }
 
-fn lasting(cluster: &Cluster, out: &mut Outcome, fact: &'static str, volume: &Volume, ticket: &Ticket) -> bool {
+fn lasting(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    fact: &'static str,
+    volume: &Volume,
+    ticket: &Ticket,
+) -> bool {
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
     stuck::lasting(cluster, out, fact, &object, Begun::NotBefore(ticket.since), QUIET).is_some()
 }
 
-fn find_left_over(cluster: &Cluster, out: &mut Outcome, volume: &Volume, ticket: &Ticket, waits: Option<&Ticket>) {
+fn find_left_over(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    ticket: &Ticket,
+    waits: Option<&Ticket>,
+) {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
@@ -143,7 +162,14 @@ fn find_left_over(cluster: &Cluster, out: &mut Outcome, volume: &Volume, ticket:
     }
 }
 
-fn find(cluster: &Cluster, out: &mut Outcome, cause: &'static Cause, volume: &Volume, ticket: &Ticket, all: &[Ticket]) {
+fn find(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    cause: &'static Cause,
+    volume: &Volume,
+    ticket: &Ticket,
+    all: &[Ticket],
+) {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
@@ -151,14 +177,20 @@ fn find(cluster: &Cluster, out: &mut Outcome, cause: &'static Cause, volume: &Vo
     let why = match (cause.id, at.as_str()) {
         ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
         (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
-        (_, at) if at == ticket.node => format!("it is attached to node {at}, but not as the ticket wants it"),
+        (_, at) if at == ticket.node => {
+            format!("it is attached to node {at}, but not as the ticket wants it")
+        }
         (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
     };
     let words = match cause.id {
-        "migration_broke" => "Find out on which node the virtual machine shall run, and delete the pod on the other: Longhorn attaches the \
-                              volume as soon as one ticket is left.",
-        _ => "See what still uses the volume on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's \
-              user interface, or a second pod that mounts a claim for one node. Stop one of them.",
+        "migration_broke" => {
+            "Find out on which node the virtual machine shall run, and delete the pod on the other: Longhorn attaches the \
+                              volume as soon as one ticket is left."
+        }
+        _ => {
+            "See what still uses the volume on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's \
+              user interface, or a second pod that mounts a claim for one node. Stop one of them."
+        }
     };
     let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)

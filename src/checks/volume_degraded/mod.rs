@@ -30,11 +30,16 @@ const REBUILD_STALLED: Cause = Cause::warning(
     "rebuild_stalled",
     "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day",
 );
-const REBUILD_LOOPING: Cause = Cause::warning("rebuild_looping", "rebuilds of the volume fail and start again");
-const REBUILD_DISABLED: Cause =
-    Cause::warning("rebuild_disabled", "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off");
-const REBUILD_BLOCKED: Cause =
-    Cause::warning("rebuild_blocked", "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end");
+const REBUILD_LOOPING: Cause =
+    Cause::warning("rebuild_looping", "rebuilds of the volume fail and start again");
+const REBUILD_DISABLED: Cause = Cause::warning(
+    "rebuild_disabled",
+    "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off",
+);
+const REBUILD_BLOCKED: Cause = Cause::warning(
+    "rebuild_blocked",
+    "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end",
+);
 const UNSCHEDULABLE: Cause = Cause::warning(
     "unschedulable",
     "no disk takes the missing replica; info during the first hour of the maintenance of a node",
@@ -43,7 +48,8 @@ const WAITS_FOR_NODE: Cause = Cause::warning(
     "waits_for_node",
     "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon",
 );
-const NOT_REBUILDING: Cause = Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
+const NOT_REBUILDING: Cause =
+    Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -108,7 +114,8 @@ const QUIET: SignedDuration = SignedDuration::from_mins(5);
 const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let degraded: Vec<&Volume> = cluster.objects.volumes.iter().filter(|volume| is_degraded(volume)).collect();
+    let degraded: Vec<&Volume> =
+        cluster.objects.volumes.iter().filter(|volume| is_degraded(volume)).collect();
     if degraded.is_empty() {
         return;
     }
@@ -157,7 +164,12 @@ impl Age {
         let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
         // a recording without times: whoever recorded it had a reason
         let waited = length.map_or(cluster.is_recorded(), |length| length >= wait.saturating_add(QUIET));
-        Age { since, length, waited, watched: volume.status.last_degraded_at.get().is_none() && seen.is_some() }
+        Age {
+            since,
+            length,
+            waited,
+            watched: volume.status.last_degraded_at.get().is_none() && seen.is_some(),
+        }
     }
 
     fn at_least(&self, limit: SignedDuration) -> bool {

@@ -49,7 +49,8 @@ pub(super) struct Wide<'a> {
 
 impl<'a> Wide<'a> {
     pub(super) fn of(cluster: &'a Cluster) -> Self {
-        let limit = cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
+        let limit =
+            cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
         let rebuilding = cluster.objects.engines.iter().any(|engine| volumes::rebuild(engine).is_some());
         let mut failures = BTreeMap::new();
         for event in cluster.objects.events.iter().filter(|event| event.reason == "FailedRebuilding") {
@@ -61,7 +62,13 @@ impl<'a> Wide<'a> {
 }
 
 /// The reason, if the volume has had its time.
-pub(super) fn look(cluster: &Cluster, out: &mut Outcome, volume: &Volume, age: &Age, wide: &Wide) -> Option<Reason> {
+pub(super) fn look(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    age: &Age,
+    wide: &Wide,
+) -> Option<Reason> {
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
     if !age.waited {
@@ -91,7 +98,13 @@ enum Running {
 }
 
 /// Whether the rebuild that runs advances. Its progress is part of the fact, which so begins again with each change.
-fn running(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine, age: &Age) -> Option<Running> {
+fn running(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    engine: &Engine,
+    age: &Age,
+) -> Option<Running> {
     let rebuild = volumes::rebuild(engine)?;
     let name = &volume.metadata.name;
     if let Some(least) = rebuild.progress.iter().min() {
@@ -100,12 +113,14 @@ fn running(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     let percent: Vec<String> = rebuild.progress.iter().map(i64::to_string).collect();
     let percent = percent.join(", ");
     let unchanged = out.first_seen("progress", &format!("{name} {} {percent}", rebuild.replicas.join(" ")));
-    let at = if percent.is_empty() { "without reported progress".to_owned() } else { format!("at {percent} %") };
+    let at =
+        if percent.is_empty() { "without reported progress".to_owned() } else { format!("at {percent} %") };
     let of = match rebuild.replicas.as_slice() {
         [] => "a replica".to_owned(),
         names => format!("replica {}", text::listed(names)),
     };
-    let stalled = |why: String| Reason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
+    let stalled =
+        |why: String| Reason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
     let Some(since) = unchanged else {
         let why = "a rebuild runs, and whether it advances is not known after one look".to_owned();
         let long = cluster.is_recorded() && age.at_least(LONGEST);
@@ -114,7 +129,8 @@ fn running(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     if cluster.age(since) < STANDSTILL {
         return Some(Running::Advances);
     }
-    let mut reason = stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
+    let mut reason =
+        stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
     let text = format!("the same progress is seen since {since}");
     reason.evidence.push(Evidence { source: EvidenceSource::History, text });
     Some(Running::Stalled(reason))
@@ -123,7 +139,8 @@ fn running(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
 fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &Wide) -> Option<Reason> {
     let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
-    let events = engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str())).copied().unwrap_or(0);
+    let events =
+        engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str())).copied().unwrap_or(0);
     let retries = worst.spec.rebuild_retry_count.0;
     if retries < MANY_TRIES && events < MANY_TRIES {
         return None;
@@ -136,7 +153,10 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
         reason.node.clone_from(node);
     }
     if events > 0 {
-        let text = format!("{} FailedRebuilding on its engine", counted(usize::try_from(events).unwrap_or(0), "Event"));
+        let text = format!(
+            "{} FailedRebuilding on its engine",
+            counted(usize::try_from(events).unwrap_or(0), "Event")
+        );
         reason.evidence.push(Evidence { source: EvidenceSource::Event, text });
     }
     for replica in cluster.replicas_of(&volume.metadata.name) {
@@ -144,7 +164,10 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
             && failed.status == ConditionStatus::True
         {
             let message = text::shortened(&failed.message, 300);
-            let text = format!("replica {}: RebuildFailed, reason {}: {message}", replica.metadata.name, failed.reason);
+            let text = format!(
+                "replica {}: RebuildFailed, reason {}: {message}",
+                replica.metadata.name, failed.reason
+            );
             reason = reason.because(text);
         }
     }
@@ -154,11 +177,15 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
 fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<Reason> {
     let (wanted, current) = (&volume.spec.migration_node_id, &volume.status.current_migration_node_id);
     if !wanted.is_empty() || !current.is_empty() {
-        let text = format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
+        let text =
+            format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
         return Some(Reason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
     }
     let expands = engine.is_some_and(|engine| engine.status.is_expanding);
-    expands.then(|| Reason::new(&REBUILD_BLOCKED, "it is being expanded").because("status.isExpanding of its engine is true"))
+    expands.then(|| {
+        Reason::new(&REBUILD_BLOCKED, "it is being expanded")
+            .because("status.isExpanding of its engine is true")
+    })
 }
 
 /// True while the node is cordoned and that for less than an hour, as far as the volume tells.
@@ -193,7 +220,8 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reaso
     let node = failed_on(cluster, volume, away)?;
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
-    let mut reason = Reason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
+    let mut reason =
+        Reason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
     reason.evidence.extend(down);
     reason.planned = is_planned(cluster, &node, age);
     reason.node = node;
@@ -202,7 +230,9 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reaso
 
 fn not_rebuilding(cluster: &Cluster, volume: &Volume, age: &Age, wide: &Wide) -> Option<Reason> {
     let waits = |replica: &Replica| {
-        !replica.spec.failed_at.is_set() && !replica.spec.healthy_at.is_set() && !replica.spec.node_id.is_empty()
+        !replica.spec.failed_at.is_set()
+            && !replica.spec.healthy_at.is_set()
+            && !replica.spec.node_id.is_empty()
     };
     let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| waits(replica));
     if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST) {
@@ -220,8 +250,10 @@ fn not_rebuilding(cluster: &Cluster, volume: &Volume, age: &Age, wide: &Wide) ->
 
 pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &str) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let replicas = format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
-    let events = format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Rebuil|{name}'");
+    let replicas =
+        format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
+    let events =
+        format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Rebuil|{name}'");
     match cause.id {
         "rebuild_disabled" => {
             let patch = r#"{"value":"5"}"#;

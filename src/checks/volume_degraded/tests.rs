@@ -34,7 +34,8 @@ fn engine(name: &str, of: &str, modes: &str, rebuild: &str) -> String {
 }
 
 fn rebuilding(progress: u32) -> String {
-    let status = format!("'tcp://10.0.0.1:10000': {{isRebuilding: true, progress: {progress}, state: in_progress}}");
+    let status =
+        format!("'tcp://10.0.0.1:10000': {{isRebuilding: true, progress: {progress}, state: in_progress}}");
     engine("vol-e-0", "vol", "r-1: RW, r-2: RW, r-3: WO", &status)
 }
 
@@ -50,7 +51,9 @@ fn node(name: &str, kube: &str) -> String {
 }
 
 fn setting(name: &str, value: &str) -> String {
-    format!("apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n")
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
+    )
 }
 
 fn two() -> String {
@@ -74,10 +77,22 @@ fn each_obstacle_is_named_after_a_quarter_of_an_hour_and_not_before() {
         (failed.clone() + &idle() + &nodes, "", "warning not_rebuilding Volume vol"),
         (failed.clone() + &idle() + &cordoned, "", "info waits_for_node Volume vol"),
         (failed.clone() + &idle() + &cordoned, unscheduled, "info unschedulable Volume vol"),
-        (failed + &idle() + &node("node-1", "") + &node("node-2", ""), "", "warning waits_for_node Volume vol"),
+        (
+            failed + &idle() + &node("node-1", "") + &node("node-2", ""),
+            "",
+            "warning waits_for_node Volume vol",
+        ),
         (two() + &idle(), ", currentMigrationNodeID: node-2", "warning rebuild_blocked Volume vol"),
-        (two() + &idle().replace("currentState: running", "currentState: running, isExpanding: true"), "", "warning rebuild_blocked Volume vol"),
-        (two() + &replica("r-3", "node-3", ", rebuildRetryCount: 3") + &rebuilding(7), "", "warning rebuild_looping Volume vol"),
+        (
+            two() + &idle().replace("currentState: running", "currentState: running, isExpanding: true"),
+            "",
+            "warning rebuild_blocked Volume vol",
+        ),
+        (
+            two() + &replica("r-3", "node-3", ", rebuildRetryCount: 3") + &rebuilding(7),
+            "",
+            "warning rebuild_looping Volume vol",
+        ),
     ] {
         assert_eq!(causes(&cluster_at(NOW, &(volume(OLD, status) + &yaml))), [expected], "{yaml}");
         let young = cluster_at(NOW, &(volume(YOUNG, status) + &yaml));
@@ -88,10 +103,18 @@ fn each_obstacle_is_named_after_a_quarter_of_an_hour_and_not_before() {
 #[test]
 fn a_cordon_is_maintenance_for_an_hour() {
     let yaml = |at: &str| {
-        volume(at, "") + &two() + &replica("r-3", "node-3", FAILED) + &idle() + &node("node-1", "") + &node("node-3", "unschedulable: true")
+        volume(at, "")
+            + &two()
+            + &replica("r-3", "node-3", FAILED)
+            + &idle()
+            + &node("node-1", "")
+            + &node("node-3", "unschedulable: true")
     };
     assert_eq!(causes(&cluster_at(NOW, &yaml("2026-03-01T11:00:01Z"))), ["info waits_for_node Volume vol"]);
-    assert_eq!(causes(&cluster_at(NOW, &yaml("2026-03-01T11:00:00Z"))), ["warning waits_for_node Volume vol"]);
+    assert_eq!(
+        causes(&cluster_at(NOW, &yaml("2026-03-01T11:00:00Z"))),
+        ["warning waits_for_node Volume vol"]
+    );
 }
 
 #[test]
@@ -107,8 +130,7 @@ fn a_rebuild_is_silent_while_its_progress_changes() {
     let mut cluster = live_at(NOW, &yaml(10));
     assert!(causes(&cluster).is_empty(), "one look does not tell");
     for minutes in 1..10 {
-        let next = live_at(NOW, &yaml(10 + minutes));
-        cluster = crate::cluster::Cluster { objects: next.objects, ..later(cluster, 29 * 60) };
+        cluster = next(cluster, 29 * 60, &yaml(10 + minutes));
         assert!(causes(&cluster).is_empty(), "{minutes}");
     }
     cluster = later(cluster, 29 * 60);
@@ -125,7 +147,10 @@ fn a_rebuild_is_silent_while_its_progress_changes() {
 fn a_recorded_rebuild_is_doubted_after_a_day_only() {
     let yaml = |at: &str| volume(at, "") + &two() + &replica("r-3", "node-3", "") + &rebuilding(10);
     assert!(causes(&cluster_at(NOW, &yaml("2026-02-28T12:00:01Z"))).is_empty());
-    assert_eq!(causes(&cluster_at(NOW, &yaml("2026-02-28T12:00:00Z"))), ["warning rebuild_stalled Volume vol"]);
+    assert_eq!(
+        causes(&cluster_at(NOW, &yaml("2026-02-28T12:00:00Z"))),
+        ["warning rebuild_stalled Volume vol"]
+    );
     assert!(causes(&live_at(NOW, &yaml("2026-02-28T12:00:00Z"))).is_empty(), "a live one is watched");
 }
 
@@ -153,11 +178,15 @@ fn failed_rebuilds_that_events_tell_are_a_loop() {
 #[test]
 fn what_is_not_degraded_is_not_found_and_missing_replicas_are_counted() {
     for robustness in ["healthy", "faulted", "unknown", "''", "mauve"] {
-        let yaml = (volume(OLD, "") + &two() + &idle()).replace("robustness: degraded", &format!("robustness: {robustness}"));
+        let yaml = (volume(OLD, "") + &two() + &idle())
+            .replace("robustness: degraded", &format!("robustness: {robustness}"));
         assert!(causes(&cluster_at(NOW, &yaml)).is_empty(), "{robustness}");
     }
     let evaluation = run(&CHECK, &cluster_at(NOW, &(volume(YOUNG, "") + &two() + &idle())));
-    assert_eq!(sample(&evaluation, "longhorn_health_volume_missing_replicas", &["vol", "db", "data"]), Some(1.0));
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_volume_missing_replicas", &["vol", "db", "data"]),
+        Some(1.0)
+    );
 }
 
 #[test]
@@ -168,5 +197,9 @@ fn without_a_time_in_the_object_the_exporter_waits() {
     let cluster = later(cluster, 899);
     assert!(causes(&cluster).is_empty());
     assert_eq!(causes(&later(cluster, 1)), ["warning not_rebuilding Volume vol"]);
-    assert_eq!(causes(&cluster_at(NOW, &yaml)), ["warning not_rebuilding Volume vol"], "recorded for a reason");
+    assert_eq!(
+        causes(&cluster_at(NOW, &yaml)),
+        ["warning not_rebuilding Volume vol"],
+        "recorded for a reason"
+    );
 }

@@ -28,8 +28,10 @@ const REPLICAS_UNREACHABLE: Cause = Cause::critical(
     "replicas_unreachable",
     "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use",
 );
-const AUTO_SALVAGE_OFF: Cause =
-    Cause::critical("auto_salvage_off", "a replica is usable, but auto-salvage is switched off, so a person has to choose");
+const AUTO_SALVAGE_OFF: Cause = Cause::critical(
+    "auto_salvage_off",
+    "a replica is usable, but auto-salvage is switched off, so a person has to choose",
+);
 const SALVAGE_PENDING: Cause =
     Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
 const ENGINE_DIED: Cause =
@@ -48,7 +50,14 @@ pub static CHECK: Check = Check {
               whether Longhorn takes it by itself.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::Pods, Resource::KubeNodes],
-    causes: &[&REPLICAS_UNREACHABLE, &AUTO_SALVAGE_OFF, &SALVAGE_PENDING, &ENGINE_DIED, &RESTORE_FAILED, &NO_DATA],
+    causes: &[
+        &REPLICAS_UNREACHABLE,
+        &AUTO_SALVAGE_OFF,
+        &SALVAGE_PENDING,
+        &ENGINE_DIED,
+        &RESTORE_FAILED,
+        &NO_DATA,
+    ],
     gauges: &[&FAULTED],
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -82,21 +91,29 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     let whose = text::users_of(&users);
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let since = if cause == &ENGINE_DIED { None } else { failures.max() };
-    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose} has no usable replica: {why}"))
-        .volumes(users)
-        .since(since)
-        .impact(format!("{whose} cannot read or write; {}", state(volume)))
-        .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+    let mut finding = Finding::new(
+        cause,
+        volumes::object(cluster, volume),
+        format!("{whose} has no usable replica: {why}"),
+    )
+    .volumes(users)
+    .since(since)
+    .impact(format!("{whose} cannot read or write; {}", state(volume)))
+    .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
     for candidate in candidates.iter().take(5) {
         finding = finding.because(EvidenceSource::Api, candidate.text());
     }
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 {
-        let text = format!("{} without healthyAt: never complete, or being rebuilt when it failed", counted(incomplete, "replica"));
+        let text = format!(
+            "{} without healthyAt: never complete, or being rebuilt when it failed",
+            counted(incomplete, "replica")
+        );
         finding = finding.because(EvidenceSource::Api, text);
     }
     if let Some(at) = volume.status.last_auto_salvaged_at.get() {
-        finding = finding.because(EvidenceSource::Api, format!("Longhorn last salvaged it by itself at {at}"));
+        finding =
+            finding.because(EvidenceSource::Api, format!("Longhorn last salvaged it by itself at {at}"));
     }
     // it is the manager that owns the volume which salvages it
     if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
@@ -116,7 +133,8 @@ fn state(volume: &Volume) -> String {
 }
 
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
-    let healthy = cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
+    let healthy =
+        cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
     if healthy > 0 {
         let text = format!("its engine stopped unexpectedly while {} in order", are(healthy));
         return (&ENGINE_DIED, text);
@@ -131,7 +149,9 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     if let Some(obstacle) = &best.obstacle {
         let text = match candidates.len() {
             1 => format!("the one replica with the data, {best_name}, cannot be used: {obstacle}"),
-            count => format!("none of {count} replicas with data can be used; the one that failed last, {best_name}: {obstacle}"),
+            count => format!(
+                "none of {count} replicas with data can be used; the one that failed last, {best_name}: {obstacle}"
+            ),
         };
         return (&REPLICAS_UNREACHABLE, text);
     }
@@ -180,8 +200,9 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candi
         for one in together(candidates) {
             let patch = r#"{"spec":{"failedAt":""}}"#;
             let replica = &one.replica.metadata.name;
-            remedy = remedy
-                .change(format!("kubectl -n {namespace} patch replicas.longhorn.io {replica} --type merge -p '{patch}'"));
+            remedy = remedy.change(format!(
+                "kubectl -n {namespace} patch replicas.longhorn.io {replica} --type merge -p '{patch}'"
+            ));
         }
     }
     remedy

@@ -38,7 +38,9 @@ impl<'a> Candidate<'a> {
     /// Where it is, when it failed and when it was last in step, in one sentence.
     pub fn text(&self) -> String {
         let spec = &self.replica.spec;
-        let at = |time: Option<Timestamp>| time.map_or("at an unknown time".to_owned(), |time| format!("at {time}"));
+        let at = |time: Option<Timestamp>| {
+            time.map_or("at an unknown time".to_owned(), |time| format!("at {time}"))
+        };
         let place = if spec.node_id.is_empty() { "no node" } else { &spec.node_id };
         let failed = match spec.failed_at.get() {
             None => "not failed".to_owned(),

@@ -33,7 +33,9 @@ fn failed(at: &str) -> String {
 }
 
 fn auto_salvage(value: &str) -> String {
-    format!("apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: auto-salvage, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n")
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: auto-salvage, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
+    )
 }
 
 fn one(yaml: &str) -> crate::check::Finding {
@@ -67,7 +69,10 @@ fn each_reason_for_which_no_replica_is_taken() {
         (volume(", restoreRequired: true") + &usable, "restore_failed"),
         (volume("") + &replica("r-1", "node-1", ", healthyAt: '2026-01-01T00:00:00Z'"), "engine_died"),
         // a usable replica that missed writes comes before one that cannot be used at all
-        (volume("") + &replica("r-1", "node-1", &early) + &replica("r-2", "node-2", &late), "salvage_pending"),
+        (
+            volume("") + &replica("r-1", "node-1", &early) + &replica("r-2", "node-2", &late),
+            "salvage_pending",
+        ),
     ] {
         assert_eq!(judged(&(nodes.clone() + &yaml)).0, cause, "{yaml}");
     }
@@ -76,7 +81,10 @@ fn each_reason_for_which_no_replica_is_taken() {
 #[test]
 fn the_replica_that_failed_last_is_the_one_to_go_on_with() {
     let nodes = node("node-1", DOWN, UP) + &node("node-2", DOWN, UP);
-    let yaml = nodes + &volume("") + &replica("r-1", "node-1", &failed("10:00:00")) + &replica("r-2", "node-2", &failed("11:00:00"));
+    let yaml = nodes
+        + &volume("")
+        + &replica("r-1", "node-1", &failed("10:00:00"))
+        + &replica("r-2", "node-2", &failed("11:00:00"));
     let finding = one(&yaml);
     assert!(finding.message.contains("r-2: node node-2 is down"), "{}", finding.message);
     assert!(finding.message.starts_with("claim db/data has no usable replica"), "{}", finding.message);
@@ -94,8 +102,13 @@ fn those_that_failed_within_a_minute_are_salvaged_together() {
         + &replica("r-1", "node-1", &failed("11:00:00"))
         + &replica("r-2", "node-2", &failed("10:59:00"))
         + &replica("r-3", "node-3", &failed("10:58:59"));
-    let changes: Vec<String> =
-        one(&yaml).remedy.commands.into_iter().filter(|command| command.changes).map(|command| command.run).collect();
+    let changes: Vec<String> = one(&yaml)
+        .remedy
+        .commands
+        .into_iter()
+        .filter(|command| command.changes)
+        .map(|command| command.run)
+        .collect();
     assert_eq!(changes.len(), 2, "{changes:?}");
     assert!(changes[0].contains(" r-1 ") && changes[1].contains(" r-2 "), "{changes:?}");
 }

@@ -101,7 +101,8 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     let (namespace, name, node) = (&cluster.namespace, &volume.metadata.name, &engine.spec.node_id);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let pods: Vec<&str> = volume.status.kubernetes_status.workloads_status.iter().map(|pod| pod.pod_name.as_str()).collect();
+    let pods: Vec<&str> =
+        volume.status.kubernetes_status.workloads_status.iter().map(|pod| pod.pod_name.as_str()).collect();
     let mut remedy = Remedy::new(
         "Restart the pod, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of the \
          node for the I/O error that made it read-only. If mount options make it so on purpose, there is nothing to do.",
@@ -120,6 +121,9 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .node(node)
     .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
     .volumes(users)
-    .because(EvidenceSource::Api, format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
+    .because(
+        EvidenceSource::Api,
+        format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name),
+    )
     .remedy(remedy)
 }
