@@ -43,7 +43,7 @@ pub static CHECK: Check = Check {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
         hold: "5m",
-        summary: "Longhorn volumes are held by dead node {{ $labels.object }}.",
+        summary: "A dead node holds Longhorn volumes.",
         description: "Node {{ $labels.object }} is down or gone, and Kubernetes still holds Longhorn volumes attached to it: their workloads \
                       start nowhere else. If the node does not come back, make sure that it is switched off before anything else.",
         why: "The finding waits ten minutes, longer than a reboot; five more are for the person who is bringing the node back.",

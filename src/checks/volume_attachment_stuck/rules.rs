@@ -18,7 +18,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
         &MIGRATION_BROKE,
     ],
     hold: "5m",
-    summary: "Longhorn volume {{ $labels.volume }} does not attach or detach: {{ $labels.cause }}.",
+    summary: "A Longhorn volume does not attach or detach.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not get to where \
                   its workload is: {{ $labels.cause }}. The finding volume_attachment_stuck names node, engine and ticket.",
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \

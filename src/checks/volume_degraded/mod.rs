@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::{nodes, text, volumes};
-use crate::longhorn::{DataEngine, Resource, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
 use reasons::Reason;
 
 const REBUILD_STALLED: Cause = Cause::warning(
@@ -140,9 +140,16 @@ fn is_degraded(volume: &Volume) -> bool {
     volume.status.robustness == VolumeRobustness::Degraded && !volume.metadata.is_deleting()
 }
 
+/// Replicas that are read and written: by the engine, which is what Longhorn counts, else by their own times.
 fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
-    let replicas = cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica));
-    i64::try_from(replicas.count()).unwrap_or(i64::MAX)
+    let modes = volumes::current_engine(cluster, volume).map(|engine| &engine.status.replica_mode_map);
+    let count = match modes.filter(|modes| modes.len() > 0) {
+        Some(modes) => modes.values().filter(|mode| **mode == ReplicaMode::ReadWrite).count(),
+        None => {
+            cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count()
+        }
+    };
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Since when a volume is degraded, and whether that is long enough to expect a rebuild.
@@ -162,8 +169,8 @@ impl Age {
         let length = since.map(|since| cluster.age(since));
         let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
         let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
-        // a recording without times: whoever recorded it had a reason
-        let waited = length.map_or(cluster.is_recorded(), |length| length >= wait.saturating_add(QUIET));
+        // Longhorn always writes the time; without it a recording does not tell
+        let waited = length.is_some_and(|length| length >= wait.saturating_add(QUIET));
         Age {
             since,
             length,

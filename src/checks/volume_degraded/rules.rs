@@ -18,7 +18,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
         &NOT_REBUILDING,
     ],
     hold: "10m",
-    summary: "Degraded Longhorn volume {{ $labels.volume }} does not recover: {{ $labels.cause }}.",
+    summary: "A degraded Longhorn volume does not recover.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
                   and does not get them back: {{ $labels.cause }}. It works, but the next failure may leave it without data. The \
                   finding volume_degraded says what stands in the way.",

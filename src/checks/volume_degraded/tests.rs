@@ -197,9 +197,5 @@ fn without_a_time_in_the_object_the_exporter_waits() {
     let cluster = later(cluster, 899);
     assert!(causes(&cluster).is_empty());
     assert_eq!(causes(&later(cluster, 1)), ["warning not_rebuilding Volume vol"]);
-    assert_eq!(
-        causes(&cluster_at(NOW, &yaml)),
-        ["warning not_rebuilding Volume vol"],
-        "recorded for a reason"
-    );
+    assert!(causes(&cluster_at(NOW, &yaml)).is_empty(), "a recording does not tell");
 }

@@ -10,7 +10,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     },
     hold: "2m",
     severity: Severity::Critical,
-    summary: "Longhorn volume {{ $labels.volume }} has no usable replica.",
+    summary: "A Longhorn volume has no usable replica.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted: its \
                   workloads cannot read or write. The finding volume_faulted names the replica that failed last and says whether Longhorn \
                   can salvage it by itself. Do not delete replicas.",

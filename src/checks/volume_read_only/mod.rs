@@ -42,7 +42,7 @@ pub static CHECK: Check = Check {
         },
         also: &[&FILESYSTEM_READ_ONLY],
         hold: "5m",
-        summary: "The file system of Longhorn volume {{ $labels.volume }} is read-only.",
+        summary: "The file system of a Longhorn volume is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
                       mounted read-only: its workloads cannot write. Restart the workload's pod, so that the file system is checked and mounted \
                       again. If the claim is meant to be read-only, switch this alert off for it.",
