@@ -16,6 +16,8 @@ struct Ticket<'a> {
     id: &'a str,
     kind: &'a str,
     node: &'a str,
+    /// Longhorn has looked at it.
+    seen: bool,
     satisfied: bool,
     /// What Longhorn says about it.
     said: String,
@@ -73,6 +75,7 @@ fn tickets<'a>(
             id,
             kind: &ticket.kind,
             node: &ticket.node_id,
+            seen: status.is_some(),
             satisfied: status.is_some_and(|status| status.satisfied),
             said: said.map(|said| said.message.trim().to_owned()).unwrap_or_default(),
             since: since.max(csi.and_then(|csi| csi.metadata.created())),
@@ -106,7 +109,8 @@ fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     let orphan = ticket.kind == "csi-attacher"
         && (read || recorded)
         && objects.csi_attachments.get(ticket.id).is_none();
-    orphan || gone || ticket.id == "longhorn-ui" && !ticket.satisfied
+    orphan || gone || ticket.id == "longhorn-ui" && ticket.seen
+                && !ticket.satisfied
 }
 
 fn lasting(
