@@ -109,8 +109,7 @@ fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     let orphan = ticket.kind == "csi-attacher"
         && (read || recorded)
         && objects.csi_attachments.get(ticket.id).is_none();
-    orphan || gone || ticket.id == "longhorn-ui" && ticket.seen
-                && !ticket.satisfied
+    orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
 }
 
 fn lasting(
