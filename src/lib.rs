@@ -29,7 +29,7 @@ pub mod history;
 pub mod http;
 pub mod longhorn;
 pub mod metrics;
-mod near;
+mod did_you_mean;
 pub mod report;
 pub mod source;
 #[cfg(test)]
