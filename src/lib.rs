@@ -22,6 +22,7 @@ pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod cluster;
+mod did_you_mean;
 pub mod exporter;
 pub mod facts;
 pub mod generate;
@@ -29,7 +30,6 @@ pub mod history;
 pub mod http;
 pub mod longhorn;
 pub mod metrics;
-mod did_you_mean;
 pub mod report;
 pub mod source;
 #[cfg(test)]

@@ -46,8 +46,10 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
     let settings = settings(args.config.as_deref())?;
     let mut drifted = false;
     for target in targets(args.target) {
-        let artifacts =
-            target.artifacts(&settings, &super::command()).context("the catalogue is broken").map_err(Failure::unknown)?;
+        let artifacts = target
+            .artifacts(&settings, &super::command())
+            .context("the catalogue is broken")
+            .map_err(Failure::unknown)?;
         if args.check {
             let drifts = output::check(&args.out, target, &artifacts).map_err(Failure::usage)?;
             super::print(&drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>())?;

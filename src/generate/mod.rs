@@ -104,7 +104,11 @@ impl Target {
     }
 
     /// The files of this target; `command` is the command line, for its page.
-    pub fn artifacts(self, settings: &Settings, command: &clap::Command) -> Result<Vec<Artifact>, GenerateError> {
+    pub fn artifacts(
+        self,
+        settings: &Settings,
+        command: &clap::Command,
+    ) -> Result<Vec<Artifact>, GenerateError> {
         match self {
             Target::Rules => {
                 let mut artifacts = rules::artifacts(settings)?;

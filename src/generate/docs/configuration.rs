@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::markdown::{Page, code, or_none};
 use super::{json_schema, pretty};
@@ -133,20 +133,21 @@ pub fn schema() -> String {
 /// The schema of the types, with the names of the alerts and of their thresholds.
 fn described() -> Value {
     let mut schema = json_schema::<Settings>("Configuration of longhorn-health-exporter generate");
-    let alerts = catalogue::alerts().map(|alert| (alert.name.to_owned(), alert_schema(alert)));
-    let alerts: serde_json::Map<_, _> = alerts.collect();
-    if let Some(property) = schema.pointer_mut("/properties/alerts").and_then(Value::as_object_mut) {
-        property.insert("properties".to_owned(), alerts.into());
-        property.insert("additionalProperties".to_owned(), false.into());
-    }
+    let names: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+    let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
+    let special: Map<_, _> =
+        with_thresholds.map(|alert| (alert.name.to_owned(), alert_schema(alert))).collect();
+    let alerts = &mut schema["properties"]["alerts"];
+    alerts["propertyNames"] = json!({ "enum": names });
+    alerts["properties"] = special.into();
+    alerts["additionalProperties"] = json!({ "$ref": ALERT });
     schema
 }
 
+const ALERT: &str = "#/$defs/AlertConfig";
+
+/// An alert with thresholds, of which each has its own name and bounds.
 fn alert_schema(alert: &Alert) -> Value {
-    let entry = json!({ "anyOf": [{ "$ref": "#/$defs/AlertConfig" }, { "type": "null" }] });
-    if alert.thresholds.is_empty() {
-        return entry;
-    }
     let thresholds = alert.thresholds.iter().map(|threshold| {
         let number = json!({
             "description": format!("In {}. {}", threshold.unit, threshold.why),
@@ -157,11 +158,9 @@ fn alert_schema(alert: &Alert) -> Value {
         });
         (threshold.name.to_owned(), number)
     });
-    let thresholds: serde_json::Map<_, _> = thresholds.collect();
-    let mut entry = entry;
-    entry["properties"] =
-        json!({ "thresholds": { "additionalProperties": false, "properties": thresholds } });
-    entry
+    let thresholds: Map<_, _> = thresholds.collect();
+    let thresholds = json!({ "additionalProperties": false, "properties": thresholds });
+    json!({ "$ref": ALERT, "properties": { "thresholds": thresholds } })
 }
 
 #[cfg(test)]

@@ -48,7 +48,20 @@ fn json_schema<T: JsonSchema>(title: &str) -> Value {
     let mut schema = schema_for!(T).to_value();
     schema["title"] = title.into();
     schema["$comment"] = Target::Docs.header().into();
+    without_null_defaults(&mut schema);
     schema
+}
+
+/// A default of null says nothing that "not required" does not say.
+fn without_null_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| key != "default" || !value.is_null());
+            map.values_mut().for_each(without_null_defaults);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_null_defaults),
+        _ => {}
+    }
 }
 
 fn pretty(value: &Value) -> String {

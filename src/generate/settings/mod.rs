@@ -52,6 +52,7 @@ pub struct Settings {
 /// Settings of an alert; what is left out stays as declared.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("type" = ["object", "null"]))]
 pub struct AlertConfig {
     /// Whether there is a rule at all
     pub enabled: Option<bool>,
@@ -176,8 +177,8 @@ where
     D: Deserializer<'de>,
 {
     let alerts = Option::<BTreeMap<AlertName, Option<AlertConfig>>>::deserialize(deserializer)?;
-    let named = |(name, config): (AlertName, Option<AlertConfig>)| (name.0, config.unwrap_or_default());
-    Ok(alerts.unwrap_or_default().into_iter().map(named).collect())
+    let set = alerts.unwrap_or_default().into_iter().filter_map(|(name, config)| Some((name.0, config?)));
+    Ok(set.collect())
 }
 
 /// The declared alert of this name.

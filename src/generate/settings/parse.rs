@@ -1,8 +1,8 @@
 //! Reads a configuration strictly. An error is one line with the place, the whole path of the key, what is
 //! wrong there and what is legal.
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_path_to_error::Track;
 use serde_yaml::{Error, Spanned};
 
@@ -69,7 +69,7 @@ fn message(error: &Error) -> String {
             format!("unknown key; {}", did_you_mean::hint(field, expected))
         }
         Error::SerdeUnknownVariant { variant, expected, .. } => {
-            format!("expected {}, found {variant:?}", expected.join(" or "))
+            format!("expected one of {}, found {variant:?}", expected.join(", "))
         }
         Error::SerdeInvalidType { unexpected, expected, .. }
         | Error::SerdeInvalidValue { unexpected, expected, .. } => {
@@ -81,6 +81,11 @@ fn message(error: &Error) -> String {
         Error::MultipleDocuments { .. } => "more than one document; a configuration is one".to_owned(),
         Error::RecursiveReferencesRequireWeakTypes { .. } => "recursive alias".to_owned(),
         Error::UnknownAnchor { .. } => "alias without its anchor".to_owned(),
+        Error::NullIntoString { .. } => "expected a value, found nothing".to_owned(),
+        Error::InvalidScalar { ty: "boolean", .. } => "expected true or false".to_owned(),
+        Error::InvalidScalar { ty: "floating point", .. } => "expected a number".to_owned(),
+        Error::Unexpected { expected: "mapping start", .. } => "expected keys with values".to_owned(),
+        Error::Unexpected { expected: "string scalar", .. } => "expected a string".to_owned(),
         other => {
             let message = other.to_string();
             let first = message.lines().next().unwrap_or_default();
@@ -92,10 +97,9 @@ fn message(error: &Error) -> String {
 /// Values that are legal alone and not together: the path of one, and what is wrong.
 fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
     let cluster = settings.cluster_label.as_str();
-    let of_alerts = settings
-        .alerts
-        .iter()
-        .flat_map(|(alert, config)| config.labels.keys().map(|label| vec!["alerts", *alert, "labels", label]));
+    let of_alerts = settings.alerts.iter().flat_map(|(alert, config)| {
+        config.labels.keys().map(|label| vec!["alerts", *alert, "labels", label])
+    });
     let mut labels = settings.labels.keys().map(|label| vec!["labels", label.as_str()]).chain(of_alerts);
     if let Some(path) = labels.find(|path| path.last() == Some(&cluster)) {
         let fix = "distinguishes clusters; to set it here, say cluster_label: ''";

@@ -28,7 +28,7 @@ pub trait Text {
     /// What an error expects.
     const EXPECTED: &'static str;
 
-    /// Strings of this form that mean something else here, and what to do then.
+    /// Strings of this form that mean something else here, and why; too many for the schema.
     fn refused() -> (BTreeSet<&'static str>, &'static str) {
         (BTreeSet::new(), "")
     }
@@ -98,15 +98,10 @@ texts! {
 }
 
 fn schema<T: Text>() -> Schema {
-    let mut schema =
-        json_schema!({ "type": "string", "description": T::EXPECTED, "pattern": T::PATTERN });
+    let mut schema = json_schema!({ "type": "string", "description": T::EXPECTED, "pattern": T::PATTERN });
     if *T::LENGTH.end() < usize::MAX {
         schema.insert("minLength".to_owned(), (*T::LENGTH.start()).into());
         schema.insert("maxLength".to_owned(), (*T::LENGTH.end()).into());
-    }
-    let (refused, _) = T::refused();
-    if !refused.is_empty() {
-        schema.insert("not".to_owned(), serde_json::json!({ "enum": refused }));
     }
     schema
 }
@@ -136,7 +131,7 @@ struct Checked<T>(String, PhantomData<T>);
 
 impl<'de, T: Text> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor(PhantomData))
+        deserializer.deserialize_str(TextVisitor(PhantomData))
     }
 }
 
@@ -273,7 +268,8 @@ impl<'de> Deserialize<'de> for AlertName {
         let name = String::deserialize(deserializer)?;
         let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
         let alert = super::declared(&name).map(|alert| AlertName(alert.name));
-        alert.ok_or_else(|| de::Error::custom(format!("unknown alert; {}", did_you_mean::hint(&name, &known))))
+        alert
+            .ok_or_else(|| de::Error::custom(format!("unknown alert; {}", did_you_mean::hint(&name, &known))))
     }
 }
 
