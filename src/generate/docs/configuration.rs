@@ -40,7 +40,7 @@ pub fn page() -> String {
     );
     page.heading(2, "Keys of an alert");
     page.paragraph("Under `alerts`, by name of the alert. What is left out stays as shipped.");
-    let alert = &schema["$defs"]["AlertConfig"];
+    let alert = at(&schema, "/$defs/AlertConfig");
     let row = |(key, property)| [code(key), text(property), value(&schema, property)];
     page.table(["key", "sets", "value"], properties(alert).map(row));
     page.heading(2, "Alerts");
@@ -61,19 +61,24 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, property)| (key.as_str(), property))
 }
 
+/// What a JSON pointer points at; null for nothing.
+fn at<'v>(schema: &'v Value, pointer: &str) -> &'v Value {
+    schema.pointer(pointer).unwrap_or(&Value::Null)
+}
+
 fn text(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().to_owned()
 }
 
 /// What may stand there, from the definition that a property refers to.
 fn value(schema: &Value, property: &Value) -> String {
-    let reference = property["$ref"].as_str().or_else(|| property["anyOf"][0]["$ref"].as_str());
+    let reference = at(property, "/$ref").as_str().or_else(|| at(property, "/anyOf/0/$ref").as_str());
     let definition = reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#')));
     match definition {
         Some(definition) if definition["enum"].is_array() => listed(&definition["enum"]),
         Some(definition) => text(definition),
         None if property["properties"].is_object() => "the keys below, by name of the alert".to_owned(),
-        None if property["type"][0] == "boolean" => "`true` or `false`".to_owned(),
+        None if at(property, "/type/0") == "boolean" => "`true` or `false`".to_owned(),
         None => "numbers by name".to_owned(),
     }
 }
@@ -105,7 +110,7 @@ pub fn example() -> String {
             _ => write!(text, "\n# {about}\n# {key}: …\n"),
         };
     }
-    let _ = write!(text, "\n# {}\nalerts:\n", self::text(&schema["properties"]["alerts"]));
+    let _ = write!(text, "\n# {}\nalerts:\n", self::text(at(&schema, "/properties/alerts")));
     let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
     with_thresholds.for_each(|alert| example_alert(&mut text, alert));
     text
@@ -137,10 +142,11 @@ fn described() -> Value {
     let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
     let special: Map<_, _> =
         with_thresholds.map(|alert| (alert.name.to_owned(), alert_schema(alert))).collect();
-    let alerts = &mut schema["properties"]["alerts"];
-    alerts["propertyNames"] = json!({ "enum": names });
-    alerts["properties"] = special.into();
-    alerts["additionalProperties"] = json!({ "$ref": ALERT });
+    if let Some(alerts) = schema.pointer_mut("/properties/alerts").and_then(Value::as_object_mut) {
+        alerts.insert("propertyNames".to_owned(), json!({ "enum": names }));
+        alerts.insert("properties".to_owned(), special.into());
+        alerts.insert("additionalProperties".to_owned(), json!({ "$ref": ALERT }));
+    }
     schema
 }
 
@@ -180,7 +186,7 @@ mod tests {
         for (key, _) in properties(&described()) {
             assert!(example.contains(&format!("{key}:")), "{key}");
         }
-        for (key, _) in properties(&described()["$defs"]["AlertConfig"]) {
+        for (key, _) in properties(at(&described(), "/$defs/AlertConfig")) {
             assert!(example.contains(&format!(" {key}:")), "{key}");
         }
     }

@@ -45,9 +45,10 @@ pub fn sections() -> Vec<Section> {
 
 /// The JSON schema of a type, as a value to be completed.
 fn json_schema<T: JsonSchema>(title: &str) -> Value {
-    let mut schema = schema_for!(T).to_value();
-    schema["title"] = title.into();
-    schema["$comment"] = Target::Docs.header().into();
+    let mut schema = schema_for!(T);
+    schema.insert("title".to_owned(), title.into());
+    schema.insert("$comment".to_owned(), Target::Docs.header().into());
+    let mut schema = schema.to_value();
     without_null_defaults(&mut schema);
     schema
 }
