@@ -295,7 +295,7 @@ impl From<SeverityName> for Severity {
 /// Labels of the exporter's series, and those that generated rules set. As labels of an alert they would
 /// split one alert into several.
 static TAKEN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
-    let declared = catalogue::areas().flat_map(|area| area.gauges).flat_map(|gauge| gauge.labels).copied();
+    let declared = catalogue::areas().flat_map(|area| area.gauges).flat_map(|gauge| &gauge.labels).copied();
     declared.chain(["alertname", "severity", "source", "le"]).collect()
 });
 
