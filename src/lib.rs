@@ -10,8 +10,6 @@
 //! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what
 //! words. ARCHITECTURE.md has the invariants.
 
-// the documentation is read beside the code, where private modules are at hand too
-#![allow(rustdoc::private_intra_doc_links)]
 // no panic on data from outside
 #![cfg_attr(
     not(test),
