@@ -1,6 +1,8 @@
 //! Cases from the shape of an alert: one mistake in its expression, `for` or `keep_firing_for` makes
 //! at least one of them fail (tests/mutations).
 
+use std::collections::BTreeSet;
+
 use super::exporter::Labels;
 use super::{Case, Input, Kind, Maker};
 use crate::generate::catalogue::Area;
@@ -27,7 +29,9 @@ impl Maker {
         let end = self.fire() + TAIL;
         let inputs =
             all.iter().map(|labels| self.fact(shape, labels, "a", &[(LEAD, None), (end - LEAD, Some(1))]));
-        let alerts: Vec<Labels> = all.iter().map(|labels| self.alert(shape, labels)).collect();
+        // several series may give one alert
+        let alerts: BTreeSet<Labels> = all.iter().map(|labels| self.alert(shape, labels)).collect();
+        let alerts: Vec<Labels> = alerts.into_iter().collect();
         let questions = vec![
             self.silent(self.fire() - 1),
             self.firing(self.fire(), &alerts),
