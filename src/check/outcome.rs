@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Check, Finding, Gauge, Sample, Severity};
+use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 
@@ -16,6 +16,8 @@ pub struct Outcome<'a> {
     cluster: &'a Cluster,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// What the release has wherever it is installed.
+    pub stock: Vec<Fact>,
     /// Samples by family, in the order of the check's declarations.
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// Why the verdict is unknown, if it is.
@@ -27,32 +29,47 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// An empty outcome for one check.
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
-        let samples = BTreeMap::new();
-        Outcome { check, cluster, findings: Vec::new(), samples, unknown: Vec::new(), facts: Vec::new() }
+        let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Outcome { check, cluster, findings, stock, samples: BTreeMap::new(), unknown, facts }
     }
 
-    /// Adds a finding; its severity is that of its cause.
-    pub fn find(&mut self, finding: Finding) {
-        let severity = self.check.cause(&finding.cause).map_or(Severity::Info, |cause| cause.severity);
-        self.find_as(severity, finding);
-    }
-
-    /// Adds a finding with a severity of its own, for the few causes whose declaration says so.
-    pub fn find_as(&mut self, severity: Severity, mut finding: Finding) {
+    /// Adds a finding.
+    pub fn find(&mut self, mut finding: Finding) {
+        debug_assert!(
+            self.check.causes.contains(&finding.cause),
+            "{} does not list cause {}",
+            self.check.id,
+            finding.cause
+        );
         finding.check = self.check.id;
-        finding.severity = severity;
-        finding.runbook = self.check.runbook(&finding.cause);
+        finding.runbook = self.check.runbook(finding.cause);
         self.findings.push(finding);
     }
 
+    /// States what every cluster with this release has, which is nothing to act on.
+    pub fn state(
+        &mut self,
+        fact: &'static str,
+        object: ObjectRef,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        let (text, advice) = (text.into(), advice.into());
+        self.stock.push(Fact { check: self.check.id, fact, object, text, advice });
+    }
+
     /// Adds a sample of a family that the check declares.
-    pub fn sample(&mut self, gauge: &'static Gauge, labels: &[&str], value: f64) {
-        debug_assert_eq!(gauge.labels.len(), labels.len(), "{}", gauge.name);
+    pub fn sample<const N: usize>(
+        &mut self,
+        gauge: &'static Gauge<[&'static str; N]>,
+        labels: &[&str; N],
+        value: f64,
+    ) {
         debug_assert!(
             self.check.gauges.iter().any(|declared| declared.name == gauge.name),
-            "{} is not declared by {}",
-            gauge.name,
-            self.check.id
+            "{} does not list {}",
+            self.check.id,
+            gauge.name
         );
         if value.is_nan() {
             return; // an unknown value is no sample

@@ -2,7 +2,8 @@
 
 use super::Threshold;
 
-/// A panel of one of the dashboards. Its place follows from the order of the checks.
+/// A panel of one of the dashboards. Its place follows from the order of the checks. Say only what is
+/// special: `Panel { title: …, ..Panel::TABLE }`.
 #[derive(Debug)]
 pub struct Panel {
     /// Where it is drawn.
@@ -31,11 +32,36 @@ pub struct Panel {
     pub no_data: &'static str,
 }
 
+impl Panel {
+    /// A big number on the overview.
+    pub const STAT: Panel = Panel {
+        dashboard: Dashboard::Overview,
+        title: "",
+        description: "",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[],
+        steps: &[],
+        width: Width::Sixth,
+        no_data: "",
+    };
+    /// Lines over time, half a row wide.
+    pub const TIME_SERIES: Panel = Panel { kind: PanelKind::TimeSeries, width: Width::Half, ..Self::STAT };
+    /// States over time, half a row wide.
+    pub const STATE_TIMELINE: Panel = Panel { kind: PanelKind::StateTimeline, ..Self::TIME_SERIES };
+    /// Rows of labels, half a row wide.
+    pub const TABLE: Panel = Panel { kind: PanelKind::Table, ..Self::TIME_SERIES };
+    /// Horizontal bars, half a row wide.
+    pub const BAR_GAUGE: Panel = Panel { kind: PanelKind::BarGauge, ..Self::TIME_SERIES };
+}
+
 /// The dashboards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dashboard {
     /// One page for the operator at night.
     Overview,
+    /// Volumes and their replicas.
+    Volumes,
     /// Instance managers and upgrades.
     InstanceManagers,
     /// Managers, probes and webhook.
@@ -51,6 +77,7 @@ impl Dashboard {
     pub fn id(self) -> &'static str {
         match self {
             Dashboard::Overview => "overview",
+            Dashboard::Volumes => "volumes",
             Dashboard::InstanceManagers => "instance-managers",
             Dashboard::Managers => "managers",
             Dashboard::Eviction => "eviction",

@@ -1,9 +1,10 @@
 //! The families that belong to no single check.
 
-use crate::check::{Gauge, GaugeKind, Stability};
+use crate::check::{Gauge, GaugeKind};
 
 /// Every family of the exporter itself, in the order of the page.
 pub const ALL: &[&Gauge] = &[
+    &STATUS,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
@@ -44,19 +45,22 @@ const STATIC: &str = "the exporter serves a recording or the demo";
 macro_rules! families {
     ($( $name:ident = $kind:ident $text:literal [$($label:literal),*] $help:literal, absent $absent:expr, example $example:literal; )*) => { $(
         #[doc = $help]
-        pub static $name: Gauge = Gauge {
+        pub static $name: Gauge<[&str; <[&str]>::len(&[$($label),*])]> = Gauge {
             name: $text,
             help: $help,
             kind: GaugeKind::$kind,
-            labels: &[$($label),*],
+            labels: [$($label),*],
             absent: $absent,
             example: $example,
-            stability: Stability::Experimental,
         };
     )* };
 }
 
 families! {
+    STATUS = Gauge "longhorn_health_status" ["status"]
+        "1 for how the cluster is, in a word: healthy, info, warning, critical or unknown; 0 for the others.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,
@@ -86,7 +90,7 @@ families! {
         absent "the release is not known",
         example "longhorn_health_longhorn_info";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by robustness as Longhorn reports it.",
+        "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     RESOURCE_SYNCED = Gauge "longhorn_health_resource_synced" ["resource"]

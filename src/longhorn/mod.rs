@@ -6,6 +6,7 @@ pub mod engine;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
+pub mod log_line;
 pub mod map;
 pub mod meta;
 pub mod node;
@@ -39,4 +40,7 @@ pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
-pub use volume::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};
+pub use volume::{
+    CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
+    VolumeState, Workload,
+};

@@ -6,6 +6,7 @@
 //! The container itself ends with a fatal error when mounts do not propagate or Kubernetes is too old
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
+mod causes;
 #[cfg(test)]
 mod tests;
 
@@ -13,18 +14,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::looping;
-use crate::longhorn::{ConditionStatus, Pod, Release, Resource, status};
+use crate::facts::text::shortened;
+use crate::facts::{endpoints, looping, nodes};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
 const BACKEND: &str = "longhorn-backend";
-
-const MANAGERS_DOWN: &str = "managers_down";
-const DNS_SUSPECTED: &str = "dns_suspected";
-const MOUNT_PROPAGATION: &str = "mount_propagation";
-const KUBERNETES_VERSION: &str = "kubernetes_version";
-const UNKNOWN: &str = "unknown";
 
 /// So long the wait is a normal part of an installation: managers queue for the webhook lease.
 const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
@@ -32,38 +28,25 @@ const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
 const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 
-const fn cause(id: &'static str, summary: &'static str) -> Cause {
-    Cause { id, severity: Severity::Warning, summary }
-}
-
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
     needs: &[Resource::Pods],
-    uses: &[Resource::EndpointSlices, Resource::LonghornNodes, Resource::KubeNodes],
-    causes: &[
-        cause(MANAGERS_DOWN, "no longhorn-manager is ready to answer"),
-        cause(
-            DNS_SUSPECTED,
-            "managers are ready, but the deployer does not reach their Service: DNS or network",
-        ),
-        cause(MOUNT_PROPAGATION, "mounts do not propagate on a node, so CSI cannot be deployed"),
-        cause(KUBERNETES_VERSION, "Kubernetes is older than the deployer accepts"),
-        cause(UNKNOWN, "the deployer crash-loops for a reason that neither its log nor the API shows"),
+    uses: &[
+        Resource::EndpointSlices,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::InstanceManagers,
     ],
+    causes: causes::ALL,
     gauges: &[],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
-        causes: &[MANAGERS_DOWN, DNS_SUSPECTED, MOUNT_PROPAGATION, KUBERNETES_VERSION, UNKNOWN],
-        expr: "max without ($without, object) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
+        when: When::FoundBut { causes: causes::ALL, severity: None, without: &["object"] },
         hold: "10m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
                       driver, cause {{ $labels.cause }}. Its Init:0/1 is a consequence: look at the managers first, \
@@ -71,29 +54,27 @@ pub const CHECK: Check = Check {
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
             legend: "{{cause}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the driver deployer is not blocked, or the exporter does not report",
+        ..Panel::TABLE
     }],
     run,
+    ..Check::PLAIN
 };
 
 /// What blocks the deployer.
 struct Block {
-    cause: &'static str,
+    cause: &'static Cause,
     since: Option<Timestamp>,
     message: String,
     evidence: Vec<Evidence>,
@@ -128,29 +109,52 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
         None => format!("init container {INIT} of {name} waits; since when is not known"),
     };
     let (answers, endpoints) = backend(cluster);
-    let (cause, message) = match answers {
-        true => (
-            DNS_SUSPECTED,
+    let half_started = half_started(cluster).filter(|_| answers);
+    let (cause, message) = match (answers, &half_started) {
+        (true, Some(_)) => (
+            &causes::MANAGERS_HALF_STARTED,
+            format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
+        ),
+        (true, None) if !nodes::all_known(cluster) => (
+            &causes::UNKNOWN,
+            format!(
+                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is not known"
+            ),
+        ),
+        (true, None) => (
+            &causes::DNS_SUSPECTED,
             format!(
                 "{name} waits for {BACKEND} although managers are ready: DNS or the network is suspected"
             ),
         ),
-        false => (MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready")),
+        (false, _) => {
+            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready"))
+        }
     };
     let fact = |text| Evidence { source: EvidenceSource::Api, text };
-    Some(Block { cause, since, message, evidence: vec![fact(waits), fact(endpoints)] })
+    let evidence = [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
+    Some(Block { cause, since, message, evidence })
+}
+
+/// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
+/// app/daemon.go startManager).
+fn half_started(cluster: &Cluster) -> Option<String> {
+    if !nodes::all_known(cluster) {
+        return None;
+    }
+    let mut ready =
+        cluster.manager_pods().filter(|pod| pod.is_ready() && !pod.metadata.is_deleting()).peekable();
+    ready.peek()?;
+    let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
+    (!ready.any(registered)).then(|| {
+        "no node of a Ready manager has a nodes.longhorn.io, which a manager makes just before it opens port 9500".to_owned()
+    })
 }
 
 /// Whether anything can answer behind the Service, and how that is known.
 fn backend(cluster: &Cluster) -> (bool, String) {
-    let slices = cluster
-        .objects
-        .endpoint_slices
-        .iter()
-        .filter(|slice| slice.metadata.label("kubernetes.io/service-name") == Some(BACKEND));
-    let endpoints: Vec<_> = slices.flat_map(|slice| &slice.endpoints).collect();
     if cluster.readability(Resource::EndpointSlices) == Readability::Readable {
-        let ready = endpoints.iter().filter(|endpoint| endpoint.conditions.ready != Some(false)).count();
+        let ready = endpoints::of(cluster, BACKEND).unwrap_or_default().ready;
         return (ready > 0, format!("Service {BACKEND} has {ready} ready endpoints"));
     }
     let serves = |pod: &&Pod| pod.is_ready() && !pod.metadata.is_deleting();
@@ -165,7 +169,7 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster)).unwrap_or_else(|| {
         let code =
             crash.end.map_or("an unknown code".to_owned(), |end| format!("exit code {}", end.exit_code));
-        (UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
+        (&causes::UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
     });
     Some(Block {
         cause,
@@ -178,28 +182,70 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     })
 }
 
-fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static str, EvidenceSource, String)> {
+fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
     let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
     let fatal = log.text.lines().rev().find(is_fatal)?;
-    let cause = if fatal.contains("MountPropagation is not set") {
-        MOUNT_PROPAGATION
-    } else if fatal.contains("failed Kubernetes version check") {
-        KUBERNETES_VERSION
+    let has = |words: &[&str]| words.iter().any(|word| fatal.contains(word));
+    let failed_request = has(&[
+        "Client.Timeout exceeded",
+        "context deadline exceeded",
+        "i/o timeout",
+        "connection refused",
+        "no route to host",
+        "TLS handshake timeout",
+    ]);
+    let cause = if has(&["failed Kubernetes version check"]) && !failed_request {
+        &causes::KUBERNETES_VERSION
+    } else if failed_request {
+        // the query for the condition is wrapped into the words about mount propagation
+        &causes::API_TIMEOUT
+    } else if has(&["failed to get arg root-dir"]) {
+        &causes::KUBELET_ROOT_DIR
+    } else if has(&["MountPropagation is not set"]) {
+        let unsynced =
+            unsynced(cluster).find(|node| fatal.contains(&format!("node {} ", node.metadata.name)));
+        if unsynced.is_some() { &causes::NODE_NOT_SYNCED } else { &causes::MOUNT_PROPAGATION }
     } else {
-        UNKNOWN
+        &causes::UNKNOWN
     };
-    let line: String = fatal.trim().chars().take(400).collect();
-    Some((cause, EvidenceSource::Log, format!("the last log ends with: {line}")))
+    Some((cause, EvidenceSource::Log, format!("the last log ends with: {}", shortened(fatal.trim(), 400))))
 }
 
-fn by_api(cluster: &Cluster) -> Option<(&'static str, EvidenceSource, String)> {
+/// Registered nodes without the condition, which the manager of a node writes when it first syncs it (longhorn-manager
+/// v1.12.1 controller/node_controller.go). The deployer takes them for nodes whose mounts do not propagate.
+fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
+    let silent = |node: &&LonghornNode| condition(&node.status.conditions, "MountPropagation").is_none();
+    cluster.objects.longhorn_nodes.iter().filter(silent)
+}
+
+fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)> {
+    const DETECTION: [&str; 2] = ["discover-proc-kubelet-cmdline", "discover-proc-k3s-cmdline"];
+    let api = |cause, fact| Some((cause, EvidenceSource::Api, fact));
     let mut nodes = cluster.objects.longhorn_nodes.iter();
     let no_propagation =
         nodes.find(|node| status(&node.status.conditions, "MountPropagation") == ConditionStatus::False);
     if let Some(node) = no_propagation {
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
-        return Some((MOUNT_PROPAGATION, EvidenceSource::Api, fact));
+        return api(&causes::MOUNT_PROPAGATION, fact);
+    }
+    if let Some(node) = unsynced(cluster).next() {
+        let name = &node.metadata.name;
+        let managers = cluster.objects.instance_managers.iter().filter(|im| im.spec.node_id == *name).count();
+        let fact = format!(
+            "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
+            counted(managers, "instance manager")
+        );
+        return api(&causes::NODE_NOT_SYNCED, fact);
+    }
+    if let Some(pod) = DETECTION.iter().find_map(|name| cluster.objects.pods.get(name)) {
+        let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
+        return api(
+            &causes::KUBELET_ROOT_DIR,
+            format!(
+                "pod {name}, which looks for the kubelet's root directory, is left over in phase {phase}"
+            ),
+        );
     }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
@@ -208,21 +254,17 @@ fn by_api(cluster: &Cluster) -> Option<(&'static str, EvidenceSource, String)> {
         version(&node.status.node_info.kubelet_version).is_some_and(|found| found < OLDEST_KUBERNETES)
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
-    Some((
-        KUBERNETES_VERSION,
-        EvidenceSource::Api,
-        format!("node {} runs Kubernetes {kubelet}", old.metadata.name),
-    ))
+    api(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
 }
 
-fn remedy(cluster: &Cluster, pod: &Pod, cause: &str) -> Remedy {
+fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
-    match cause {
-        MANAGERS_DOWN => Remedy::new("Mend the managers; the deployer goes on by itself. See manager_crash_loop and webhook_unavailable.")
+    match *cause {
+        causes::MANAGERS_DOWN => Remedy::new("Mend the managers; the deployer goes on by itself. See manager_crash_loop and webhook_unavailable.")
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
             .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}")),
-        DNS_SUSPECTED => Remedy::new(
+        causes::DNS_SUSPECTED => Remedy::new(
             "Look at CoreDNS and at the network between this node and the managers. A DNS that answers from \
              outside for every name, by a search domain, is a known trap.",
         )
@@ -231,13 +273,44 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &str) -> Remedy {
         .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
         // its name differs, as on RKE2, its label does not
         .change("kubectl -n kube-system rollout restart deployment -l k8s-app=kube-dns".to_owned()),
-        MOUNT_PROPAGATION => Remedy::new(
+        causes::MOUNT_PROPAGATION => Remedy::new(
             "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
              mount --make-rshared /), then restart the manager there.",
         )
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B6 MountPropagation"))
         .read(format!("{} --previous", log(MAIN))),
-        KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
+        causes::MANAGERS_HALF_STARTED => Remedy::new(
+            "See why the managers do not finish their start: the present log of one that is Ready, manager_start_stuck and \
+             manager_crash_loop. DNS and network are not the trouble.",
+        )
+        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=50"))
+        .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
+        causes::NODE_NOT_SYNCED => Remedy::new(
+            "See why the manager of that node does not sync it (its log says what it drops out of the queue), and why there is no \
+             instance manager. Mounts are not the trouble.",
+        )
+        .read(format!(
+            "kubectl -n {namespace} get nodes.longhorn.io -o \
+             custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'"
+        ))
+        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'"))
+        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io -o wide")),
+        causes::API_TIMEOUT => Remedy::new(
+            "Look at the network between this node and the managers (port 9500) or the API server, whichever the line names: \
+             kube-proxy, firewall, CNI. What the line says of mount propagation is only what was asked for.",
+        )
+        .read(format!("{} --previous", log(MAIN)))
+        .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND} -o wide")),
+        causes::KUBELET_ROOT_DIR => Remedy::new(
+            "Name the directory: --kubelet-root-dir in the Deployment, csi.kubeletRootDir in the chart (microk8s: \
+             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). A detection pod that is \
+             left over has to be deleted.",
+        )
+        .read(format!("kubectl -n {namespace} get pods -o wide | grep discover-proc"))
+        .change(format!(
+            "kubectl -n {namespace} delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found"
+        )),
+        causes::KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
             .read("kubectl version".to_owned())
             .read(format!("{} --previous", log(MAIN))),
         _ => Remedy::new("Read the last log of the deployer.").read(format!("{} --previous", log(MAIN))),

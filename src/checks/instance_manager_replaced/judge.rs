@@ -4,7 +4,8 @@
 //! deletes the failed pod and makes a new one of the same name (longhorn-manager v1.12.1
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
-use crate::check::{Evidence, EvidenceSource, counted};
+use super::causes;
+use crate::check::{Cause, Evidence, EvidenceSource, counted};
 use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
@@ -24,12 +25,14 @@ pub enum Verdict {
     SettingsSync,
     StaleCleanup,
     Deleted,
+    /// Deleted while nothing ran in it, and nothing differs in its successor.
+    DeletedIdle,
     Unknown,
 }
 
 impl Verdict {
     /// Every verdict.
-    pub const ALL: [Verdict; 10] = [
+    pub const ALL: [Verdict; 11] = [
         Verdict::LivenessProbe,
         Verdict::OomKilled,
         Verdict::Evicted,
@@ -39,32 +42,40 @@ impl Verdict {
         Verdict::SettingsSync,
         Verdict::StaleCleanup,
         Verdict::Deleted,
+        Verdict::DeletedIdle,
         Verdict::Unknown,
     ];
 
     /// Name of the fact under which it is counted; unlike the cause, unique.
     pub fn fact(self) -> &'static str {
-        if self == Verdict::Drained { "drained" } else { self.cause() }
+        match self {
+            Verdict::Drained => "drained",
+            Verdict::DeletedIdle => "deleted_idle",
+            _ => self.cause().id,
+        }
     }
 
     /// The cause as declared.
-    pub fn cause(self) -> &'static str {
+    pub fn cause(self) -> &'static Cause {
         match self {
-            Verdict::LivenessProbe => "liveness_probe",
-            Verdict::OomKilled => "oom_killed",
-            Verdict::Evicted | Verdict::Drained => "evicted",
-            Verdict::NodeLost => "node_lost",
-            Verdict::Panic => "panic",
-            Verdict::SettingsSync => "settings_sync",
-            Verdict::StaleCleanup => "stale_cleanup",
-            Verdict::Deleted => "deleted",
-            Verdict::Unknown => "unknown",
+            Verdict::LivenessProbe => &causes::LIVENESS_PROBE,
+            Verdict::OomKilled => &causes::OOM_KILLED,
+            Verdict::Evicted | Verdict::Drained => &causes::EVICTED,
+            Verdict::NodeLost => &causes::NODE_LOST,
+            Verdict::Panic => &causes::PANIC,
+            Verdict::SettingsSync => &causes::SETTINGS_SYNC,
+            Verdict::StaleCleanup => &causes::STALE_CLEANUP,
+            Verdict::Deleted | Verdict::DeletedIdle => &causes::DELETED,
+            Verdict::Unknown => &causes::UNKNOWN,
         }
     }
 
     /// True when nothing is wrong with it.
     pub fn is_expected(self) -> bool {
-        matches!(self, Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup)
+        matches!(
+            self,
+            Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle
+        )
     }
 }
 
@@ -75,6 +86,8 @@ pub struct Scene<'a> {
     pub successor: Option<&'a Pod>,
     /// The instance manager is gone, or no longer a default one.
     pub retired: bool,
+    /// Why Longhorn itself replaces it while it is idle, as far as settings tell.
+    pub setting: Option<String>,
     /// The node does not answer, or came back about then.
     pub node_trouble: Option<Evidence>,
     pub events: Vec<&'a Event>,
@@ -171,10 +184,18 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
         evidence.push(api("its instance manager was removed or is no longer a default one"));
         return (Verdict::StaleCleanup, evidence);
     }
-    if unharmed && (asked || !changes.is_empty()) && clean {
-        evidence.extend(changes.into_iter().map(api));
+    let by_settings = !changes.is_empty() || scene.setting.is_some();
+    if unharmed && clean && by_settings {
+        evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
         evidence.push(api("no volume was hit: Longhorn deletes idle ones to apply settings"));
         return (Verdict::SettingsSync, evidence);
+    }
+    if unharmed && clean && asked {
+        let seen = scene.successor.map_or("there is no successor to compare it with", |_| {
+            "its successor has the same PriorityClass, CPU request and liveness probe, and no setting waits to be applied"
+        });
+        evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
+        return (Verdict::DeletedIdle, evidence);
     }
     evidence.push(fingerprint(match ended {
         Some(ended) if ended.exit_code == 137 => {

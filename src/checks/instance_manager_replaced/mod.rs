@@ -5,6 +5,7 @@
 //! v1.12.1 controller/instance_manager_controller.go handlePod). The exporter therefore remembers
 //! the last state of every pod that vanished.
 
+mod causes;
 mod judge;
 mod story;
 #[cfg(test)]
@@ -27,7 +28,7 @@ use judge::{Scene, Verdict};
 use traces::{Hits, Span, Traces};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
@@ -43,125 +44,80 @@ pub const CHECK: Check = Check {
         Resource::LonghornNodes,
         Resource::KubeNodes,
     ],
-    causes: CAUSES,
+    causes: causes::ALL,
     gauges: &[&REPLACEMENTS, &LAST],
-    records: &[],
     alerts: &[REPLACED],
-    cases: include_str!("alerts.test.yaml"),
     panels: &[
         Panel {
-            dashboard: Dashboard::Overview,
             title: "Instance managers lost in 24 h",
             description: "Instance manager pods that ended unexpectedly. Each took all its engines and replicas along.",
-            kind: PanelKind::Stat,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "sum without (cause, expected) (max without ($without) \
                        (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
                 legend: "lost",
             }],
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
-            width: Width::Sixth,
             no_data: "the exporter does not report",
+            ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance manager pods that ended, by cause",
             description: "Pods that ended in an hour. settings_sync and stale_cleanup are Longhorn's own doing.",
-            kind: PanelKind::TimeSeries,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause, expected) \
                        (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
                 legend: "{{cause}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "the exporter does not report",
+            ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Last replacements",
             description: "Instance managers that were replaced in the last 24 hours.",
-            kind: PanelKind::Table,
             unit: Unit::FromNow,
             queries: &[Query {
                 expr: "max without ($without) \
                        (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
                 legend: "{{instance_manager}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
+            ..Panel::TABLE
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-const fn cause(id: &'static str, severity: Severity, summary: &'static str) -> Cause {
-    Cause { id, severity, summary }
-}
-
-const CAUSES: &[Cause] = &[
-    cause("liveness_probe", Severity::Warning, "the kubelet killed it because its liveness probe failed"),
-    cause("oom_killed", Severity::Warning, "the kernel killed it for want of memory"),
-    cause(
-        "evicted",
-        Severity::Warning,
-        "it was evicted; severity info when a drain evicted it and no volume was hit",
-    ),
-    cause("node_lost", Severity::Warning, "its node went down, rebooted or was removed"),
-    cause("panic", Severity::Warning, "its process ended with exit code 2, as a Go program does that panics"),
-    cause("settings_sync", Severity::Info, "Longhorn replaced it while it was idle, to apply settings"),
-    cause("stale_cleanup", Severity::Info, "Longhorn removed it because it was old or not needed any more"),
-    cause("deleted", Severity::Warning, "somebody deleted its pod while volumes ran in it"),
-    cause(
-        "unknown",
-        Severity::Warning,
-        "it ended and nothing tells why; severity info without any trace of harm",
-    ),
-];
-
-static REPLACEMENTS: Gauge = Gauge {
+static REPLACEMENTS: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_instance_manager_replacements_total",
     help: "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
-    kind: GaugeKind::Counter,
-    labels: &["cause", "expected"],
+    labels: ["cause", "expected"],
     absent: "never; zero for a cause that was not seen",
     example: "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0",
-    stability: Stability::Experimental,
+    ..Gauge::COUNTER
 };
 
-static LAST: Gauge = Gauge {
+static LAST: Gauge<[&str; 4]> = Gauge {
     name: "longhorn_health_instance_manager_last_replacement_timestamp_seconds",
     help: "When the instance manager's pod was last made anew, or ended if there is no new one.",
-    kind: GaugeKind::Gauge,
-    labels: &["instance_manager", "node", "cause", "expected"],
+    labels: ["instance_manager", "node", "cause", "expected"],
     absent: "the instance manager was not replaced in the last 24 hours",
     example: "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 const REPLACED: Alert = Alert {
     name: "LonghornInstanceManagerReplaced",
-    causes: &[
-        "liveness_probe",
-        "oom_killed",
-        "evicted",
-        "node_lost",
-        "panic",
-        "settings_sync",
-        "stale_cleanup",
-        "deleted",
-        "unknown",
-    ],
     // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
     // exporter (which a lost node may cause), and two exporters agree on it
-    expr: "time() - max without ($without) \
+    when: When::Promql {
+        expr: "time() - max without ($without) \
            (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, expected=\"false\"}) < $window",
-    hold: "0m",
-    keep_firing_for: "",
-    severity: Severity::Warning,
+        cases: include_str!("LonghornInstanceManagerReplaced.test.yaml"),
+    },
+    also: causes::ALL,
     thresholds: &[Threshold {
         name: "window",
         default: 3600.0,
@@ -176,6 +132,7 @@ const REPLACED: Alert = Alert {
                   ended with it: look for faulted and degraded volumes first, then for the cause.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
+    ..Alert::PLAIN
 };
 
 /// How far back findings go.
@@ -185,6 +142,12 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 /// A pod that is this much younger than its instance manager is not its first.
 const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
+/// The same where something else tells of an end, too.
+const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
+/// An end that was asked for longer ago than this is another one.
+const LONGEST_END: SignedDuration = SignedDuration::from_mins(10);
+/// Longhorn makes the next pod within this time (from 1.10 on with a back-off that is longer after several ends).
+const RECREATED: SignedDuration = SignedDuration::from_secs(90);
 /// A node whose Ready condition changed this close to the end took the pod along.
 const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -226,7 +189,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     for verdict in Verdict::ALL {
-        let labels = [verdict.cause(), expected_label(verdict)];
+        let labels = [verdict.cause().id, expected_label(verdict)];
         out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
     }
 }
@@ -250,17 +213,23 @@ fn seen_end<'a>(
     let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
     let successor = successor_of(cluster, gone);
     let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
-    let end = ended.and_then(|ended| ended.finished_at.get()).unwrap_or(gone.at).min(gone.at);
+    let events = traces.events(name, Some(uid), "");
+    let began =
+        ended.and_then(|ended| ended.finished_at.get()).or_else(|| traces::asked_to_end(&gone.last, &events));
+    let began = began.filter(|began| gone.at.duration_since(*began) <= LONGEST_END);
+    let end = began.unwrap_or(gone.at).min(gone.at);
     let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
-    let mut hits = traces.hits(name, node, Span { end, again });
+    let mut hits = traces.hits(name, node, Span { end, again, exact: began.is_some() });
     traces.add_dead_engines(name, &mut hits);
+    remember_hits(cluster, uid, &mut hits, out);
     let im = cluster.objects.instance_managers.get(name);
     let scene = Scene {
         last: &gone.last,
         successor,
         retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
+        setting: setting_that_replaces(cluster, successor),
         node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
-        events: traces.events(name, Some(uid), ""),
+        events,
         hits: &hits,
     };
     let (now_judged, mut evidence) = judge::judge(&scene);
@@ -269,7 +238,10 @@ fn seen_end<'a>(
     if verdict != now_judged {
         evidence = vec![Evidence {
             source: EvidenceSource::History,
-            text: format!("judged as {} when it happened; the events have expired since", verdict.cause()),
+            text: format!(
+                "judged as {} when it happened; what that rested on is not there any more",
+                verdict.cause()
+            ),
         }];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
@@ -287,6 +259,50 @@ fn seen_end<'a>(
         evidence,
         hits,
     }
+}
+
+/// Keeps the volumes that an end hit: a rebuild clears `failedAt`, and events expire.
+fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
+    const HIT: &str = "hit";
+    for volume in cluster.objects.volumes.iter() {
+        let name = volume.metadata.name.as_str();
+        let object = format!("{uid}/{name}");
+        let key = FactKey { check: CHECK.id, fact: HIT, object: object.as_str().into() };
+        if hits.volumes.contains(name) {
+            out.first_seen(HIT, &object);
+        } else if let Some(seen) = cluster.history.first_seen(&key) {
+            out.first_seen(HIT, &object);
+            hits.volumes.insert(name);
+            hits.facts.push(format!("volume {name} was seen hit at {seen}"));
+        }
+    }
+}
+
+/// A setting for which Longhorn replaces instance managers that nothing runs in: one that waits to be applied, or an empty
+/// priority-class beside a PriorityClass that the API server gives to every pod.
+fn setting_that_replaces(cluster: &Cluster, successor: Option<&Pod>) -> Option<String> {
+    const COMPARED: [&str; 5] = [
+        "guaranteed-instance-manager-cpu",
+        "priority-class",
+        "storage-network",
+        "system-managed-components-node-selector",
+        "taint-toleration",
+    ];
+    let waits =
+        |name: &&&str| cluster.setting(name).is_some_and(|setting| setting.status.applied == Some(false));
+    if let Some(name) = COMPARED.iter().find(waits) {
+        return Some(format!("setting {name} waits to be applied (status.applied is false)"));
+    }
+    let class = cluster.objects.priority_classes.iter().find(|class| class.global_default)?;
+    let given = successor?.spec.priority_class_name == class.metadata.name;
+    let empty = cluster.setting("priority-class").is_some_and(|setting| setting.value.trim().is_empty());
+    (given && empty).then(|| {
+        format!(
+            "setting priority-class is empty while PriorityClass {} is the default of the cluster: Longhorn replaces idle instance \
+             managers every hour for that",
+            class.metadata.name
+        )
+    })
 }
 
 /// The pod that came right after this one, which may itself be gone by now: what a later one was made
@@ -322,21 +338,30 @@ fn unseen_end<'a>(
     let pod = fleet.pod_of(im)?;
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
-    if watched || made.duration_since(began) < WELL_AFTER || cluster.age(made) >= DAY {
+    let (age, hits) =
+        (made.duration_since(began), traces.hits(name, node, Span { end: made, again: made, exact: false }));
+    // a first pod is made within seconds, and nothing can have run in an earlier one then
+    let mut events = traces.events(name, None, &pod.metadata.uid);
+    // an earlier pod than the last one may have ended for another reason
+    events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
+    let traced = !hits.facts.is_empty() || !events.is_empty();
+    let least = if traced { AFTER_FIRST } else { WELL_AFTER };
+    if watched || age < least || cluster.age(made) >= DAY {
         return None;
     }
-    let hits = traces.hits(name, node, Span { end: made, again: made });
     // a default v2 instance manager gets its first pod when the old one has gone
     if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
         return None;
     }
     let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
+    let setting = setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty());
     let scene = Scene {
         last: &stranger,
         successor: None,
         retired: false,
+        setting,
         node_trouble: node_trouble(cluster, node, Some(began), made),
-        events: traces.events(name, None, &pod.metadata.uid),
+        events,
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);
@@ -363,9 +388,9 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
     let made = end.successor.and_then(|pod| pod.metadata.created()).unwrap_or(end.at);
     // an end of which nothing is known but that it did no harm is neither
     if end.severity == severity_of(end.verdict) {
-        let labels = [end.manager, end.node, end.verdict.cause(), expected_label(end.verdict)];
+        let labels = [end.manager, end.node, end.verdict.cause().id, expected_label(end.verdict)];
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
     let (severity, finding) = (end.severity, story::finding(cluster, end, others));
-    out.find_as(severity, finding);
+    out.find(finding.severity(severity));
 }

@@ -4,12 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::cause;
+use super::causes;
+use crate::check::Cause;
+use crate::longhorn::log_line::message as untimed;
 
 /// A line by which a cause is known.
 pub struct Signature {
     /// The cause.
-    pub cause: &'static str,
+    pub cause: &'static Cause,
     /// What the line contains, as a regular expression.
     pub pattern: &'static str,
     /// True when the line counts also at level error; otherwise only a fatal line does, because
@@ -17,7 +19,7 @@ pub struct Signature {
     pub error_too: bool,
 }
 
-const fn fatal(cause: &'static str, pattern: &'static str) -> Signature {
+const fn fatal(cause: &'static Cause, pattern: &'static str) -> Signature {
     Signature { cause, pattern, error_too: false }
 }
 
@@ -28,41 +30,56 @@ const fn fatal(cause: &'static str, pattern: &'static str) -> Signature {
 /// upgrade/util/util.go, util/client/client.go, recovery_backend/recovery_backend.go.
 pub const SIGNATURES: &[Signature] = &[
     Signature {
-        cause: cause::OPEN_ISCSI_MISSING,
+        cause: &causes::OPEN_ISCSI_MISSING,
         pattern: r"(?i)(failed environment check|failed to check environment|environment check failed)",
         error_too: true,
     },
+    // what the API server passes on from a webhook may hold the words of every other cause
+    fatal(&causes::WEBHOOK_CALL_FAILED, r"failed calling webhook"),
     fatal(
-        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_CALL_FAILED,
+        r"conversion webhook for longhorn\.io/[a-z0-9]+, Kind=[A-Za-z]+ failed",
+    ),
+    fatal(
+        &causes::WEBHOOK_DENIED,
+        r"admission webhook .{0,4}(validator|mutator)\.longhorn\.io.{0,4} denied the request",
+    ),
+    fatal(
+        &causes::WRITE_CONFLICT,
+        r"Operation cannot be fulfilled on [a-z.]+ .+: the object has been modified|[a-z]+\.longhorn\.io .+ already exists",
+    ),
+    fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
+    fatal(
+        &causes::WEBHOOK_SERVICE_UNREACHABLE,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
     ),
     fatal(
-        cause::WEBHOOK_NOT_READY,
+        &causes::WEBHOOK_NOT_READY,
         r"(admission|conversion) webhook is not ready( on localhost)? after [0-9]+m?[0-9]*s",
     ),
-    fatal(cause::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
-    fatal(cause::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
-    fatal(cause::UPGRADE_PATH, r"failed to skip the upgrade check for "),
+    fatal(&causes::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
+    fatal(&causes::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
+    fatal(&causes::UPGRADE_PATH, r"failed to skip the upgrade check for "),
     fatal(
-        cause::OLD_MANAGERS_LINGERING,
+        &causes::OLD_MANAGERS_LINGERING,
         r"timed out while waiting for old Longhorn manager pods to be fully removed",
     ),
-    fatal(cause::CRD_MISMATCH, r"strict decoding error: unknown field"),
-    fatal(cause::UPGRADE_PATH, r"unrecognized CRD API version|don't support upgrade from"),
-    fatal(cause::CACHE_SYNC_FAILED, r"datastore cache sync up failed"),
+    fatal(&causes::CRD_MISMATCH, r"strict decoding error: unknown field"),
+    fatal(&causes::UPGRADE_PATH, r"unrecognized CRD API version|don't support upgrade from"),
+    fatal(&causes::CACHE_SYNC_FAILED, r"datastore cache sync up failed"),
     fatal(
-        cause::PORT_IN_USE,
+        &causes::PORT_IN_USE,
         r"Error (longhorn backend|recovery backend|admission webhook|conversion webhook|admission|conversion) (webhook )?server failed",
     ),
     fatal(
-        cause::MANIFEST_STALE,
+        &causes::MANIFEST_STALE,
         r"failed to detect the (node name|node IP|manager pod name|manager pod namespace)",
     ),
-    fatal(cause::MANIFEST_STALE, r"Error starting manager: require [a-z-]+"),
-    fatal(cause::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
-    fatal(cause::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
+    fatal(&causes::MANIFEST_STALE, r"Error starting manager: require [a-z-]+"),
+    fatal(&causes::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
+    fatal(&causes::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
     fatal(
-        cause::API_UNREACHABLE,
+        &causes::API_UNREACHABLE,
         r"etcdserver: |Client\.Timeout exceeded|TLS handshake timeout|dial tcp [^ ]+: (i/o timeout|connect: (connection refused|no route to host))",
     ),
 ];
@@ -76,7 +93,7 @@ static COMPILED: LazyLock<Vec<(&Signature, Regex)>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LastWord<'a> {
     /// A fatal line that names its cause.
-    Known(&'static str, &'a str),
+    Known(&'static Cause, &'a str),
     /// A fatal line that no signature knows.
     Fatal(&'a str),
     /// A Go panic: its first line, and the text from there to the end of the log.
@@ -114,14 +131,28 @@ pub fn of_panicking_goroutine(stack: &str) -> &str {
     }
 }
 
-/// The function of longhorn-manager at the top of a stack trace.
+/// The function in which a panic began: the first one of longhorn-manager or, where that calls none of its own,
+/// of the package that it uses. Neither the run time nor the handler that passes panics on.
 pub fn panicking_function(stack: &str) -> Option<&str> {
     const MODULE: &str = "github.com/longhorn/longhorn-manager/";
-    stack.lines().find_map(|line| {
-        let rest = untimed(line).strip_prefix(MODULE)?;
-        // vendored packages and file paths are no functions of the manager
-        let end = rest.rfind('(')?;
-        (!rest.starts_with("vendor/")).then(|| rest.get(..end))?
+    const HANDLERS: [&str; 3] = ["panic(", "runtime.", "k8s.io/apimachinery/pkg/util/runtime."];
+    let functions = || {
+        stack.lines().skip_while(|line| !untimed(line).starts_with("goroutine ")).skip(1).filter_map(|line| {
+            let line = untimed(line);
+            // below each function stands its file
+            let function = line.get(..line.rfind('(')?)?;
+            (!line.starts_with(['\t', ' ']) && function.contains('.')).then_some(function)
+        })
+    };
+    let own = functions().find_map(|function| function.strip_prefix(MODULE));
+    let own = own.filter(|function| !function.starts_with("vendor/"));
+    let used = || functions().find(|function| !HANDLERS.iter().any(|handler| function.starts_with(handler)));
+    own.or_else(used).or_else(|| {
+        // a log that was cut above the goroutine
+        stack.lines().find_map(|line| {
+            let rest = untimed(line).strip_prefix(MODULE)?;
+            rest.get(..rest.rfind('(')?).filter(|function| !function.starts_with("vendor/"))
+        })
     })
 }
 
@@ -175,14 +206,6 @@ fn klog_level(line: &str) -> Level {
 fn is_panic(line: &str) -> bool {
     let line = untimed(line);
     line.starts_with("panic: ") || line.starts_with("fatal error: ")
-}
-
-/// A line without the time that `kubectl logs --timestamps` puts in front.
-fn untimed(line: &str) -> &str {
-    match line.split_once(' ') {
-        Some((time, rest)) if time.ends_with('Z') && time.starts_with("20") => rest.trim_end(),
-        _ => line.trim_end(),
-    }
 }
 
 /// Lines with the offset at which each begins.

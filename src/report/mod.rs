@@ -1,0 +1,232 @@
+//! Evaluation: every check over one cluster, into one report and its samples.
+
+mod data;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
+use crate::checks;
+use crate::cluster::{Cluster, Readability};
+use crate::history::FactKey;
+use crate::longhorn::Resource;
+
+pub use data::Data;
+pub use status::{Status, exit};
+
+/// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
+/// (docs/report.schema.json).
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Version of this shape: `v1`.
+    pub schema: &'static str,
+    /// How the cluster is, in a word: the worst that was found, and `unknown` where nothing urgent was
+    /// found but not everything could be read.
+    pub status: Status,
+    /// What `check` ends with: 1 for what reaches --fail-on (warning, unless told otherwise), 2 for
+    /// what could not be read, else 0.
+    pub exit_code: u8,
+    /// The same as `status`, coarser: `unknown` only if there are no findings at all but something
+    /// could not be read.
+    pub verdict: Verdict,
+    /// What was looked at.
+    pub cluster: ClusterSummary,
+    /// Whose data is hurt.
+    pub data: Data,
+    /// What is wrong, worst first.
+    pub findings: Vec<Finding>,
+    /// What every cluster with this release of Longhorn has: good to know, nothing to act on.
+    pub facts: Vec<Fact>,
+    /// Checks without a (full) verdict.
+    pub unknown: Vec<Unknown>,
+    /// Kinds of which a recording has no object; they count as empty. Those of which the cluster had
+    /// some, as other objects show, make their checks unknown instead.
+    pub not_recorded: Vec<String>,
+    /// How each kind could be read.
+    pub resources: Vec<ResourceReport>,
+}
+
+/// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
+pub const EVERY_CHECK: &str = "cluster";
+
+/// The whole verdict in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Everything was read and nothing is wrong.
+    Healthy,
+    /// Something was found.
+    Findings,
+    /// Nothing was found, but not everything could be read.
+    Unknown,
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClusterSummary {
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// Longhorn's release, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longhorn_version: Option<String>,
+    /// The moment the verdict is about; unknown for a recording without any time in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<Timestamp>,
+    /// True for a recording, in which nothing ages.
+    pub recorded: bool,
+    /// Longhorn nodes.
+    pub nodes: usize,
+    /// Volumes.
+    pub volumes: usize,
+    /// Volumes by how they are: by robustness, and `detached` for those that are not attached.
+    pub volumes_by_robustness: BTreeMap<&'static str, usize>,
+    /// Instance managers.
+    pub instance_managers: usize,
+}
+
+/// A check without a (full) verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// Id of the check, or [`EVERY_CHECK`].
+    pub check: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a kind could be read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResourceReport {
+    /// The kind, as `volumes.longhorn.io`.
+    pub resource: String,
+    /// `readable`, `pending`, `not_served`, `forbidden`, `stale`, `not_recorded` or `incomplete`.
+    pub state: &'static str,
+    /// Objects held.
+    pub objects: usize,
+    /// Objects that did not decode.
+    pub undecodable: usize,
+    /// When the source last answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_success: Option<Timestamp>,
+    /// What the source said last, when it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A report with what the exposition and the history need beside it.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// The report.
+    pub report: Report,
+    /// Samples by family name.
+    pub samples: BTreeMap<&'static str, Vec<Sample>>,
+    /// Facts that hold, to be aged.
+    pub facts: Vec<FactKey>,
+    /// Checks that could not look.
+    pub blind: BTreeSet<&'static str>,
+    /// Values that no known release writes, by kind and field.
+    pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
+}
+
+/// Runs every check.
+pub fn evaluate(cluster: &Cluster) -> Evaluation {
+    evaluate_only(cluster, |_| true)
+}
+
+/// Runs the checks that are wanted.
+pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
+    let mut findings = Vec::new();
+    let mut stock = Vec::new();
+    let mut unknown = Vec::new();
+    let mut samples = BTreeMap::new();
+    let mut facts = Vec::new();
+    let mut blind = BTreeSet::new();
+    for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
+        let mut outcome = Outcome::new(check, cluster);
+        let blind_spots = cluster.blind_spots(check.needs);
+        if blind_spots.is_empty() {
+            (check.run)(cluster, &mut outcome);
+            cluster.gaps(check.needs, check.uses).into_iter().for_each(|gap| outcome.unknown(gap));
+        } else {
+            outcome.unknown(blind_spots.join(", "));
+            blind.insert(check.id);
+        }
+        outcome.findings.iter_mut().for_each(Finding::shorten);
+        outcome.unknown.iter_mut().for_each(cut);
+        findings.append(&mut outcome.findings);
+        stock.append(&mut outcome.stock);
+        facts.append(&mut outcome.facts);
+        samples.append(&mut outcome.samples);
+        unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
+    }
+    // worst first; within a severity in the order of the checks, then by object
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let report = report(cluster, findings, stock, unknown);
+    Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
+}
+
+fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unknown: Vec<Unknown>) -> Report {
+    if let Some(absence) = cluster.absence() {
+        unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
+    }
+    let verdict = match (findings.is_empty(), unknown.is_empty()) {
+        (false, _) => Verdict::Findings,
+        (true, false) => Verdict::Unknown,
+        (true, true) => Verdict::Healthy,
+    };
+    let (volumes_by_robustness, data) = data::of(cluster);
+    let mut report = Report {
+        schema: "v1",
+        status: Status::of(&findings, unknown.is_empty()),
+        exit_code: exit::OK,
+        verdict,
+        cluster: ClusterSummary {
+            namespace: cluster.namespace.clone(),
+            longhorn_version: cluster.release().map(|release| release.to_string()),
+            now: cluster.moment(),
+            recorded: cluster.is_recorded(),
+            nodes: cluster.objects.longhorn_nodes.len(),
+            volumes: cluster.objects.volumes.len(),
+            volumes_by_robustness,
+            instance_managers: cluster.objects.instance_managers.len(),
+        },
+        data,
+        findings,
+        facts,
+        unknown,
+        not_recorded: Resource::all()
+            .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
+            .filter(|resource| cluster.can_read(*resource))
+            .map(Resource::label)
+            .collect(),
+        resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
+    };
+    report.exit_code = report.exit_code_from(Some(Severity::Warning));
+    report
+}
+
+fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {
+    let status = cluster.resources.get(&resource).cloned().unwrap_or_default();
+    ResourceReport {
+        resource: resource.label(),
+        state: status.readability.as_str(),
+        objects: cluster.objects.count(resource),
+        undecodable: status.undecodable,
+        last_success: status.last_success,
+        error: status.error,
+    }
+}
+
+impl Report {
+    /// True when a check had no (full) verdict.
+    pub fn is_unknown(&self, check: &str) -> bool {
+        self.unknown.iter().any(|unknown| unknown.check == check || unknown.check == EVERY_CHECK)
+    }
+
+    /// The worst severity found.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
