@@ -1,4 +1,4 @@
-//! Logs of crashed containers that lie beside the objects of a recording.
+//! Logs of containers that lie beside the objects of a recording.
 
 use super::RecordedFile;
 use crate::history::{CrashLog, History};
@@ -7,8 +7,10 @@ use crate::longhorn::Objects;
 /// At most this much of the end of a log is kept, as from a live cluster.
 pub(crate) const MAX_LOG_BYTES: usize = 32 * 1024;
 
-/// Adds logs whose path names a pod of the recording: `<pod>.<container>.previous.log`,
-/// `<pod>/<container>-previous.log`, or without `previous` where there is no previous one.
+/// Adds logs whose path names a pod of the recording: `<pod>.<container>.previous.log` or
+/// `<pod>/<container>-previous.log` of the last run, the same without `previous` of the present one.
+/// Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of a
+/// container in its back-off gives just that.
 pub(super) fn add_to(history: &mut History, objects: &Objects, mut files: Vec<RecordedFile>) {
     // a previous log sorts last and so wins over a current one
     files.sort_by_key(|file| (file.name.contains("previous"), file.name.clone()));
@@ -27,12 +29,16 @@ pub(super) fn add_to(history: &mut History, objects: &Objects, mut files: Vec<Re
                 .max_by_key(|container| container.name.len())
                 .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
             if let Some(container) = container {
-                history.add_crash_log(CrashLog {
+                let log = CrashLog {
                     pod: pod.metadata.name.clone(),
                     container: container.name.clone(),
                     pod_uid: pod.metadata.uid.clone(),
                     text: text.clone(),
-                });
+                };
+                if !file.name.contains("previous") {
+                    history.add_current_log(log.clone());
+                }
+                history.add_crash_log(log);
             }
         }
     }

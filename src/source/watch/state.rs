@@ -13,7 +13,7 @@ use super::trouble::Trouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, Objects, PerKind, Resource, Store};
+use crate::longhorn::{Kind, Lease, Objects, PerKind, Pod, Resource, Store};
 use crate::source::ApiErrorReason;
 
 /// What the tasks of the live source share.
@@ -103,9 +103,10 @@ impl Shared {
         Cluster::new(self.options.namespace.clone(), now, objects, history, resources)
     }
 
-    /// All pods, shared.
-    pub(super) fn pods(&self) -> Store<crate::longhorn::Pod> {
-        self.lock().objects.pods.clone()
+    /// All pods and Leases, shared.
+    pub(super) fn pods_and_leases(&self) -> (Store<Pod>, Store<Lease>) {
+        let state = self.lock();
+        (state.objects.pods.clone(), state.objects.leases.clone())
     }
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
