@@ -13,8 +13,9 @@ pub mod panel;
 pub mod record;
 mod words;
 
+pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold};
-pub use finding::{Command, Evidence, EvidenceSource, Finding, ObjectRef, Remedy, Severity, VolumeRef, cut};
+pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};

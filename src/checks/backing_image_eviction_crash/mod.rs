@@ -5,21 +5,20 @@
 //! same disk in its *spec*. A copy that has left the spec but not yet the status is a nil pointer
 //! there, and the manager panics with exit code 2, again at each start (longhorn-manager v1.7.3,
 //! v1.8.1 and v1.9.0 controller/node_controller.go syncBackingImageEvictionRequested, datastore/longhorn.go
-//! GetDiskBackingImageMap). Which disks count differs by release, see [`exposure`]. Automatic eviction
+//! GetDiskBackingImageMap). Which disks count differs by release, see [`crate::facts::stale_copies`]. Automatic eviction
 //! of a cordoned node does not come into it: the function returns early without a request in the
 //! node's spec.
 
-mod exposure;
 mod finding;
 #[cfg(test)]
 mod tests;
 
-use exposure::{Exposure, pairs};
 use jiff::SignedDuration;
 
-use super::eviction::held;
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::age::held;
+use crate::facts::stale_copies::{self, Exposure};
 use crate::longhorn::Resource;
 
 /// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
@@ -168,7 +167,7 @@ static UNSAFE_COPIES: Gauge = Gauge {
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let mut pairs = pairs(cluster);
+    let mut pairs = stale_copies::all(cluster);
     for pair in &pairs {
         let labels = [pair.image.metadata.name.as_str(), pair.node_name(), pair.place.name];
         out.sample(&STATUS_NOT_SPEC, &labels, 1.0);

@@ -12,8 +12,8 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::checks::looping;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::looping;
 use crate::longhorn::{ConditionStatus, Pod, Release, Resource, status};
 
 const INIT: &str = "wait-longhorn-manager";

@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, VolumeRef};
-use crate::checks::eviction::*;
-use crate::cluster::known_issues::manager_release;
 use crate::cluster::{Cluster, DiskOfNode, Readability};
+use crate::facts::eviction::*;
+use crate::facts::kubectl::patch;
+use crate::facts::nodes::manager_not_ready;
+use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImage, CopyState, Release, Replica, Resource, VolumeRobustness};
 use jiff::SignedDuration;
 

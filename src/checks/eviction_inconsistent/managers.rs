@@ -4,9 +4,9 @@ use jiff::SignedDuration;
 
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy};
-use crate::checks::eviction::gives_up_missing_disks;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::manager_release;
+use crate::facts::eviction::gives_up_missing_disks;
+use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
 
 /// The data source follows its pod from these releases on (issue of the Longhorn knowledge base article

@@ -16,9 +16,9 @@ mod tests;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::eviction::held;
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::age::held;
 use crate::longhorn::Resource;
 
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy};
-use crate::checks::eviction::*;
 use crate::cluster::Cluster;
+use crate::facts::eviction::*;
+use crate::facts::kubectl::patch;
+use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
 };
@@ -49,7 +51,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         None => is_requested(node), // the disk is not known: any request may be the one
     });
     let drained = node.is_some_and(|node| node.status.auto_evicting)
-        && (!cluster.can_read(Resource::KubeNodes) || cordoned(cluster, name));
+        && (!cluster.can_read(Resource::KubeNodes) || is_cordoned(cluster, name));
     if requested || drained || automatic_request(cluster, name).is_some() {
         return None;
     }
@@ -84,10 +86,6 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         .impact("Longhorn goes on moving the replica away, which costs a rebuild that nobody asked for")
         .remedy(remedy),
     )
-}
-
-fn cordoned(cluster: &Cluster, node: &str) -> bool {
-    cluster.objects.kube_nodes.get(node).is_some_and(|node| node.spec.unschedulable)
 }
 
 /// longhorn-manager v1.12.1 controller/volume_eviction_controller.go reconcile: no ticket unless

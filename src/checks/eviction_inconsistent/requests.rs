@@ -4,8 +4,10 @@ use jiff::SignedDuration;
 
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy, counted};
-use crate::checks::eviction::*;
 use crate::cluster::Cluster;
+use crate::facts::eviction::*;
+use crate::facts::kubectl::patch;
+use crate::facts::nodes::{is_down, manager_not_ready};
 use crate::longhorn::{LonghornNode, Resource, condition};
 
 pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {

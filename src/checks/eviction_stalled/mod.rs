@@ -12,8 +12,8 @@ mod progress;
 mod tests;
 
 use crate::check::*;
-use crate::checks::eviction::{evicting_disks, images_by_disk};
 use crate::cluster::Cluster;
+use crate::facts::eviction::{evicting_disks, images_by_disk};
 use crate::longhorn::Resource;
 
 /// The check.

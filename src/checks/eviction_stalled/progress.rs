@@ -6,8 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PROGRESS;
 use crate::check::*;
-use crate::checks::eviction::*;
 use crate::cluster::Cluster;
+use crate::facts::age::{Held, held};
+use crate::facts::eviction::*;
+use crate::facts::nodes::{is_down, manager_not_ready};
 use crate::longhorn::{
     BackingImage, ConditionStatus, DataEngine, InstanceState, Replica, ReplicaMode, condition,
 };

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, Outcome};
-use crate::checks::instance_managers::{InstanceManagers, api, container_status_of, missing_labels};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
+use crate::facts::nodes;
 use crate::longhorn::*;
 
 /// Longhorn makes a failed pod anew at once, from 1.10 on with a back-off of up to two minutes
@@ -44,7 +46,7 @@ pub fn diagnose(
         }
         // Longhorn removes an old one that does not run; instance_manager_stale watches that
         _ if old => None,
-        InstanceManagerState::Unknown => Some(lost(fleet, im)),
+        InstanceManagerState::Unknown => Some(lost(cluster, im)),
         InstanceManagerState::Unrecognized => {
             out.unknown(format!(
                 "instance manager {} is in a state that no known release writes",
@@ -60,13 +62,13 @@ pub fn diagnose(
 
 /// Longhorn writes unknown when the node is lost, and something else only when the manager of the node
 /// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
-fn lost(fleet: &InstanceManagers, im: &InstanceManager) -> Trouble {
-    if let Some(down) = fleet.node_down(&im.spec.node_id) {
+fn lost(cluster: &Cluster, im: &InstanceManager) -> Trouble {
+    if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return Trouble::plain("node_down", down);
     }
     let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
     let mut trouble = Trouble::plain("node_down", api(said));
-    trouble.evidence.extend(fleet.manager_trouble(&im.spec.node_id));
+    trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
 }
 
@@ -101,12 +103,13 @@ fn not_running(
     out: &mut Outcome,
 ) -> Option<Trouble> {
     let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
-    if let Some(down) = fleet.node_down(node) {
+    if let Some(down) = nodes::down(cluster, node) {
         return Some(Trouble::plain("node_down", down));
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));
-    if fleet.is_cordoned(node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting()) {
+    if nodes::is_cordoned(cluster, node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting())
+    {
         let cordoned = api(format!("node {node} is cordoned: Longhorn makes no instance manager pod there"));
         return Some(Trouble {
             cause: "node_cordoned",

@@ -11,8 +11,10 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
-use crate::checks::instance_managers::{InstanceManagers, users_of};
 use crate::cluster::Cluster;
+use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::nodes;
+use crate::facts::text::users_of;
 use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Resource};
 
 use diagnose::Trouble;
@@ -196,7 +198,7 @@ fn finding(
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im, claims);
     let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
-    let reached = fleet.node_down(node).is_none();
+    let reached = nodes::down(cluster, node).is_none();
     let message = format!("instance manager {name}{place} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
         ("labels_missing", _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
@@ -271,10 +273,7 @@ fn volumes_of(
     if im.status.current_state != InstanceManagerState::Running {
         volumes.extend(claims.get(im.metadata.name.as_str()).into_iter().flatten());
     }
-    volumes.retain(|volume| !volume.is_empty());
-    volumes.sort_unstable();
-    volumes.dedup();
-    volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect()
+    cluster.volume_refs(volumes)
 }
 
 fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &str) -> Remedy {

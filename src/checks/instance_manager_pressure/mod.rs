@@ -11,8 +11,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::checks::instance_managers::{InstanceManagers, api, container_of, listed};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::instance_managers::{InstanceManagers, container_of};
+use crate::facts::kubectl::patch;
+use crate::facts::text::listed;
 use crate::longhorn::{InstanceManager, Pod, Resource};
 
 /// The check.
@@ -343,12 +346,15 @@ fn priority_class_mismatch(
             .read("kubectl get priorityclasses")
     };
     let remedy = match global.filter(|_| forever) {
-        Some(class) => {
-            look("Set priority-class to the class that the pods get, while all volumes are detached.").change(format!(
-                "kubectl -n {ns} patch settings.longhorn.io priority-class --type merge -p '{{\"value\":\"{}\"}}'",
-                class.metadata.name
-            ))
-        }
+        Some(class) => look(
+            "Set priority-class to the class that the pods get, while all volumes are detached.",
+        )
+        .change(patch(
+            ns,
+            "settings.longhorn.io",
+            "priority-class",
+            &serde_json::json!({ "value": class.metadata.name }),
+        )),
         None => look(
             "Longhorn makes idle pods anew within an hour. If the difference stays, see which class new pods get: a \
              PriorityClass with globalDefault, or an admission policy that sets one. Then set priority-class to that, while \

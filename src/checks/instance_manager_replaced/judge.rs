@@ -5,7 +5,8 @@
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
 use crate::check::{Evidence, EvidenceSource, counted};
-use crate::checks::instance_managers::{api, container_of, container_status_of};
+use crate::facts::api;
+use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
 
 use super::traces::Hits;

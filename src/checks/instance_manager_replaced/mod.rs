@@ -16,8 +16,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::checks::instance_managers::{InstanceManagers, api, container_status_of};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::instance_managers::{InstanceManagers, container_status_of};
+use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
 
@@ -257,7 +259,7 @@ fn seen_end<'a>(
         last: &gone.last,
         successor,
         retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
-        node_trouble: node_trouble(cluster, fleet, node, gone.last.metadata.created(), end),
+        node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
         events: traces.events(name, Some(uid), ""),
         hits: &hits,
     };
@@ -333,7 +335,7 @@ fn unseen_end<'a>(
         last: &stranger,
         successor: None,
         retired: false,
-        node_trouble: node_trouble(cluster, fleet, node, Some(began), made),
+        node_trouble: node_trouble(cluster, node, Some(began), made),
         events: traces.events(name, None, &pod.metadata.uid),
         hits: &hits,
     };
@@ -347,14 +349,8 @@ fn unseen_end<'a>(
 
 /// The node does not answer, or its Ready condition changed about when the pod ended. Not before the pod
 /// was made: a node that has just joined takes none along.
-fn node_trouble(
-    cluster: &Cluster,
-    fleet: &InstanceManagers,
-    node: &str,
-    born: Option<Timestamp>,
-    end: Timestamp,
-) -> Option<Evidence> {
-    if let Some(down) = fleet.node_down(node) {
+fn node_trouble(cluster: &Cluster, node: &str, born: Option<Timestamp>, end: Timestamp) -> Option<Evidence> {
+    if let Some(down) = nodes::down(cluster, node) {
         return Some(down);
     }
     let ready = condition(&cluster.objects.kube_nodes.get(node)?.status.conditions, "Ready")?;

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::CHECK;
-use crate::checks::instance_managers::fixtures::*;
 use crate::cluster::Cluster;
+use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::{Objects, Pod};
 use crate::testing::*;
 

@@ -3,8 +3,10 @@
 use jiff::SignedDuration;
 
 use crate::check::{Evidence, EvidenceSource, Outcome};
-use crate::checks::instance_managers::{InstanceManagers, NamedInstance, Role, api};
 use crate::cluster::{Cluster, Readability};
+use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
+use crate::facts::text::duration;
+use crate::facts::{api, nodes};
 use crate::longhorn::*;
 
 /// Two resyncs of the node controller, which removes an idle instance manager at each
@@ -75,7 +77,7 @@ impl<'a> Case<'a> {
 pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<Case<'a>> {
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= DELETION).then(|| {
-        let text = format!("deletionTimestamp is {asked}, {} ago", minutes(cluster.age(asked)));
+        let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
         Case::plain(Why::DeletionStuck, Some(asked), vec![api(text)])
     })
 }
@@ -101,7 +103,7 @@ pub fn classify<'a>(
                 None => idle(cluster, fleet, im, IDLE, "idle", out),
             }
         }
-        InstanceManagerState::Unknown => match fleet.node_down(node) {
+        InstanceManagerState::Unknown => match nodes::down(cluster, node) {
             Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
@@ -116,7 +118,7 @@ pub fn classify<'a>(
             ));
             Case::plain(Why::CleanupPending, None, vec![api("its state is one that no known release writes")])
         }
-        _ => match fleet.node_down(node) {
+        _ => match nodes::down(cluster, node) {
             Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
@@ -141,12 +143,12 @@ fn idle<'a>(
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
     let mut evidence = vec![api(format!("state is {state} and no running or starting instance holds it"))];
-    let trouble = fleet.manager_trouble(&im.spec.node_id);
+    let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
         Some(since) => evidence.push(Evidence {
             source: EvidenceSource::History,
-            text: format!("seen like this since {since}, {} ago", minutes(cluster.age(since))),
+            text: format!("seen like this since {since}, {} ago", duration(cluster.age(since))),
         }),
         None => evidence.push(api("since when is not known: no field of the object says it")),
     }
@@ -320,13 +322,4 @@ fn all_read(cluster: &Cluster, role: Role) -> bool {
     };
     let status = cluster.resources.get(&resource);
     status.is_some_and(|status| status.readability == Readability::Readable && status.undecodable == 0)
-}
-
-/// A duration for a sentence.
-fn minutes(age: SignedDuration) -> String {
-    match age.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
-    }
 }

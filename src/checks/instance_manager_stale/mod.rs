@@ -15,8 +15,10 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::checks::instance_managers::{InstanceManagers, api, listed, users_of};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::text::{listed, users_of};
 use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resource};
 
 use classify::{Case, Why};
@@ -258,10 +260,7 @@ fn finding(
     orphans: &Orphans,
 ) -> Finding {
     let name = &im.metadata.name;
-    let mut volumes: Vec<&str> = case.holders.iter().filter_map(|holder| holder.volume).collect();
-    volumes.sort_unstable();
-    volumes.dedup();
-    let volumes: Vec<VolumeRef> = volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect();
+    let volumes = cluster.volume_refs(case.holders.iter().filter_map(|holder| holder.volume));
     let shards = doomed_shards(im, case);
     let mut finding = Finding::new(
         case.why.as_str(),

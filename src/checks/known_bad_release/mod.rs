@@ -1,6 +1,6 @@
 //! Releases with a known bug, and whether this cluster meets what triggers it.
 //!
-//! The table is in [`crate::cluster::known_issues`]. A warning means that the trigger can be read
+//! The table is in [`crate::facts::known_issues`]. A warning means that the trigger can be read
 //! from the API and is met now; info means that the release has the bug but that its trigger comes
 //! and goes, or does not show. What needs something that is not there (a v2 volume, an RWX volume,
 //! a backing image) is not reported at all.
@@ -10,7 +10,8 @@ mod tests;
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::releases;
 use crate::longhorn::{Release, Resource};
 
 /// Causes of the check, one an issue.
@@ -92,7 +93,7 @@ static RELEASE: Gauge = Gauge {
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let Some(release) = known_issues::manager_release(cluster) else {
+    let Some(release) = releases::manager_release(cluster) else {
         if cluster.manager_daemon_set().is_some() {
             out.unknown(
                 "neither the tag of the manager image nor the setting current-longhorn-version is a release",

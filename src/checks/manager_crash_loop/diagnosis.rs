@@ -12,9 +12,10 @@ use super::cause;
 use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
 use crate::check::{Evidence, EvidenceSource, counted};
-use crate::checks::looping::Loop;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::looping::Loop;
+use crate::facts::{releases, stale_copies, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -47,7 +48,7 @@ struct Case<'a> {
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
-    let release = known_issues::release_of(cluster, pod);
+    let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
     let mut case = Case { cluster, pod, node, release, evidence: Vec::new(), issue: None };
     case.add(EvidenceSource::Api, describe(crash));
@@ -319,17 +320,9 @@ impl Case<'_> {
             return cause::UNKNOWN;
         };
         self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
-        let copies = known_issues::deadly_copies(self.cluster, release);
-        let here = |copy: &&known_issues::StaleCopy| copy.node == self.node;
-        if let Some(copy) = copies.iter().find(here) {
-            self.add(
-                EvidenceSource::Api,
-                format!(
-                    "backing image {} has a copy on disk {} (UUID {}) in status but not in spec, and node {} asks for \
-                     eviction",
-                    copy.image, copy.disk, copy.disk_uuid, copy.node
-                ),
-            );
+        let copies = stale_copies::all(self.cluster);
+        if let Some(copy) = copies.iter().find(|copy| copy.node_name() == self.node && copy.is_hit()) {
+            self.add(EvidenceSource::Api, copy.to_string());
             return cause::BACKING_IMAGE_EVICTION_PANIC;
         }
         let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
@@ -365,11 +358,7 @@ impl Case<'_> {
     }
 }
 
-/// A log line as evidence: bounded, cut between characters.
+/// A log line as evidence.
 fn shortened(line: &str) -> String {
-    const MAX: usize = 400;
-    match line.char_indices().nth(MAX) {
-        None => line.to_owned(),
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-    }
+    text::shortened(line, 400)
 }

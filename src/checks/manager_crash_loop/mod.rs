@@ -19,8 +19,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::checks::looping::{self, Loop};
 use crate::cluster::Cluster;
+use crate::facts::looping::{self, Loop};
+use crate::facts::text::listed;
 use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
@@ -195,12 +196,9 @@ fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
          the manager of {node} owns and keeps owning: {}",
         if owned == 0 { "no volume now".to_owned() } else { counted(owned, "volume") }
     );
-    let names = hit.iter().take(5).map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name));
-    let names: Vec<_> = names.collect();
+    let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
     if !names.is_empty() {
-        let more = hit.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text.push_str(&format!("; waiting for it: {}{more}", names.join(", ")));
+        text.push_str(&format!("; waiting for it: {}", listed(&names)));
     }
     text
 }
@@ -221,15 +219,9 @@ fn is_hit(cluster: &Cluster, volume: &str) -> bool {
 
 /// The manager pod of each node: the youngest that is not being deleted.
 fn youngest_by_node(cluster: &Cluster) -> BTreeMap<&str, &Pod> {
-    let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();
-    let assigned = |pod: &&Pod| !pod.spec.node_name.is_empty() && !pod.metadata.is_deleting();
-    for pod in cluster.manager_pods().filter(assigned) {
-        let present = pods.entry(pod.spec.node_name.as_str()).or_insert(pod);
-        if pod.metadata.created() > present.metadata.created() {
-            *present = pod;
-        }
-    }
-    pods
+    let nodes = cluster.manager_pods().map(|pod| pod.spec.node_name.as_str()).filter(|node| !node.is_empty());
+    let pods = nodes.filter_map(|node| Some((node, cluster.manager_pod_on(node)?)));
+    pods.filter(|(_, pod)| !pod.metadata.is_deleting()).collect()
 }
 
 fn count_managers(cluster: &Cluster, pods: &BTreeMap<&str, &Pod>, looping: usize, out: &mut Outcome) {

@@ -4,12 +4,12 @@ use super::diagnosis::Diagnosis;
 use super::{CONTAINER, cause, host};
 use crate::check::Remedy;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues;
+use crate::facts::{eviction, known_issues, nodes, releases};
 use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// The remedy for a diagnosis, with the names of this pod filled in.
 pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
-    let (cause, release) = (diagnosis.cause, known_issues::release_of(cluster, pod));
+    let (cause, release) = (diagnosis.cause, releases::release_of(cluster, pod));
     let namespace = cluster.namespace.as_str();
     let name = pod.metadata.name.as_str();
     let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
@@ -137,23 +137,15 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \
          ((.status.diskFileStatusMap // {{}} | keys) - (.spec.diskFileSpecMap // {{}} | keys))[] | \"\\($n) \\(.)\"'"
     ));
-    let mut patches = Vec::new();
-    for node in cluster.objects.longhorn_nodes.iter() {
-        let name = &node.metadata.name;
-        let patch = |what: String| {
-            format!(
-                "kubectl -n {namespace} patch nodes.longhorn.io {name} --type merge -p '{{\"spec\":{what}}}'"
-            )
-        };
-        if node.spec.eviction_requested {
-            patches.push(patch("{\"evictionRequested\":false}".to_owned()));
-        }
-        for (disk, _) in node.spec.disks.iter().filter(|(_, disk)| disk.eviction_requested) {
-            patches.push(patch(format!("{{\"disks\":{{\"{disk}\":{{\"evictionRequested\":false}}}}}}")));
-        }
-    }
-    for patch in patches {
-        remedy = remedy.change(patch);
+    for node in cluster.objects.longhorn_nodes.iter().filter(|node| eviction::is_requested(node)) {
+        let (name, disks) = (&node.metadata.name, eviction::requested_disks(node));
+        remedy = remedy.change(eviction::patch_requests(
+            namespace,
+            name,
+            node.spec.eviction_requested,
+            &disks,
+            false,
+        ));
     }
     remedy
 }
@@ -173,8 +165,8 @@ fn old_managers(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
     .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"));
     for old in cluster.manager_pods().filter(|other| image(other) != wanted) {
         let name = &old.metadata.name;
-        let node = cluster.objects.kube_nodes.get(&old.spec.node_name);
-        let away = old.metadata.is_deleting() || node.is_some_and(|node| !node.is_ready());
+        let away =
+            old.metadata.is_deleting() || nodes::kube_ready(cluster, &old.spec.node_name) == Some(false);
         let force = if away { " --force --grace-period=0" } else { "" };
         remedy = remedy.change(format!("kubectl -n {namespace} delete pod {name}{force}"));
     }

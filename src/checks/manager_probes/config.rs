@@ -4,7 +4,7 @@ use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::manager_release;
+use crate::facts::releases::manager_release;
 use crate::longhorn::{Container, Release};
 
 /// A probe that can kill needs at least this window: up to about 240 s for the start of one node

@@ -27,7 +27,7 @@ use self::model::ProbeKind;
 use self::starts::{Lost, Observed, Starts};
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::release_of;
+use crate::facts::releases::release_of;
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The check.

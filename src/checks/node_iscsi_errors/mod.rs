@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::checks::instance_managers::{api, users_of};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::text::users_of;
 use crate::longhorn::{DataEngine, Resource};
 
 use reports::{Reports, span};

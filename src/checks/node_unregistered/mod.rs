@@ -15,6 +15,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::kubectl;
 use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
 const NEVER_STARTED: &str = "never_started";
@@ -266,8 +267,11 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
         // longhorn-manager v1.12.1 webhook/resources/node/validator.go Delete
-        .change(format!(
-            "kubectl -n {namespace} patch nodes.longhorn.io {node} --type merge -p '{{\"spec\":{{\"allowScheduling\":false}}}}'"
+        .change(kubectl::patch(
+            namespace,
+            "nodes.longhorn.io",
+            node,
+            &serde_json::json!({ "spec": { "allowScheduling": false } }),
         ))
         .change(format!("kubectl -n {namespace} delete nodes.longhorn.io {node}")),
     )

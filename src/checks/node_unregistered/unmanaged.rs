@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{MANAGER_MISSING, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::nodes;
 use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
 
 /// A roll-out that pulls an image, or a node that starts, takes some minutes.
@@ -48,13 +49,9 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
 /// A node that does not answer has no manager that runs, which is the smaller trouble. One under pressure
 /// evicts its manager, and does answer.
 fn is_up(cluster: &Cluster, node: &LonghornNode) -> bool {
-    let down = condition(&node.status.conditions, "Ready").is_some_and(|ready| {
-        ready.status == ConditionStatus::False
-            && ["KubernetesNodeGone", "KubernetesNodeNotReady"].contains(&ready.reason.as_str())
-    });
-    let answers = || cluster.objects.kube_nodes.get(&node.metadata.name).is_some_and(|node| node.is_ready());
+    let answers = || nodes::kube_ready(cluster, &node.metadata.name) == Some(true);
     !node.metadata.is_deleting()
-        && !down
+        && !nodes::is_down(node)
         && !is_gone(cluster, node)
         && (!knows_kube_nodes(cluster) || answers())
 }

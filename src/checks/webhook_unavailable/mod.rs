@@ -17,7 +17,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use self::service::Webhook;
 use crate::check::*;
@@ -90,9 +90,6 @@ pub const CHECK: Check = Check {
 /// How long a webhook may be without a ready endpoint in a roll-out: the DaemonSet restarts all
 /// managers at once (maxUnavailable 100 %).
 const HOLD: SignedDuration = SignedDuration::from_mins(3);
-/// What holds when the exporter begins to watch may have held for long.
-const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(1);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut admission_down = false;
     for webhook in Webhook::ALL {
@@ -113,9 +110,4 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     others::labels(cluster, out);
     others::lock(cluster, out);
     others::configurations(cluster, out);
-}
-
-/// True when a fact was seen to begin, rather than to hold already at the exporter's first look.
-fn began_under_watch(cluster: &Cluster, seen: Timestamp) -> bool {
-    cluster.history.started.is_some_and(|started| seen.duration_since(started) > FIRST_LOOK)
 }

@@ -6,8 +6,10 @@ use jiff::SignedDuration;
 use super::service::has_admission_label;
 use super::{HOLD, gauges, pods};
 use crate::check::*;
-use crate::cluster::known_issues::{manager_release, release_of};
 use crate::cluster::{Cluster, Readability};
+use crate::facts::age;
+use crate::facts::leases;
+use crate::facts::releases::{manager_release, release_of};
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource, WEBHOOK_LOCK};
 
@@ -73,9 +75,7 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
     if held <= SignedDuration::from_secs(longest + GRACE) {
         return;
     }
-    let renewed = lease.spec.renew_time.get().unwrap_or(since);
-    let duration = SignedDuration::from_secs(lease.spec.lease_duration_seconds.0.clamp(20, 600));
-    let expired = cluster.age(renewed) > duration;
+    let expired = leases::is_expired(cluster, lease);
     let pod = cluster.manager_pod_on(node);
     let stuck = match pod {
         // an expired Lease of a node that is gone or away stands in nobody's way
@@ -168,7 +168,7 @@ fn missing_configuration(
     out: &mut Outcome,
 ) {
     let seen = out.first_seen("configuration_missing", name);
-    let seen = seen.filter(|seen| super::began_under_watch(cluster, *seen));
+    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
     // managers create them while they start, so a new installation is without for a moment
     let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
     let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));

@@ -1,13 +1,15 @@
 //! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::HOLD;
 use super::pods::{self, States};
 use super::service::{Endpoints, Webhook};
 use crate::check::*;
-use crate::cluster::known_issues::manager_release;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::releases::manager_release;
+use crate::facts::text::duration;
+use crate::facts::{age, looping};
 use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
@@ -56,7 +58,7 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
     let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    let seen = seen.filter(|seen| super::began_under_watch(cluster, *seen));
+    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
     by_pods.into_iter().chain(installed).chain(seen).min()
 }
 
@@ -84,21 +86,13 @@ fn message(
     states: &States,
 ) -> String {
     let service = webhook.service();
-    let age = since.map(|since| format!(" for {}", seconds(cluster.age(since)))).unwrap_or_default();
+    let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
     match cause {
         "roll_out" => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
         "deadlock" => format!(
             "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
         ),
         _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
-    }
-}
-
-fn seconds(age: SignedDuration) -> String {
-    match age.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
     }
 }
 
@@ -146,7 +140,7 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     }
     let container = webhook.container(cluster);
     for pod in webhook.pods(cluster).take(5) {
-        let end = pod.container_status(container).and_then(pods::last_end);
+        let end = pod.container_status(container).and_then(looping::last_end);
         let times = end.and_then(|end| Some((end, end.started_at.get()?, end.finished_at.get()?)));
         if let Some((end, started, finished)) = times {
             let ran = finished.duration_since(started).as_secs();
