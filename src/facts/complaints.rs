@@ -50,6 +50,8 @@ struct Patterns {
     asked: Regex,
     /// There was no answer, or none that says anything.
     unreached: Regex,
+    /// Any other failure to connect.
+    unconnected: Regex,
 }
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
@@ -72,6 +74,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
             r"connection refused|no route to host|network is unreachable|host is down|i/o timeout|TLS handshake timeout|Client\.Timeout exceeded|context deadline exceeded|connection reset by peer|client connection lost|no such host|x509: [^,]+|unexpected EOF|: EOF\b|etcdserver: [a-z ]+|the server is currently unable to handle the request|the server was unable to return a response in the time allotted|Too many requests|service unavailable",
         )
         .ok()?,
+        unconnected: Regex::new(r#"dial tcp [^"]+"#).ok()?,
     })
 });
 
@@ -116,7 +119,7 @@ impl Patterns {
         if let Some(found) = self.kind.captures(&line) {
             return Some((Lacks::Kind, part(&found, 1).or(part(&found, 2)).unwrap_or_default()));
         }
-        let found = self.unreached.find(&line)?;
+        let found = self.unreached.find(&line).or_else(|| self.unconnected.find(&line))?;
         Some((Lacks::Api, found.as_str().trim_start_matches([':', ' ']).to_owned()))
     }
 }

@@ -2,6 +2,7 @@
 //! neither checks nor anything of the outside.
 
 pub mod age;
+pub mod complaints;
 pub mod endpoints;
 pub mod eviction;
 pub mod instance_managers;
@@ -12,6 +13,7 @@ pub mod looping;
 pub mod nodes;
 pub mod releases;
 pub mod stale_copies;
+pub mod starts;
 pub mod text;
 
 use crate::check::{Evidence, EvidenceSource};
