@@ -60,7 +60,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
             r#"is forbidden: User "[^"]*" cannot ([a-z]+) resource "([^"]+)"(?: in API group "([^"]*)")?"#,
         )
         .ok()?,
-        credentials: Regex::new(r": Unauthorized\b|the server has asked for the client to provide credentials")
+        credentials: Regex::new(r#"[ "]Unauthorized\b|the server has asked for the client to provide credentials"#)
             .ok()?,
         kind: Regex::new(
             r#"the server could not find the requested resource(?: \([a-z]+ ([a-z0-9.-]+)\))?|no matches for kind "([A-Za-z]+)""#,

@@ -1,5 +1,6 @@
 //! What is said about a copy, and what to do.
 
+use super::causes;
 use std::collections::BTreeMap;
 
 use crate::check::*;
@@ -54,7 +55,8 @@ impl<'a> Words<'a> {
              looks after; running I/O goes on",
             count(&volumes)
         );
-        let mut finding = self.start("at_risk", pair, message).impact(impact).remedy(self.workaround(pair));
+        let mut finding =
+            self.start(&causes::AT_RISK, pair, message).impact(impact).remedy(self.workaround(pair));
         finding.volumes = volumes;
         finding = finding.because(
             EvidenceSource::Api,
@@ -86,7 +88,7 @@ impl<'a> Words<'a> {
             "kubectl -n {namespace} get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|{}'",
             pair.uuid
         ));
-        self.start("latent", pair, message)
+        self.start(&causes::LATENT, pair, message)
             .impact("none until eviction is requested; then the manager of the node crashes in a loop")
             .remedy(remedy)
     }
@@ -100,10 +102,10 @@ impl<'a> Words<'a> {
             pair.place.name
         );
         let remedy = Remedy::new(format!("Wait some seconds before requesting eviction of {}.", scope(pair)));
-        self.start("transient", pair, message).impact("none").remedy(remedy.read(self.list()))
+        self.start(&causes::TRANSIENT, pair, message).impact("none").remedy(remedy.read(self.list()))
     }
 
-    fn start(&self, cause: &str, pair: &StaleCopy, message: String) -> Finding {
+    fn start(&self, cause: &'static Cause, pair: &StaleCopy, message: String) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let object = ObjectRef::new("BackingImage", &self.cluster.namespace, image);
         let left = self.copies.get(node).copied().unwrap_or_default();

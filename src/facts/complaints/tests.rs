@@ -5,6 +5,9 @@ const NO_ROUTE: &str = r#"E1121 22:13:25.184589      12 leaderelection.go:461] "
 const NO_KIND: &str = r#"E1121 22:15:53.474521      12 reflector.go:227] "Failed to watch" err="failed to list *v1beta2.SystemRestore: the server could not find the requested resource (get systemrestores.longhorn.io)" logger="UnhandledError" reflector="pkg/client/informers/externalversions/factory.go:142" type="*v1beta2.SystemRestore""#;
 const NO_RIGHT: &str = r#"E1121 22:15:23.734805      12 reflector.go:227] "Failed to watch" err="failed to list *v1.CSIDriver: csidrivers.storage.k8s.io is forbidden: User \"system:serviceaccount:longhorn-system:longhorn-service-account\" cannot list resource \"csidrivers\" in API group \"storage.k8s.io\" at the cluster scope" logger="UnhandledError" reflector="k8s.io/client-go/informers/factory.go:177" type="*v1.CSIDriver""#;
 const NO_NODES: &str = r#"E1121 22:15:01.261733      12 reflector.go:227] "Failed to watch" err="failed to list *v1.Node: nodes is forbidden: User \"system:serviceaccount:longhorn-system:longhorn-service-account\" cannot list resource \"nodes\" in API group \"\" at the cluster scope" logger="UnhandledError" reflector="k8s.io/client-go/informers/factory.go:177" type="*v1.Node""#;
+/// As longhorn-manager v1.9.2 did.
+const NO_ROUTE_1_9: &str = r#"E1121 22:17:29.900140      12 leaderelection.go:436] error retrieving resource lock longhorn-system/longhorn-manager-webhook-lock: Get "https://10.99.0.2:36443/apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-manager-webhook-lock": dial tcp 10.99.0.2:36443: connect: no route to host"#;
+const NO_LEASES_1_9: &str = r#"E1121 22:19:08.400977      12 leaderelection.go:436] error retrieving resource lock longhorn-system/longhorn-manager-webhook-lock: leases.coordination.k8s.io "longhorn-manager-webhook-lock" is forbidden: User "system:serviceaccount:longhorn-system:longhorn-service-account" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "longhorn-system""#;
 /// What goes its way.
 const DEPRECATED: &str = r#"I1121 22:15:03.581060      12 warnings.go:107] "Warning: v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice""#;
 const WEBHOOK: &str = r#"time="2026-11-21T22:12:20.1Z" level=warning msg="Failed to check endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz" func=webhook.isServiceAvailable file="webhook.go:118" error="Get \"https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz\": dial tcp: lookup longhorn-admission-webhook.longhorn-system.svc on 10.43.0.10:53: no such host""#;
@@ -26,6 +29,8 @@ fn real_lines() {
         (NO_KIND, Lacks::Kind, "systemrestores.longhorn.io"),
         (NO_RIGHT, Lacks::Right, "list csidrivers.storage.k8s.io"),
         (NO_NODES, Lacks::Right, "list nodes"),
+        (NO_ROUTE_1_9, Lacks::Api, "no route to host"),
+        (NO_LEASES_1_9, Lacks::Right, "get leases.coordination.k8s.io"),
     ] {
         assert_eq!(read(line), Some((lacks, about.to_owned())), "{line}");
         // as a collector of logs in JSON keeps it
