@@ -359,7 +359,9 @@ mod tests {
         assert_eq!(history.current_log(&pod("u"), "c").map(|log| log.text.as_str()), Some("second"));
         assert_eq!(history.current_log(&pod("another"), "c"), None);
         assert_eq!(history.crash_log("p", "c"), None, "nothing has crashed");
-        assert!(!history.keep_current_logs_of(|pod, uid, container| (pod, uid, container) == ("p", "u", "c")));
+        assert!(
+            !history.keep_current_logs_of(|pod, uid, container| (pod, uid, container) == ("p", "u", "c"))
+        );
         assert!(history.keep_current_logs_of(|_, _, _| false));
         assert_eq!(history.current_log(&pod("u"), "c"), None);
     }

@@ -19,6 +19,7 @@ pub mod instance_manager_stale;
 pub mod known_bad_release;
 pub mod manager_crash_loop;
 pub mod manager_probes;
+pub mod manager_start_stuck;
 pub mod node_iscsi_errors;
 pub mod node_unregistered;
 pub mod webhook_unavailable;
@@ -26,6 +27,7 @@ pub mod webhook_unavailable;
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[
     &manager_crash_loop::CHECK,
+    &manager_start_stuck::CHECK,
     &webhook_unavailable::CHECK,
     &manager_probes::CHECK,
     &node_unregistered::CHECK,

@@ -5,14 +5,20 @@
 //! startWebhooksByLeaderElection). Up to 1.9 a manager is Ready as soon as its conversion webhook (9501)
 //! answers, which is before it fills its caches and serves the admission webhook (9502).
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
+use super::complaints::{self, Complaint};
 use super::leases::{self, is_expired};
 use super::nodes::kube_ready;
 use super::releases::{manager_release, release_of};
 use crate::cluster::Cluster;
 use crate::longhorn::{ConditionStatus, Pod, Release, WEBHOOK_LOCK, condition};
 
+const CONTAINER: &str = "longhorn-manager";
+/// A start takes seconds; what it complains about before this may pass by itself.
+pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 /// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
 /// this the change is taken for a later one (a node that was away, a probe that failed), not for
 /// the end of the start.
@@ -106,6 +112,14 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
 }
 
 impl UnderWay<'_> {
+    /// What the manager complains about, once its start lasts for a minute.
+    pub fn complaint<'c>(&self, cluster: &'c Cluster) -> Option<Complaint<'c>> {
+        // with the Lease in its hand a start lasts since then
+        let long = if self.holds { self.own(cluster) } else { cluster.age(self.started) };
+        let log = cluster.history.current_log(self.pod, CONTAINER).filter(|_| long >= PATIENCE)?;
+        complaints::newest(&log.text)
+    }
+
     /// How long its own start takes by now, without the time for which others had their turn.
     pub fn own(&self, cluster: &Cluster) -> SignedDuration {
         cluster.age(self.turn)
@@ -119,12 +133,30 @@ impl UnderWay<'_> {
     }
 }
 
+/// Names of the manager pods that hang in their start: by what their log says, or because they neither serve
+/// their first webhook nor give up.
+pub fn hanging(cluster: &Cluster) -> BTreeSet<&str> {
+    let under_way = observe(cluster).under_way;
+    let hang = under_way
+        .iter()
+        .filter(|start| start.complaint(cluster).is_some() || start.own(cluster) > start.limit(cluster));
+    hang.map(|start| start.pod.metadata.name.as_str()).collect()
+}
+
+/// True for a pod that is Ready while its manager has not served the admission webhook yet: up to 1.9
+/// readiness asks the conversion webhook, and a start is not over as long as its node holds the Lease.
+pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {
+    let too_early = release_of(cluster, pod)
+        .is_some_and(|release| release.has_webhook_lock() && (release.major, release.minor) < (1, 10));
+    too_early && leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str())
+}
+
 /// Manager pods whose container runs, with its start; not those on nodes that are away, whose
 /// status is old.
 fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
     let here = |pod: &&Pod| kube_ready(cluster, &pod.spec.node_name) != Some(false);
     cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()).filter(here).filter_map(|pod| {
-        let running = pod.container_status("longhorn-manager")?.state.running.as_ref()?;
+        let running = pod.container_status(CONTAINER)?.state.running.as_ref()?;
         Some((pod, running.started_at.get()?))
     })
 }
@@ -143,7 +175,7 @@ fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> Phase {
         };
     }
     let Some(ready) = condition(&pod.status.conditions, "Ready") else { return Phase::Starting };
-    let container_ready = pod.container_status("longhorn-manager").is_some_and(|status| status.ready);
+    let container_ready = pod.container_status(CONTAINER).is_some_and(|status| status.ready);
     match ready.last_transition_time.get() {
         // another container of the pod, or the node controller, keeps it from being Ready
         _ if container_ready => Phase::Untold,

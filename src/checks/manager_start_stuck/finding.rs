@@ -130,7 +130,8 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let mut remedy = Remedy::new(
         "Give the right back: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
          release, and find out who changed them (GitOps, policy engines, a cleanup). Deleting the pod does not help; \
-         the manager goes on by itself within a minute.",
+         the manager goes on by itself within a minute. The last command changes roles and bindings only, and says of every \
+         other kind that it cannot read it.",
     )
     .read(logs(cluster, start));
     for right in about.iter().take(5).filter(|right| right.contains(' ') && *right != "be authenticated") {
@@ -179,8 +180,9 @@ fn manifest(cluster: &Cluster, start: &UnderWay) -> Option<String> {
     let image = &start.pod.spec.container(CONTAINER)?.image;
     let published = image.trim_start_matches("docker.io/").starts_with("longhornio/");
     let release = release_of(cluster, start.pod).filter(|release| release.suffix == Suffix::None)?;
-    (cluster.namespace == "longhorn-system" && published && !helm)
-        .then(|| format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml"))
+    (cluster.namespace == "longhorn-system" && published && !helm).then(|| {
+        format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml")
+    })
 }
 
 // === waiting for a turn ===
@@ -214,7 +216,8 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
     if let Some((node, lease)) = holder.zip(lease) {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
-        finding = finding.because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
+        finding =
+            finding.because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
     let oldest = since.map(|since| format!("the longest waits since {since}")).unwrap_or_default();
     finding.because(EvidenceSource::Api, oldest)
@@ -223,4 +226,3 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
 fn counted_waiting(number: usize) -> String {
     if number == 1 { "1 manager waits".to_owned() } else { format!("{number} managers wait") }
 }
-

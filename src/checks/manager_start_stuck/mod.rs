@@ -21,16 +21,15 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::complaints::{self, Lacks};
+use crate::facts::complaints::Lacks;
 use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
-use crate::facts::starts::{self, UnderWay};
+use crate::facts::starts::{self, PATIENCE, UnderWay};
+use crate::facts::text::shortened;
 use crate::longhorn::{Release, Resource};
 
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
-/// A start takes seconds; what it complains about before this may pass by itself.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -114,18 +113,12 @@ struct Reason {
 }
 
 fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
-    let total = cluster.age(start.started);
-    // with the Lease in its hand a start lasts since then
-    let long = if start.holds { start.own(cluster) } else { total };
-    if long < PATIENCE {
-        return Verdict::Fine;
-    }
     if let Some((cause, reason)) = by_log(cluster, start) {
         return Verdict::Stuck(cause, reason);
     }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
-        return if total > limit { Verdict::Queueing } else { Verdict::Fine };
+        return if !start.holds && cluster.age(start.started) > limit { Verdict::Queueing } else { Verdict::Fine };
     }
     if gives_up(cluster, start) {
         return Verdict::Fine;
@@ -136,8 +129,7 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
 
 /// What the log of the present run complains about.
 fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason)> {
-    let log = cluster.history.current_log(start.pod, CONTAINER)?;
-    let complaint = complaints::newest(&log.text)?;
+    let complaint = start.complaint(cluster)?;
     let cause = match complaint.lacks {
         Lacks::Api => &causes::API_UNREACHABLE,
         Lacks::Right => &causes::ACCESS_DENIED,
@@ -145,7 +137,7 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason
     };
     let line = Evidence {
         source: EvidenceSource::Log,
-        text: format!("its log says: {}", crate::facts::text::shortened(complaint.line, 400)),
+        text: format!("its log says: {}", shortened(complaint.line, 400)),
     };
     Some((cause, Reason { evidence: vec![line], about: complaint.about }))
 }

@@ -116,7 +116,8 @@ fn a_holder_that_is_ready_is_not_over_with_its_start() {
 
 #[test]
 fn without_a_word_in_the_log_the_wait_of_the_release_decides() {
-    let of = |version: &str, started: &str| lines(&(release(version) + &hanging("n1", version, started)), &[]);
+    let of =
+        |version: &str, started: &str| lines(&(release(version) + &hanging("n1", version, started)), &[]);
     let stuck = ["warning unknown Pod longhorn-manager-n1"];
     for (version, last_fine, first_stuck) in [
         ("v1.12.1", "2026-03-01T11:57:50Z", "2026-03-01T11:57:49Z"),
@@ -216,7 +217,13 @@ fn remedies_fit_the_source_of_the_installation() {
     };
     let changes = |yaml: &str, log: &str| {
         let finding = first(&at(NOW, yaml, &[("n1", log)]));
-        finding.remedy.commands.into_iter().filter(|command| command.changes).map(|c| c.run).collect::<Vec<_>>()
+        finding
+            .remedy
+            .commands
+            .into_iter()
+            .filter(|command| command.changes)
+            .map(|c| c.run)
+            .collect::<Vec<_>>()
     };
     let manifest = "https://raw.githubusercontent.com/longhorn/longhorn/v1.12.1/deploy/longhorn.yaml";
     let plain = yaml.clone() + &set("app.kubernetes.io/name: longhorn");

@@ -436,7 +436,7 @@ fn webhook_configurations() {
 
 #[test]
 fn the_impact_depends_on_the_release() {
-    let of = |version: &str| super::outage::impact(super::Webhook::Admission, Release::parse(version));
+    let of = |version: &str| super::outage::impact(&at_now(""), super::Webhook::Admission, Release::parse(version));
     for (version, claims, nodes) in [
         ("v1.7.3", false, false),
         ("v1.8.0", true, false),

@@ -90,7 +90,8 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
             match result {
                 Ok(text) => {
                     keep(&shared, &run, text);
-                    let next = if run.is_over { Tried::for_good() } else { Tried::until(pause(&shared, &run)) };
+                    let next =
+                        if run.is_over { Tried::for_good() } else { Tried::until(pause(&shared, &run)) };
                     tried.insert(run, next);
                 }
                 Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {

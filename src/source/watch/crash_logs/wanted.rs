@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn back_off_and_restart_are_the_same_last_run() {
-        let waiting = wanted(manager(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{LAST}"#)), None);
+        let waiting =
+            wanted(manager(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{LAST}"#)), None);
         let running = manager(&format!(r#""restartCount":5,"ready":true,"state":{{{LONG}}},{LAST}"#));
         let running = wanted(running, None);
         assert_eq!(waiting.len(), 1);
@@ -156,8 +157,9 @@ mod tests {
 
     #[test]
     fn without_times_restarts_tell_last_runs_apart() {
-        let ended =
-            |count: u32| wanted(manager(&format!(r#""restartCount":{count},"lastState":{{"terminated":{{}}}}"#)), None);
+        let ended = |count: u32| {
+            wanted(manager(&format!(r#""restartCount":{count},"lastState":{{"terminated":{{}}}}"#)), None)
+        };
         assert_ne!(ended(1), ended(2));
     }
 
@@ -176,7 +178,11 @@ mod tests {
             (format!(r#""ready":true,"state":{{{LONG}}}"#), Some(other), false),
         ] {
             let runs = wanted(manager(&status), lease);
-            assert_eq!(runs.iter().filter(|run| !run.is_over).count(), usize::from(reads), "{status} {lease:?}");
+            assert_eq!(
+                runs.iter().filter(|run| !run.is_over).count(),
+                usize::from(reads),
+                "{status} {lease:?}"
+            );
         }
         assert_eq!(wanted(pod("csi-attacher", "csi-attacher", &format!(r#""state":{{{LONG}}}"#)), None), []);
     }
