@@ -41,4 +41,6 @@ pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
-pub use volume::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};
+pub use volume::{
+    DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
+};

@@ -13,34 +13,25 @@ const ROLL_OUT: &str = "info roll_out Service longhorn-admission-webhook";
 const RUNNING: &str = "state: {running: {startedAt: '2026-03-01T11:59:00Z'}}";
 /// Between two tries, after 120 s of waiting.
 const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                       startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// open-iscsi is missing.
 const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
+                     startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
 const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// A fatal error that comes before the wait is over, such as a refused upgrade.
 const FATAL: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
 const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
 const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
 
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
-
 fn daemon_set(desired: u32) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system, \
-         creationTimestamp: '2026-01-01T00:00:00Z'}}\nstatus: {{desiredNumberScheduled: {desired}}}\n---\n"
+    object_with(
+        "DaemonSet",
+        "longhorn-manager",
+        "creationTimestamp: '2026-01-01T00:00:00Z'",
+        &format!("status: {{desiredNumberScheduled: {desired}}}"),
     )
-}
-
-fn service(name: &str) -> String {
-    format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n")
 }
 
 /// An EndpointSlice; each endpoint is `pod=true`, `pod=false` or `pod=` for an absent condition.
@@ -59,16 +50,21 @@ fn slice(name: &str, service: &str, endpoints: &[&str]) -> String {
 }
 
 fn admission(endpoints: &[&str]) -> String {
-    slice("a", "longhorn-admission-webhook", endpoints) + &service("longhorn-admission-webhook")
+    slice("a", "longhorn-admission-webhook", endpoints) + &object("Service", "longhorn-admission-webhook", "")
 }
 
 /// A pod of an app on a node of the same name, its Ready condition since when, its container state.
 fn pod(app: &str, node: &str, labels: &str, ready: &str, since: &str, state: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {app}-{node}, namespace: longhorn-system, \
-         labels: {{app: {app}, {labels}}}}}\nspec: {{nodeName: {node}}}\n\
-         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, {{name: {app}, {state}}}]}}\n---\n"
+    object_with(
+        "Pod",
+        &format!("{app}-{node}"),
+        &format!("labels: {{app: {app}, {labels}}}"),
+        &format!(
+            "spec: {{nodeName: {node}}}\n\
+             status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
+             containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, \
+             {{name: {app}, {state}}}]}}"
+        ),
     )
 }
 
@@ -78,9 +74,9 @@ fn manager(node: &str, ready: &str, since: &str, state: &str) -> String {
 
 fn at_now(yaml: &str) -> Cluster {
     let configurations = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
-        apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
+                          metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
+                          apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+                          metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
     live_at(NOW, &(yaml.to_owned() + configurations))
 }
 
@@ -98,7 +94,8 @@ fn healthy_clusters_of_every_family() {
     let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2="];
     for version in ["v1.5.5", "v1.6.4", "v1.7.3", "v1.9.2", "v1.10.2", "v1.12.1", "v1.13.0-dev"] {
         let conversion = if version < "v1.7" || version.contains("1.7") || version.contains("1.9") {
-            slice("c", "longhorn-conversion-webhook", &ready) + &service("longhorn-conversion-webhook")
+            slice("c", "longhorn-conversion-webhook", &ready)
+                + &object("Service", "longhorn-conversion-webhook", "")
         } else {
             String::new()
         };
@@ -114,13 +111,7 @@ fn healthy_clusters_of_every_family() {
 #[test]
 fn releases_with_webhook_deployments() {
     let deployments = ["longhorn-admission-webhook", "longhorn-conversion-webhook"]
-        .map(|name| {
-            service(name)
-                + &format!(
-                    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
-                     spec: {{replicas: 2}}\n---\n"
-                )
-        })
+        .map(|name| object("Service", name, "") + &object("Deployment", name, "spec: {replicas: 2}"))
         .concat();
     let base = release("v1.4.4") + &daemon_set(1) + &deployments;
     let conversion = slice("c", "longhorn-conversion-webhook", &["c1=true"]);
@@ -164,12 +155,8 @@ fn zero_endpoints_by_what_managers_do() {
     ] {
         assert_eq!(found(&CHECK, &at_now(&modern(&managers, &not_ready))), [expected], "{name}");
     }
-    let nodes = ["n1", "n2"].map(|node| {
-        format!(
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n\
-             status: {{conditions: [{{type: Ready, status: Unknown}}]}}\n---\n"
-        )
-    });
+    let nodes =
+        ["n1", "n2"].map(|node| kube_node(node, "status: {conditions: [{type: Ready, status: Unknown}]}"));
     let away = modern(&(two(RUNNING, RUNNING) + &nodes.concat()), &not_ready);
     assert_eq!(found(&CHECK, &at_now(&away)), [DOWN], "nodes are away");
 }
@@ -349,44 +336,154 @@ fn ready_managers_without_their_label() {
     }
 }
 
+fn lease(holder: &str, acquired: &str, renewed: &str) -> String {
+    format!(
+        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
+         namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
+         acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
+    )
+}
+
 #[test]
-fn the_lease_is_stuck_only_if_its_holder_does_not_come_up() {
-    let lease = |holder: &str, acquired: &str, renewed: &str| {
-        format!(
-            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
-             namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
-             acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
-        )
-    };
+fn the_lease_is_stuck_if_no_manager_of_its_holder_can_give_it_back() {
     let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "True", LONG_AGO, RUNNING);
     let base = modern(&managers, &["longhorn-manager-n2=true"]);
     let alive = "2026-03-01T11:59:55.123456Z";
+    let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
     let stuck = ["warning lock_stuck Lease longhorn-manager-webhook-lock"];
     for (name, yaml, expected) in [
-        ("held too long", lease("n1", "2026-03-01T11:55:49Z", alive), &stuck[..]),
-        ("held for 250 s", lease("n1", "2026-03-01T11:55:50Z", alive), &[]),
-        // expired, but the holder still tries: counts from acquireTime
-        ("expired", lease("n1", LONG_AGO, LONG_AGO), &stuck),
+        ("by a node without manager", lease("n9", "2026-03-01T11:55:49Z", alive), &stuck[..]),
+        ("held for 250 s", lease("n9", "2026-03-01T11:55:50Z", alive), &[]),
+        ("by a node that is gone", lease("n9", LONG_AGO, LONG_AGO), &[]),
+        ("by a node that is away", lease("n1", LONG_AGO, alive) + away, &stuck),
+        // the crash loop, or the start that hangs, is the finding
+        ("by a manager that crash-loops", lease("n1", LONG_AGO, alive), &[]),
         ("by a manager that is Ready", lease("n2", LONG_AGO, alive), &[]),
         ("by nobody", lease("", LONG_AGO, alive), &[]),
-        ("by a node that is gone", lease("n9", LONG_AGO, LONG_AGO), &[]),
-        ("by a node without manager, alive", lease("n9", LONG_AGO, alive), &stuck),
-        ("without times", lease("n1", "", ""), &[]),
+        ("without times", lease("n9", "", ""), &[]),
     ] {
         assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
-    }
-    // 1.9.2 waits 120 s for each of two webhooks, each twice
-    for (acquired, expected) in [("2026-03-01T11:51:50Z", &[][..]), ("2026-03-01T11:51:49Z", &stuck)] {
-        let conversion = slice("c", "longhorn-conversion-webhook", &["longhorn-manager-n2=true"]);
-        let yaml = base.replace("v1.12.1", "v1.9.2") + &conversion + &lease("n1", acquired, alive);
-        assert_eq!(found(&CHECK, &at_now(&yaml)), expected, "{acquired}");
     }
     let held = at_now(&(base + &lease("n1", LONG_AGO, alive)));
     let family = "longhorn_health_webhook_lock_acquired_timestamp_seconds";
     assert_eq!(sample(&run(&CHECK, &held), family, &["n1"]), Some(time(LONG_AGO).as_second() as f64));
-    let finding = run(&CHECK, &held).report.findings.remove(0);
-    assert_eq!(finding.node.as_deref(), Some("n1"));
-    assert!(finding.remedy.commands.iter().any(|c| c.changes && c.run.ends_with("longhorn-manager-n1")));
+}
+
+#[test]
+fn up_to_1_9_a_manager_that_holds_the_lease_is_no_endpoint() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2=true"];
+    let held = lease("n1", "2026-03-01T11:50:00Z", "2026-03-01T11:59:55Z");
+    for (version, served) in [("v1.9.2", 1.0), ("v1.8.0", 1.0), ("v1.10.0", 2.0), ("v1.7.2", 2.0)] {
+        let yaml = release(version)
+            + &daemon_set(2)
+            + &managers
+            + &admission(&ready)
+            + &slice("c", "longhorn-conversion-webhook", &ready)
+            + &held;
+        let cluster = at_now(&yaml);
+        assert_eq!(ready_sample(&cluster, "admission"), Some(served), "{version}");
+        assert_eq!(ready_sample(&cluster, "conversion"), Some(2.0), "{version}");
+        assert_eq!(found(&CHECK, &cluster), Vec::<String>::new(), "{version}");
+    }
+    // the only one
+    let yaml = release("v1.9.2")
+        + &daemon_set(1)
+        + &manager("n1", "True", LONG_AGO, RUNNING)
+        + &admission(&ready[..1])
+        + &slice("c", "longhorn-conversion-webhook", &ready[..1])
+        + &held;
+    assert_eq!(found(&CHECK, &at_now(&yaml)), [DOWN]);
+}
+
+/// Crashed three times after 20 s, and is Ready now since its start.
+fn crashing(node: &str, started: &str) -> String {
+    let state = format!(
+        "restartCount: 3, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: 1, \
+         startedAt: '2026-03-01T11:58:40Z', finishedAt: '2026-03-01T11:59:00Z'}}}}"
+    );
+    manager(node, "True", started, &state)
+}
+
+#[test]
+fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
+    let ready = ["longhorn-manager-n1=true"];
+    let at = |started: &str| at_now(&modern(&crashing("n1", started), &ready));
+    let cluster = at("2026-03-01T11:59:50Z");
+    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
+    assert_eq!(ready_sample(&cluster, "admission"), Some(1.0), "the series are what the API says");
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    // not since the last of its moments, and no promise
+    assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
+    assert!(finding.remedy.text.contains("does not end by itself"), "{}", finding.remedy.text);
+    // the age goes on from one look to the next
+    let mut next = cluster;
+    for _ in 0..4 {
+        next = later(next, 30);
+    }
+    assert_eq!(run(&CHECK, &next).report.findings.len(), 0, "it has outlived its last life");
+    // one that lives longer than the last time serves
+    assert_eq!(found(&CHECK, &at("2026-03-01T11:59:30Z")), Vec::<String>::new());
+    // and so does another
+    let both = crashing("n1", "2026-03-01T11:59:50Z") + &manager("n2", "True", LONG_AGO, RUNNING);
+    let yaml = modern(&both, &["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
+    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new());
+}
+
+#[test]
+fn who_hangs_or_was_never_started_waits_for_nobody() {
+    let down = ["longhorn-manager-n1=false"];
+    let of = |state: &str| modern(&manager("n1", "False", LONG_AGO, state), &down);
+    assert_eq!(found(&CHECK, &at_now(&of(LOOPING))), [DEADLOCK]);
+    let start_error = LOOPING.replace("exitCode: 1", "exitCode: 128, reason: StartError");
+    assert_eq!(found(&CHECK, &at_now(&of(&start_error))), [DOWN]);
+    // neither Ready nor over for longer than any wait
+    let hangs = of("state: {running: {startedAt: '2026-03-01T11:00:00Z'}}")
+        .replace(&format!("lastTransitionTime: '{LONG_AGO}'"), "lastTransitionTime: '2026-03-01T11:00:00Z'");
+    let cluster = at_now(&hangs);
+    assert_eq!(found(&CHECK, &cluster), [DOWN]);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(finding.message.contains("hanging in their start"), "{}", finding.message);
+}
+
+#[test]
+fn without_a_configuration_nothing_is_rejected() {
+    let yaml = modern(&manager("n1", "False", LONG_AGO, ISCSI), &["longhorn-manager-n1=false"]);
+    let node = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system}\n---\n";
+    let impact = |cluster: &Cluster| run(&CHECK, cluster).report.findings.remove(0).impact;
+    // a new installation: the outage alone is told
+    let new = live_at(NOW, &yaml);
+    assert_eq!(found(&CHECK, &new), [DOWN]);
+    assert!(impact(&new).starts_with("nothing is rejected"), "{}", impact(&new));
+    // one that had its managers before
+    let missing = ["ValidatingWebhookConfiguration longhorn-webhook-validator", "MutatingWebhookConfiguration longhorn-webhook-mutator"];
+    let lines = found(&CHECK, &live_at(NOW, &(yaml.clone() + node)));
+    assert!(missing.iter().all(|object| lines.contains(&format!("critical configuration_missing {object}"))), "{lines:?}");
+    // where they cannot be read they may be there
+    let mut blind = live_at(NOW, &yaml);
+    blind.resources.entry(Resource::MutatingWebhookConfigurations).or_default().readability = Readability::Forbidden;
+    assert!(impact(&blind).starts_with("every create and update"), "{}", impact(&blind));
+    assert!(impact(&at_now(&yaml)).starts_with("every create and update"));
+}
+
+#[test]
+fn a_configuration_that_names_another_namespace() {
+    let base = modern(&manager("n1", "True", LONG_AGO, RUNNING), &["longhorn-manager-n1=true"]);
+    let validator = |namespace: &str| {
+        format!(
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
+             metadata: {{name: longhorn-webhook-validator}}\nwebhooks: [{{name: validator.longhorn.io, clientConfig: \
+             {{service: {{namespace: {namespace}, name: longhorn-admission-webhook}}}}}}]\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+             metadata: {{name: longhorn-webhook-mutator}}\nwebhooks: [{{name: mutator.longhorn.io}}]\n---\n"
+        )
+    };
+    let foreign = ["critical configuration_foreign ValidatingWebhookConfiguration longhorn-webhook-validator"];
+    let cluster = live_at(NOW, &(base.clone() + &validator("storage")));
+    assert_eq!(found(&CHECK, &cluster), foreign);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(finding.message.contains("names Service storage/longhorn-admission-webhook"), "{}", finding.message);
+    assert_eq!(found(&CHECK, &live_at(NOW, &(base + &validator("longhorn-system")))), Vec::<String>::new());
 }
 
 #[test]
@@ -394,9 +491,10 @@ fn webhook_configurations() {
     let managers = manager("n1", "True", LONG_AGO, RUNNING);
     let base = modern(&managers, &["longhorn-manager-n1=true"]);
     let validator = |webhooks: &str| {
-        format!(
-            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-             metadata: {{name: longhorn-webhook-validator}}\nwebhooks: {webhooks}\n---\n"
+        object(
+            "ValidatingWebhookConfiguration",
+            "longhorn-webhook-validator",
+            &format!("webhooks: {webhooks}"),
         )
     };
     let mutator = "critical configuration_missing MutatingWebhookConfiguration longhorn-webhook-mutator";
@@ -457,7 +555,7 @@ fn the_impact_depends_on_the_release() {
 fn a_deadlock_says_whom_to_restart() {
     let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, RUNNING);
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock, \
-        namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
+                 namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
     let cluster = at_now(&(modern(&managers, &[]) + lease));
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     let changes: Vec<_> =
@@ -488,11 +586,11 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: s}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
-        apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
+                apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
     assert_eq!(found(&CHECK, &at_now(yaml)), [DOWN]);
     let deleting = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}, \
-        deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
+                    deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
     assert_eq!(found(&CHECK, &at_now(deleting)), Vec::<String>::new());
 }
