@@ -30,18 +30,18 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
         when: When::Promql {
-            expr: "max without ($without, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
+            expr: "max without ($without, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
             cases: "",
         },
         also: causes::ALL,
         hold: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop, cause {{ $labels.cause }}. \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of its container longhorn-manager, then the remedy of the \
-                      finding manager_crash_loop.",
-        why: "The series already stays up between two crashes. Five minutes let a manager that stumbles \
+                      First: the finding manager_crash_loop, which names the cause, then kubectl logs --previous of its \
+                      container longhorn-manager.",
+        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
               during a roll-out or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::PLAIN

@@ -118,7 +118,11 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
-        return if !start.holds && cluster.age(start.started) > limit { Verdict::Queueing } else { Verdict::Fine };
+        return if !start.holds && cluster.age(start.started) > limit {
+            Verdict::Queueing
+        } else {
+            Verdict::Fine
+        };
     }
     if gives_up(cluster, start) {
         return Verdict::Fine;

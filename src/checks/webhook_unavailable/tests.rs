@@ -456,12 +456,19 @@ fn without_a_configuration_nothing_is_rejected() {
     assert_eq!(found(&CHECK, &new), [DOWN]);
     assert!(impact(&new).starts_with("nothing is rejected"), "{}", impact(&new));
     // one that had its managers before
-    let missing = ["ValidatingWebhookConfiguration longhorn-webhook-validator", "MutatingWebhookConfiguration longhorn-webhook-mutator"];
+    let missing = [
+        "ValidatingWebhookConfiguration longhorn-webhook-validator",
+        "MutatingWebhookConfiguration longhorn-webhook-mutator",
+    ];
     let lines = found(&CHECK, &live_at(NOW, &(yaml.clone() + node)));
-    assert!(missing.iter().all(|object| lines.contains(&format!("critical configuration_missing {object}"))), "{lines:?}");
+    assert!(
+        missing.iter().all(|object| lines.contains(&format!("critical configuration_missing {object}"))),
+        "{lines:?}"
+    );
     // where they cannot be read they may be there
     let mut blind = live_at(NOW, &yaml);
-    blind.resources.entry(Resource::MutatingWebhookConfigurations).or_default().readability = Readability::Forbidden;
+    blind.resources.entry(Resource::MutatingWebhookConfigurations).or_default().readability =
+        Readability::Forbidden;
     assert!(impact(&blind).starts_with("every create and update"), "{}", impact(&blind));
     assert!(impact(&at_now(&yaml)).starts_with("every create and update"));
 }
@@ -478,11 +485,16 @@ fn a_configuration_that_names_another_namespace() {
              metadata: {{name: longhorn-webhook-mutator}}\nwebhooks: [{{name: mutator.longhorn.io}}]\n---\n"
         )
     };
-    let foreign = ["critical configuration_foreign ValidatingWebhookConfiguration longhorn-webhook-validator"];
+    let foreign =
+        ["critical configuration_foreign ValidatingWebhookConfiguration longhorn-webhook-validator"];
     let cluster = live_at(NOW, &(base.clone() + &validator("storage")));
     assert_eq!(found(&CHECK, &cluster), foreign);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("names Service storage/longhorn-admission-webhook"), "{}", finding.message);
+    assert!(
+        finding.message.contains("names Service storage/longhorn-admission-webhook"),
+        "{}",
+        finding.message
+    );
     assert_eq!(found(&CHECK, &live_at(NOW, &(base + &validator("longhorn-system")))), Vec::<String>::new());
 }
 
@@ -534,7 +546,9 @@ fn webhook_configurations() {
 
 #[test]
 fn the_impact_depends_on_the_release() {
-    let of = |version: &str| super::outage::impact(&at_now(""), super::Webhook::Admission, Release::parse(version));
+    let of = |version: &str| {
+        super::outage::impact(&at_now(""), super::Webhook::Admission, Release::parse(version))
+    };
     for (version, claims, nodes) in [
         ("v1.7.3", false, false),
         ("v1.8.0", true, false),
