@@ -72,15 +72,19 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
         let due =
             tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min();
         let look = Instant::now() + LOOK;
-        let again = refused_until.unwrap_or_else(|| due.map_or(look, |due| due.min(look)));
+        let again = refused_until.or(due).map_or(look, |again| again.min(look));
         tokio::select! {
             () = shared.pods_changed.notified() => {}
-            () = tokio::time::sleep_until(again) => refused_until = None,
+            () = tokio::time::sleep_until(again) => {}
         }
+        refused_until = refused_until.filter(|until| Instant::now() < *until);
         let known = [Resource::Pods, Resource::Leases].into_iter().all(|kind| !shared.is_waiting_for(kind));
         let wanted = wanted(&shared, &mut tried);
         if refused_until.is_some() {
             forget(&shared, &wanted);
+            if known {
+                shared.logs_read.send_replace(true);
+            }
             continue;
         }
         let mut results = stream::iter(wanted.clone())

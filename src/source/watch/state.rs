@@ -20,7 +20,7 @@ use crate::source::ApiErrorReason;
 pub(super) struct Shared {
     pub(super) options: LiveOptions,
     pub(super) traffic: Arc<Traffic>,
-    /// Told whenever a pod changed.
+    /// Told whenever a pod changed, and when something is known about Leases.
     pub(super) pods_changed: Notify,
     /// True once the logs of managers that had crashed before the start were read or given up.
     pub(super) logs_read: watch::Sender<bool>,
@@ -252,12 +252,13 @@ impl Shared {
     /// Something about a kind changed, and what it is is known.
     fn touched(&self, resource: Resource) {
         self.changed();
-        if self.is_waiting_for(resource) {
+        let first = self.is_waiting_for(resource);
+        if first {
             self.waiting.send_modify(|waiting| {
                 waiting.remove(&resource);
             });
         }
-        if resource == Resource::Pods {
+        if resource == Resource::Pods || first && resource == Resource::Leases {
             self.pods_changed.notify_one();
         }
     }
