@@ -58,6 +58,8 @@ pub struct UnderWay<'a> {
     pub turn: Timestamp,
     /// True when its node holds the Lease.
     pub holds: bool,
+    /// True when nobody holds the Lease, so that it could.
+    pub free: bool,
 }
 
 /// A manager that was Ready and is not any more although its container runs.
@@ -125,9 +127,15 @@ impl UnderWay<'_> {
         cluster.age(self.turn)
     }
 
-    /// How long the release at hand waits for one webhook, and a moment: what takes longer neither
-    /// serves its first webhook nor has given up.
+    /// How long its turn may last: with the Lease as long as the release at hand waits for one webhook, and a
+    /// moment (what takes longer neither serves its first webhook nor has given up), without it as long as a
+    /// Lease that is free may stay so. A manager that waits tries every two seconds (app/daemon.go).
     pub fn limit(&self, cluster: &Cluster) -> SignedDuration {
+        if self.free { PATIENCE } else { self.wait(cluster) }
+    }
+
+    /// How long the release at hand waits for one webhook, and a moment.
+    pub fn wait(&self, cluster: &Cluster) -> SignedDuration {
         let wait = release_of(cluster, self.pod).and_then(Release::webhook_wait);
         SignedDuration::from_secs(wait.unwrap_or(WAIT_WITHOUT_LIMIT).saturating_add(GRACE))
     }
@@ -149,6 +157,13 @@ pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {
     let too_early = release_of(cluster, pod)
         .is_some_and(|release| release.has_webhook_lock() && (release.major, release.minor) < (1, 10));
     too_early && leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str())
+}
+
+/// Names of the manager pods that hang by what their log says: however they ended before, they do not end now.
+pub fn complaining(cluster: &Cluster) -> BTreeSet<&str> {
+    let under_way = observe(cluster).under_way;
+    let complain = under_way.iter().filter(|start| start.complaint(cluster).is_some());
+    complain.map(|start| start.pod.metadata.name.as_str()).collect()
 }
 
 /// Manager pods whose container runs, with its start; not those on nodes that are away, whose
@@ -237,6 +252,7 @@ impl<'a> Queue<'a> {
             Some((_, _, to)) => to.max(self.before(started, cluster.now)),
             None => self.before(started, cluster.now),
         };
-        UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds }
+        let free = self.last.is_some() && self.holder.is_none();
+        UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
     }
 }

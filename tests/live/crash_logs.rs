@@ -181,6 +181,7 @@ async fn the_present_log_of_a_manager_is_read_while_it_does_not_become_ready() {
     let requests: Vec<_> = server.recorded().into_iter().filter(|request| request.resource == LOG).collect();
     assert_eq!(requests.len(), 1);
     assert!(requests.iter().all(|request| !request.query.contains("previous=true")));
+    assert!(requests.iter().all(|request| request.query.contains("sinceSeconds=120")));
 
     // its start is over
     server.put("pods", running_manager("hangs", true));

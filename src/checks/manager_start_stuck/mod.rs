@@ -118,7 +118,7 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
-        return if !start.holds && cluster.age(start.started) > limit {
+        return if !start.holds && cluster.age(start.started) > start.wait(cluster) {
             Verdict::Queueing
         } else {
             Verdict::Fine
@@ -162,7 +162,13 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
             (&causes::CRD_MISSING, Reason { evidence, about: vec![plural] })
         }
         None => {
-            let evidence = vec![finding::why_log_says_nothing(cluster, start.pod)];
+            let free = start.free.then(|| Evidence {
+                source: EvidenceSource::Api,
+                text: "nobody holds the start Lease and it does not take it, although it should try every two seconds: it \
+                       does not reach the API server, or may not"
+                    .to_owned(),
+            });
+            let evidence = free.into_iter().chain([finding::why_log_says_nothing(cluster, start.pod)]).collect();
             (&causes::UNKNOWN, Reason { evidence, about: Vec::new() })
         }
     }

@@ -143,6 +143,7 @@ fn why_the_log_says_nothing_is_said() {
         first(cluster).evidence.iter().map(|fact| fact.text.clone()).collect::<Vec<_>>().join("\n")
     };
     assert!(said(&at(NOW, &yaml, &[("n1", WAITS)])).contains("names no known reason and ends with: time="));
+    assert!(said(&at(NOW, &yaml, &[("n1", "")])).contains("said nothing in the last two minutes"));
     let mut denied = at(NOW, &yaml, &[]);
     denied.history.set_crash_logs_denied(Some("forbidden"));
     assert!(said(&denied).contains("the right 'get' on 'pods/log'"));
@@ -167,20 +168,24 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
     for (name, lease) in [
         ("n3 has its turn", lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z")),
         ("n3 has just given it back", lease("", "2026-03-01T11:59:58Z", "2026-03-01T11:59:58Z")),
-        ("nobody has taken it for a while", lease("", "2026-03-01T11:58:00Z", "2026-03-01T11:58:00Z")),
-        ("n3 vanished with it", lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:58:30Z")),
+        ("nobody has taken it for a minute", lease("", "2026-03-01T11:59:00Z", "2026-03-01T11:59:00Z")),
+        ("n3 vanished with it", lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:58:40Z")),
     ] {
         assert_eq!(lines(&(two.clone() + &lease), &[("n1", CANDIDATE)]), waits, "{name}");
     }
     // one of them has its turn for some seconds
     let turn = two.clone() + &lease("n1", "2026-03-01T11:59:50Z", "2026-03-01T11:59:58Z");
     assert_eq!(lines(&turn, &[]), waits);
-    // nobody has taken it for longer than any start: those who run do not even try
-    let free = two.clone() + &lease("", "2026-03-01T11:55:00Z", "2026-03-01T11:55:00Z");
-    assert_eq!(
-        lines(&free, &[]),
-        ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"]
-    );
+    // nobody has taken it for longer: those who run do not even try, or in vain
+    for free in [
+        lease("", "2026-03-01T11:58:59Z", "2026-03-01T11:58:59Z"),
+        lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:58:39Z"),
+    ] {
+        let cluster = at(NOW, &(two.clone() + &free), &[]);
+        let both = ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"];
+        assert_eq!(found(&CHECK, &cluster), both);
+        assert!(first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease")));
+    }
     // one that does not reach the API server does not wait for its turn
     let other = two + &lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z");
     let both = ["critical api_unreachable Pod longhorn-manager-n1", waits[0]];

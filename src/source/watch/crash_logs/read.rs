@@ -51,6 +51,7 @@ async fn get(client: &Client, namespace: &str, run: &Run) -> Result<Vec<u8>, Unr
         previous: run.is_over,
         tail_lines: Some(LINES),
         limit_bytes: Some(BYTES),
+        since_seconds: run.since(),
         ..LogParams::default()
     };
     let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&run.pod, &params);

@@ -18,7 +18,10 @@ const SLOW: SignedDuration = SignedDuration::from_secs(60);
 /// A container whose last run ended so lately may be in a loop.
 const LATELY: SignedDuration = SignedDuration::from_mins(10);
 /// Bounds of the pause until the log of a present run is read again: it grows with the run.
-const PAUSE: (i64, i64) = (30, 300);
+const PAUSE: (i64, i64) = (30, 60);
+/// What a manager said earlier in its present run may be over. What it waits for it repeats at least every
+/// minute: an informer's longest pause is 30 s and as much again by chance (client-go tools/cache/reflector.go).
+const SINCE: i64 = 120;
 
 /// A run of a container whose log is wanted. The last run is the same in the back-off before the
 /// restart and after it.
@@ -37,6 +40,11 @@ impl Run {
     fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
         let (pod, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
         Run { pod, uid, container, is_over, which }
+    }
+
+    /// How many seconds of the log are of interest, if not all.
+    pub(super) fn since(&self) -> Option<i64> {
+        (!self.is_over && self.container == "longhorn-manager").then_some(SINCE)
     }
 
     /// When the log of a present run should be read again.
@@ -204,6 +212,6 @@ mod tests {
     fn a_long_run_is_read_more_seldom() {
         let run = Run::of(&Pod::default(), "longhorn-manager", false, 0);
         let after = |seconds| run.pause(Timestamp::from_second(seconds).unwrap()).as_secs();
-        assert_eq!([after(60), after(400), after(86_400)], [30, 100, 300]);
+        assert_eq!([after(60), after(200), after(86_400)], [30, 50, 60]);
     }
 }
