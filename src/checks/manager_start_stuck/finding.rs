@@ -87,7 +87,9 @@ pub fn why_log_says_nothing(cluster: &Cluster, pod: &Pod) -> Evidence {
     let history = &cluster.history;
     if let Some(log) = history.current_log(pod, CONTAINER) {
         let text = match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
-            Some(last) => format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400)),
+            Some(last) => {
+                format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400))
+            }
             None => "its log has said nothing in the last two minutes".to_owned(),
         };
         return Evidence { source: EvidenceSource::Log, text };

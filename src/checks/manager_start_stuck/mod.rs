@@ -168,7 +168,8 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
                        does not reach the API server, or may not"
                     .to_owned(),
             });
-            let evidence = free.into_iter().chain([finding::why_log_says_nothing(cluster, start.pod)]).collect();
+            let evidence =
+                free.into_iter().chain([finding::why_log_says_nothing(cluster, start.pod)]).collect();
             (&causes::UNKNOWN, Reason { evidence, about: Vec::new() })
         }
     }

@@ -184,7 +184,9 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
         let cluster = at(NOW, &(two.clone() + &free), &[]);
         let both = ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"];
         assert_eq!(found(&CHECK, &cluster), both);
-        assert!(first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease")));
+        assert!(
+            first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease"))
+        );
     }
     // one that does not reach the API server does not wait for its turn
     let other = two + &lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z");
