@@ -27,8 +27,8 @@ const LONGEST_START: SignedDuration = SignedDuration::from_mins(15);
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
 /// A start may take so long where the release does not say.
 const WAIT_WITHOUT_LIMIT: i64 = 240;
-/// A manager gives up, and the kubelet tells that it is Ready, a moment later.
-const GRACE: i64 = 10;
+/// A start is more than its waits: it fills caches and opens listeners, on a loaded node not at once.
+const GRACE: i64 = 30;
 
 /// A start that is over.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +125,14 @@ impl UnderWay<'_> {
     /// How long its own start takes by now, without the time for which others had their turn.
     pub fn own(&self, cluster: &Cluster) -> SignedDuration {
         cluster.age(self.turn)
+    }
+
+    /// True when the manager waits for its own webhook or its Service, which it does for a limited time (webhook/webhook.go
+    /// isServiceAvailable).
+    pub fn waits_for_webhook(&self, cluster: &Cluster) -> bool {
+        const WAITS: [&str; 2] = ["Failed to check endpoint https://", "webhook configuration"];
+        let log = cluster.history.current_log(self.pod, CONTAINER);
+        log.is_some_and(|log| log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words))))
     }
 
     /// How long its turn may last: with the Lease as long as the release at hand waits for one webhook, and a
