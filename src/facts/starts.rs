@@ -58,7 +58,7 @@ pub struct UnderWay<'a> {
     pub turn: Timestamp,
     /// True when its node holds the Lease.
     pub holds: bool,
-    /// True when nobody holds the Lease, so that it could.
+    /// True when nobody holds the Lease, nor this node the last, so that it could.
     pub free: bool,
 }
 
@@ -260,7 +260,8 @@ impl<'a> Queue<'a> {
             Some((_, _, to)) => to.max(self.before(started, cluster.now)),
             None => self.before(started, cluster.now),
         };
-        let free = self.last.is_some() && self.holder.is_none();
+        let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
+        let free = by_others && self.holder.is_none();
         UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
     }
 }

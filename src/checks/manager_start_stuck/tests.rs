@@ -191,6 +191,11 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
             first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease"))
         );
     }
+    // one that had it, lost it to a slow API server and starts on
+    let lost = release("v1.12.1")
+        + &hanging("n1", "v1.12.1", "2026-03-01T11:58:30Z")
+        + &lease("n1", "2026-03-01T11:58:31Z", "2026-03-01T11:58:39Z");
+    assert_eq!(lines(&lost, &[]), Vec::<String>::new());
     // one that does not reach the API server does not wait for its turn
     let other = two + &lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z");
     let both = ["critical api_unreachable Pod longhorn-manager-n1", waits[0]];
