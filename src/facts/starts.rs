@@ -27,8 +27,8 @@ const LONGEST_START: SignedDuration = SignedDuration::from_mins(15);
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
 /// A start may take so long where the release does not say.
 const WAIT_WITHOUT_LIMIT: i64 = 240;
-/// A manager gives up, and the kubelet tells that it is Ready, a moment later.
-const GRACE: i64 = 10;
+/// A start is more than its waits: it fills caches and opens listeners, on a loaded node not at once.
+const GRACE: i64 = 30;
 
 /// A start that is over.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub struct UnderWay<'a> {
     pub turn: Timestamp,
     /// True when its node holds the Lease.
     pub holds: bool,
-    /// True when nobody holds the Lease, so that it could.
+    /// True when nobody holds the Lease, nor this node the last, so that it could.
     pub free: bool,
 }
 
@@ -125,6 +125,14 @@ impl UnderWay<'_> {
     /// How long its own start takes by now, without the time for which others had their turn.
     pub fn own(&self, cluster: &Cluster) -> SignedDuration {
         cluster.age(self.turn)
+    }
+
+    /// True when the manager waits for its own webhook or its Service, which it does for a limited time (webhook/webhook.go
+    /// isServiceAvailable).
+    pub fn waits_for_webhook(&self, cluster: &Cluster) -> bool {
+        const WAITS: [&str; 2] = ["Failed to check endpoint https://", "webhook configuration"];
+        let log = cluster.history.current_log(self.pod, CONTAINER);
+        log.is_some_and(|log| log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words))))
     }
 
     /// How long its turn may last: with the Lease as long as the release at hand waits for one webhook, and a
@@ -252,7 +260,8 @@ impl<'a> Queue<'a> {
             Some((_, _, to)) => to.max(self.before(started, cluster.now)),
             None => self.before(started, cluster.now),
         };
-        let free = self.last.is_some() && self.holder.is_none();
+        let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
+        let free = by_others && self.holder.is_none();
         UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
     }
 }

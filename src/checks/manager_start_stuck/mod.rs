@@ -175,11 +175,12 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
     }
 }
 
-/// True for a manager in a crash loop that may still give up by itself, as it did before: its crash is the
-/// finding.
+/// True for a manager that may still give up by itself, because it waits for its webhook or did give up before: its
+/// crash is the finding.
 fn gives_up(cluster: &Cluster, start: &UnderWay) -> bool {
     let Some(status) = start.pod.container_status(CONTAINER) else { return false };
     let longest = release_of(cluster, start.pod).and_then(Release::longest_start);
     let longest = longest.map(|seconds| SignedDuration::from_secs(seconds) + PATIENCE);
-    looping(status, cluster.now).is_some() && longest.is_none_or(|longest| start.own(cluster) <= longest)
+    let ends = start.waits_for_webhook(cluster) || looping(status, cluster.now).is_some();
+    ends && longest.is_none_or(|longest| start.own(cluster) <= longest)
 }

@@ -120,14 +120,17 @@ fn without_a_word_in_the_log_the_wait_of_the_release_decides() {
         |version: &str, started: &str| lines(&(release(version) + &hanging("n1", version, started)), &[]);
     let stuck = ["warning unknown Pod longhorn-manager-n1"];
     for (version, last_fine, first_stuck) in [
-        ("v1.12.1", "2026-03-01T11:57:50Z", "2026-03-01T11:57:49Z"),
-        ("v1.9.1", "2026-03-01T11:58:50Z", "2026-03-01T11:58:49Z"),
+        ("v1.12.1", "2026-03-01T11:57:30Z", "2026-03-01T11:57:29Z"),
+        ("v1.9.1", "2026-03-01T11:58:30Z", "2026-03-01T11:58:29Z"),
         // no limit of its own
-        ("v1.4.4", "2026-03-01T11:55:50Z", "2026-03-01T11:55:49Z"),
+        ("v1.4.4", "2026-03-01T11:55:30Z", "2026-03-01T11:55:29Z"),
     ] {
         assert_eq!(of(version, last_fine), Vec::<String>::new(), "{version}");
         assert_eq!(of(version, first_stuck), stuck, "{version}");
     }
+    // while it waits for its webhook it gives up by itself
+    let waits = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:57:00Z");
+    assert_eq!(lines(&waits, &[("n1", WAITS)]), Vec::<String>::new());
     // one that was Ready before is another check's, and so is one on a node that is away
     let lost = pod("n1", "v1.12.1", "2026-03-01T09:00:00Z", false, "2026-03-01T11:00:00Z");
     assert_eq!(lines(&(release("v1.12.1") + &lost), &[]), Vec::<String>::new());
@@ -188,6 +191,11 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
             first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease"))
         );
     }
+    // one that had it, lost it to a slow API server and starts on
+    let lost = release("v1.12.1")
+        + &hanging("n1", "v1.12.1", "2026-03-01T11:58:30Z")
+        + &lease("n1", "2026-03-01T11:58:31Z", "2026-03-01T11:58:39Z");
+    assert_eq!(lines(&lost, &[]), Vec::<String>::new());
     // one that does not reach the API server does not wait for its turn
     let other = two + &lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z");
     let both = ["critical api_unreachable Pod longhorn-manager-n1", waits[0]];
