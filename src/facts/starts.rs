@@ -132,7 +132,9 @@ impl UnderWay<'_> {
     pub fn waits_for_webhook(&self, cluster: &Cluster) -> bool {
         const WAITS: [&str; 2] = ["Failed to check endpoint https://", "webhook configuration"];
         let log = cluster.history.current_log(self.pod, CONTAINER);
-        log.is_some_and(|log| log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words))))
+        log.is_some_and(|log| {
+            log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words)))
+        })
     }
 
     /// How long its turn may last: with the Lease as long as the release at hand waits for one webhook, and a
