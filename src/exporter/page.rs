@@ -168,8 +168,13 @@ impl Page {
             if let Some(time) = facts.status.last_success {
                 self.add(&RESOURCE_LAST_SUCCESS, &[&label], time.as_second() as f64);
             }
-            for state in Readability::ALL {
-                let is = facts.status.readability == state;
+            // a recording's loss is no state of its own: a live exporter would export it for ever in vain
+            let shown = match facts.status.readability {
+                Readability::Incomplete => Readability::NotRecorded,
+                other => other,
+            };
+            for state in Readability::ALL.into_iter().filter(|state| *state != Readability::Incomplete) {
+                let is = shown == state;
                 self.add(&RESOURCE_STATE, &[&label, state.as_str()], f64::from(is));
             }
         }

@@ -11,10 +11,13 @@ pub mod kubectl;
 pub mod leases;
 pub mod looping;
 pub mod nodes;
+pub mod placement;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
+pub mod stuck;
 pub mod text;
+pub mod volumes;
 
 use crate::check::{Evidence, EvidenceSource};
 

@@ -24,6 +24,8 @@ narrow! {
         pub key: String,
         pub value: String,
         pub effect: String,
+        /// Written by the node controller for the taints that it puts on itself.
+        pub time_added: Time,
     }
 
     /// How the node is.

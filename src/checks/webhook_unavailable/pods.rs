@@ -115,6 +115,9 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
     if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
         return false;
     }
+    if looping::cannot_start(status).is_some() {
+        return true;
+    }
     let Some(end) = looping::last_end(status) else { return false };
     let ran = end
         .finished_at
