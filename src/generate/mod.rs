@@ -16,6 +16,7 @@ pub mod promql;
 pub mod promtool;
 pub mod rules;
 pub mod settings;
+pub mod shape;
 mod yaml;
 
 pub use settings::Settings;

@@ -5,6 +5,8 @@
 //! these queries aggregate targets away, so that two exporter pods are drawn as one. `target-logql`
 //! and `target-logql-auto` are about Loki.
 
+#[path = "../support/promql.rs"]
+mod promql;
 mod queries;
 #[path = "../support/scenario.rs"]
 mod scenario;
@@ -17,7 +19,6 @@ use std::path::Path;
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::generate::grafana::DASHBOARDS;
-use longhorn_health_exporter::generate::promql;
 use serde_json::{Value, json};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

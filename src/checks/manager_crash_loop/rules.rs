@@ -1,6 +1,6 @@
 //! Alerts and panels about managers that crash.
 
-use super::causes;
+use super::{CRASH_LOOPING, causes};
 use crate::check::*;
 
 const CRASH_LOOP_RUNBOOK: &str = include_str!("LonghornManagerCrashLoopBackOff.md");
@@ -29,10 +29,7 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        when: When::Promql {
-            expr: "max without ($without, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[], without: &["cause", "evidence"] },
         also: causes::ALL,
         hold: "5m",
         severity: Severity::Critical,
@@ -140,6 +137,7 @@ pub const PANELS: &[Panel] = &[
         title: "Crash loops by cause",
         description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
                       exit code and run time. The runbook of the alert says what to do.",
+        columns: &["cause", "node", "evidence"],
         queries: &[Query {
             expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
             legend: "{{node}} {{cause}}",

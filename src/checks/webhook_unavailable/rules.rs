@@ -108,6 +108,7 @@ pub const PANELS: &[Panel] = &[
         description: "Who starts its webhook now, since when. Managers start one after the other; more than 250 s for one node \
                       is too long: see manager_start_stuck.",
         unit: Unit::FromNow,
+        columns: &["node", "Value"],
         queries: &[Query {
             expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
             legend: "{{node}}",
