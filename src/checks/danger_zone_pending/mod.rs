@@ -34,10 +34,7 @@ pub static CHECK: Check = Check {
     gauges: &[&PENDING],
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_danger_zone_pending{$job}) > 0",
-            cases: include_str!("LonghornDangerZoneSettingPending.test.yaml"),
-        },
+        when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
         hold: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting is changed but not in force.",
@@ -51,6 +48,7 @@ pub static CHECK: Check = Check {
         title: "Danger-zone settings pending",
         description: "Settings that are changed but not in force. Most of them restart instance managers \
                       once their volumes are detached.",
+        columns: &["setting"],
         queries: &[Query {
             expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
             legend: "{{setting}}",

@@ -67,6 +67,7 @@ pub static CHECK: Check = Check {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers in trouble",
             description: "What is wrong with each, and on which node.",
+            columns: &["severity", "cause", "object", "node"],
             queries: &[Query {
                 expr: "max by ($cluster node, object, cause, severity) \
                        (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",

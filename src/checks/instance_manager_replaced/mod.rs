@@ -77,6 +77,7 @@ pub static CHECK: Check = Check {
             title: "Last replacements",
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
+            columns: &["cause", "instance_manager", "node", "expected", "Value"],
             queries: &[Query {
                 expr: "max without ($without) \
                        (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",

@@ -68,6 +68,7 @@ pub static CHECK: Check = Check {
             title: "Nodes not registered",
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
+            columns: &["severity", "cause", "object_kind", "object", "node"],
             queries: &[Query {
                 expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
                 legend: "{{object}} {{cause}}",

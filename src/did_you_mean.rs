@@ -1,6 +1,6 @@
-//! Hints at the name that was meant.
+//! Hints for mistyped names.
 
-/// So many names are listed where none is near; more are a page of their own.
+/// With no close match, list at most this many names.
 const LISTED: usize = 16;
 
 /// "did you mean …?" when a known name is near enough to be meant, else the names there are.
@@ -8,9 +8,9 @@ pub fn hint(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => match known {
-            [] => "there is none here".to_owned(),
-            known if known.len() <= LISTED => format!("there are {}", known.join(", ")),
-            known => format!("none of the {} there are is like it", known.len()),
+            [] => "no names are valid here".to_owned(),
+            known if known.len() <= LISTED => format!("valid: {}", known.join(", ")),
+            known => format!("no similar name among the {} known", known.len()),
         },
     }
 }
@@ -48,7 +48,7 @@ mod tests {
         ] {
             assert_eq!(nearest(name, &known), nearest_name, "{name}");
         }
-        assert_eq!(hint("zz", &known[..2]), "there are selector, namespace");
-        assert_eq!(hint("zz", &[]), "there is none here");
+        assert_eq!(hint("zz", &known[..2]), "valid: selector, namespace");
+        assert_eq!(hint("zz", &[]), "no names are valid here");
     }
 }
