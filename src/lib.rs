@@ -23,6 +23,7 @@ pub mod checks;
 pub mod cli;
 pub mod cluster;
 pub mod exporter;
+pub mod facts;
 pub mod generate;
 pub mod history;
 pub mod http;

@@ -127,10 +127,10 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
     let mut blind = BTreeSet::new();
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
-        let blind_spots = cluster.blind_spots(check);
+        let blind_spots = cluster.blind_spots(check.needs);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
-            cluster.gaps(check).into_iter().for_each(|gap| outcome.unknown(gap));
+            cluster.gaps(check.needs).into_iter().for_each(|gap| outcome.unknown(gap));
         } else {
             outcome.unknown(blind_spots.join(", "));
             blind.insert(check.id);

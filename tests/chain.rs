@@ -62,14 +62,15 @@ fn got(output: &str) -> BTreeMap<String, u32> {
 }
 
 fn promtool_test(path: &Path, expected: &BTreeMap<String, u32>) -> String {
-    let now = scenario::cluster(path).now;
+    let cluster = scenario::cluster(path);
+    let now = cluster.now;
     let mut test = format!(
         "rule_files: [{}/longhorn-health.rules.yaml]\nevaluation_interval: 1m\ntests:\n- interval: 1m\n  input_series:\n",
         support::RULES
     );
     // the exporter itself is up
     test.push_str("  - {series: 'up{job=\"longhorn-health-exporter\"}', values: '1x240'}\n");
-    for line in scenario::exposition(path).lines().filter(|line| !line.starts_with('#')) {
+    for line in scenario::exposition(cluster).lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
         let value = at_promtools_time(series, value.parse().unwrap(), now);
         let series = with_target_labels(series).replace('\'', "''");

@@ -5,6 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Cause;
+use crate::cluster::{ObjectRef, VolumeRef};
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -43,7 +46,7 @@ pub struct Finding {
     /// Id of the check.
     pub check: &'static str,
     /// Cause, from the check's closed list.
-    pub cause: String,
+    pub cause: &'static Cause,
     /// How bad.
     pub severity: Severity,
     /// What it is about.
@@ -70,30 +73,6 @@ pub struct Finding {
     /// Name of the runbook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
-}
-
-/// An object by kind and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct ObjectRef {
-    /// Kind as in manifests; Longhorn's own Node is `nodes.longhorn.io`.
-    pub kind: &'static str,
-    /// Namespace, absent for cluster-wide kinds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Name.
-    pub name: String,
-}
-
-/// A volume with who uses it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct VolumeRef {
-    /// Name of the Longhorn volume.
-    pub name: String,
-    /// `namespace/name` of the claim, if one is bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pvc: Option<String>,
-    /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.
-    pub workloads: Vec<String>,
 }
 
 /// One fact under a verdict.
@@ -161,24 +140,6 @@ pub struct Command {
     pub changes: bool,
 }
 
-impl ObjectRef {
-    /// A namespaced object.
-    pub fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
-        ObjectRef { kind, namespace: Some(namespace.to_owned()), name: name.to_owned() }
-    }
-
-    /// A cluster-wide object.
-    pub fn cluster(kind: &'static str, name: &str) -> Self {
-        ObjectRef { kind, namespace: None, name: name.to_owned() }
-    }
-}
-
-impl fmt::Display for ObjectRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.name)
-    }
-}
-
 impl Remedy {
     /// A remedy in words, without commands yet.
     pub fn new(text: impl Into<String>) -> Self {
@@ -199,12 +160,12 @@ impl Remedy {
 }
 
 impl Finding {
-    /// A finding about an object; check, severity and runbook are filled in by the outcome.
-    pub fn new(cause: impl Into<String>, object: ObjectRef, message: impl Into<String>) -> Self {
+    /// A finding about an object, as bad as its cause; check and runbook are filled in by the outcome.
+    pub fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         Finding {
             check: "",
-            cause: cause.into(),
-            severity: Severity::Info,
+            cause,
+            severity: cause.severity,
             object,
             node: None,
             disk: None,
@@ -216,6 +177,12 @@ impl Finding {
             remedy: Remedy::default(),
             runbook: None,
         }
+    }
+
+    /// Has a severity of its own, for the few causes whose summary says so.
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
     }
 
     /// Names the node; an empty name is none.
@@ -287,9 +254,13 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "\u{1f980}".repeat(100_000);
-        let mut finding = Finding::new("c", ObjectRef::cluster("Node", "n"), format!("x{long}"))
-            .impact("short")
-            .because(EvidenceSource::Api, long.clone());
+        let mut finding = Finding::new(
+            const { &Cause::info("c", "") },
+            ObjectRef::cluster("Node", "n"),
+            format!("x{long}"),
+        )
+        .impact("short")
+        .because(EvidenceSource::Api, long.clone());
         finding.shorten();
         assert_eq!(finding.impact, "short");
         for text in [&finding.message, &finding.evidence[0].text] {

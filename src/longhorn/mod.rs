@@ -7,6 +7,7 @@ pub mod engine;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
+pub mod log_line;
 pub mod map;
 pub mod meta;
 pub mod node;

@@ -9,15 +9,18 @@ use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::report::{Evaluation, evaluate};
-use longhorn_health_exporter::source::{Fixed, Recording};
+use longhorn_health_exporter::source::{Fixed, Recording, demo};
 
 const NAMESPACE: &str = "longhorn-system";
 
+/// Where the scenarios are.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
+}
+
 /// Every scenario, by name.
 pub fn all() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
-    let entries = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let entries = std::fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> = entries.filter(|path| path.join("cluster.yaml").exists()).collect();
     found.sort();
     assert!(found.len() >= 20, "only {} scenarios found", found.len());
@@ -36,18 +39,23 @@ pub fn cluster(scenario: &Path) -> Cluster {
     recording.into_cluster(NAMESPACE, None)
 }
 
-/// The report and what comes with it.
-pub fn judge(scenario: &Path) -> Evaluation {
-    evaluate(&cluster(scenario))
+/// The demo cluster at a fixed time.
+pub fn demo() -> Cluster {
+    demo::cluster("2026-01-01T12:00:00Z".parse().unwrap()).unwrap()
 }
 
 /// The page of metrics, without what changes from build to build.
-pub fn exposition(scenario: &Path) -> String {
-    let source = Arc::new(Fixed::still(cluster(scenario)));
+pub fn exposition(cluster: Cluster) -> String {
+    let source = Arc::new(Fixed::still(cluster));
     let evaluator = Evaluator::new(source, || Timestamp::UNIX_EPOCH, false);
     let page = evaluator.page(Format::Text, None).unwrap();
     let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));
     stable.map(|line| format!("{line}\n")).collect()
+}
+
+/// True when golden files are written rather than compared.
+pub fn is_update() -> bool {
+    std::env::var_os("UPDATE_GOLDEN").is_some()
 }
 
 /// Compares with a golden file, or writes it with `UPDATE_GOLDEN=1`. Returns whether it was as expected.
@@ -56,7 +64,7 @@ pub fn golden(path: &Path, actual: &str) -> bool {
     if expected == actual {
         return true;
     }
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if is_update() {
         std::fs::write(path, actual).unwrap();
         return true;
     }

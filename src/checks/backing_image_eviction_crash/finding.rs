@@ -1,11 +1,12 @@
 //! What is said about a copy, and what to do.
 
+use super::causes;
 use std::collections::BTreeMap;
 
-use super::exposure::{Exposure, Pair};
 use crate::check::*;
-use crate::checks::eviction::{patch_requests, requested_disks, requests};
 use crate::cluster::Cluster;
+use crate::facts::eviction::{patch_requests, requested_disks, requests};
+use crate::facts::stale_copies::{Exposure, StaleCopy};
 
 /// Prints each copy that is in the status only, one a line; nothing when it is safe.
 const STATUS_ONLY: &str = "{{range .items}}{{$b := .}}{{range $disk, $copy := .status.diskFileStatusMap}}\
@@ -23,7 +24,7 @@ pub struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Collects what is said about the nodes of these copies.
-    pub fn new(cluster: &'a Cluster, pairs: &[Pair<'a>]) -> Self {
+    pub fn new(cluster: &'a Cluster, pairs: &[StaleCopy<'a>]) -> Self {
         let mut copies = BTreeMap::new();
         let mut owned: BTreeMap<&str, Vec<VolumeRef>> = BTreeMap::new();
         for pair in pairs {
@@ -41,7 +42,7 @@ impl<'a> Words<'a> {
     }
 
     /// The manager panics now, or at its next start.
-    pub fn at_risk(&self, pair: &Pair) -> Finding {
+    pub fn at_risk(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let volumes = self.owned.get(node).cloned().unwrap_or_default();
         let message = format!(
@@ -54,7 +55,8 @@ impl<'a> Words<'a> {
              looks after; running I/O goes on",
             count(&volumes)
         );
-        let mut finding = self.start("at_risk", pair, message).impact(impact).remedy(self.workaround(pair));
+        let mut finding =
+            self.start(&causes::AT_RISK, pair, message).impact(impact).remedy(self.workaround(pair));
         finding.volumes = volumes;
         finding = finding.because(
             EvidenceSource::Api,
@@ -67,7 +69,7 @@ impl<'a> Words<'a> {
     }
 
     /// Nothing happens until somebody requests eviction.
-    pub fn latent(&self, pair: &Pair) -> Finding {
+    pub fn latent(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
             "backing image {image} keeps a copy on disk {} of node {node} in its status only: \
@@ -86,13 +88,13 @@ impl<'a> Words<'a> {
             "kubectl -n {namespace} get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|{}'",
             pair.uuid
         ));
-        self.start("latent", pair, message)
+        self.start(&causes::LATENT, pair, message)
             .impact("none until eviction is requested; then the manager of the node crashes in a loop")
             .remedy(remedy)
     }
 
     /// The normal moment between the two steps of removing a copy.
-    pub fn transient(&self, pair: &Pair) -> Finding {
+    pub fn transient(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
             "backing image {image} is just removing its copy on disk {} of node {node}; \
@@ -100,10 +102,10 @@ impl<'a> Words<'a> {
             pair.place.name
         );
         let remedy = Remedy::new(format!("Wait some seconds before requesting eviction of {}.", scope(pair)));
-        self.start("transient", pair, message).impact("none").remedy(remedy.read(self.list()))
+        self.start(&causes::TRANSIENT, pair, message).impact("none").remedy(remedy.read(self.list()))
     }
 
-    fn start(&self, cause: &str, pair: &Pair, message: String) -> Finding {
+    fn start(&self, cause: &'static Cause, pair: &StaleCopy, message: String) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let object = ObjectRef::new("BackingImage", &self.cluster.namespace, image);
         let left = self.copies.get(node).copied().unwrap_or_default();
@@ -130,7 +132,7 @@ impl<'a> Words<'a> {
     }
 
     /// Clears the requests that hit, waits, and sets the same requests again.
-    fn workaround(&self, pair: &Pair) -> Remedy {
+    fn workaround(&self, pair: &StaleCopy) -> Remedy {
         let (node, namespace) = (pair.place.node, self.cluster.namespace.as_str());
         let name = pair.node_name();
         let on_node = node.spec.eviction_requested;
@@ -177,7 +179,7 @@ impl<'a> Words<'a> {
 }
 
 /// What eviction must not be requested of.
-fn scope(pair: &Pair) -> String {
+fn scope(pair: &StaleCopy) -> String {
     let node = pair.node_name();
     match pair.exposure() {
         Exposure::AnyDisk => format!("node {node} or any of its disks"),
@@ -185,7 +187,7 @@ fn scope(pair: &Pair) -> String {
     }
 }
 
-fn release_fact(pair: &Pair) -> String {
+fn release_fact(pair: &StaleCopy) -> String {
     let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
     match pair.exposure() {
         Exposure::AnyDisk => format!(

@@ -1,6 +1,6 @@
 use super::CHECK;
-use super::exposure::Exposure;
 use crate::check::Finding;
+use crate::facts::stale_copies::Exposure;
 use crate::longhorn::{Release, Resource};
 use crate::report::Verdict;
 use crate::testing::*;

@@ -109,7 +109,7 @@ fn fatal_exits_of_the_deployer() {
             pod_uid: String::new(),
             text: line.into(),
         });
-        run(&CHECK, &cluster).report.findings[0].cause.clone()
+        run(&CHECK, &cluster).report.findings[0].cause
     };
     let fatal = |text: &str| format!("time=\"t\" level=fatal msg=\"Error deploying driver: {text}\"");
     assert_eq!(

@@ -1,11 +1,14 @@
 //! Replicas that are asked to leave against the facts.
 
+use super::causes;
 use std::collections::BTreeMap;
 
 use super::Suspicion;
 use crate::check::{ObjectRef, Remedy};
-use crate::checks::eviction::*;
 use crate::cluster::Cluster;
+use crate::facts::eviction::*;
+use crate::facts::kubectl::patch;
+use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
 };
@@ -49,7 +52,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         None => is_requested(node), // the disk is not known: any request may be the one
     });
     let drained = node.is_some_and(|node| node.status.auto_evicting)
-        && (!cluster.can_read(Resource::KubeNodes) || cordoned(cluster, name));
+        && (!cluster.can_read(Resource::KubeNodes) || is_cordoned(cluster, name));
     if requested || drained || automatic_request(cluster, name).is_some() {
         return None;
     }
@@ -68,7 +71,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
     }
     Some(
         Suspicion::new(
-            "stale_replica_flag",
+            &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
             format!("replica {} is asked to leave node {name}, but nothing requests that any more", replica.metadata.name),
         )
@@ -84,10 +87,6 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         .impact("Longhorn goes on moving the replica away, which costs a rebuild that nobody asked for")
         .remedy(remedy),
     )
-}
-
-fn cordoned(cluster: &Cluster, node: &str) -> bool {
-    cluster.objects.kube_nodes.get(node).is_some_and(|node| node.spec.unschedulable)
 }
 
 /// longhorn-manager v1.12.1 controller/volume_eviction_controller.go reconcile: no ticket unless
@@ -122,7 +121,7 @@ fn not_attached(
     .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'"));
     Some(
         Suspicion::new(
-            "no_candidate_disk",
+            &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
                 "detached volume {volume} has replica {} to evict, but Longhorn does not attach it for that",
@@ -168,7 +167,7 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
             .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={volume}"));
     Some(
         Suspicion::new(
-            "last_rw_replica",
+            &causes::LAST_RW_REPLICA,
             object(cluster, replica),
             format!("replica {last} is asked to leave but is the only good one of volume {volume}, and none is being rebuilt"),
         )

@@ -260,7 +260,7 @@ fn a_flag_that_outlives_its_request_sticks() {
     let flagged = image("uuid-1: {evictionRequested: true}", "uuid-1: {state: ready}");
     let base = version("v1.12.1") + &flagged;
     let finding = only(&(base.clone() + &node("", "")));
-    assert_eq!((finding.cause.as_str(), finding.disk.as_deref()), ("sticky_backing_image_flag", Some("d1")));
+    assert_eq!((finding.cause.id, finding.disk.as_deref()), ("sticky_backing_image_flag", Some("d1")));
     assert_eq!(
         finding.remedy.commands.iter().find(|command| command.changes).unwrap().run,
         "kubectl -n longhorn-system patch backingimages.longhorn.io img --type merge \
@@ -466,7 +466,7 @@ fn every_contradiction_names_what_to_do() {
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));
     for finding in &report.findings {
-        assert!(CHECK.cause(&finding.cause).is_some(), "{}", finding.cause);
+        assert!(CHECK.cause(finding.cause.id).is_some(), "{}", finding.cause);
         assert!(
             !finding.impact.is_empty() && !finding.remedy.text.is_empty() && !finding.evidence.is_empty()
         );

@@ -3,14 +3,19 @@
 //! controller/instance_manager_controller.go canDeleteInstanceManagerPDB; datastore/longhorn.go
 //! ListVolumePDBProtectedHealthyReplicasRO).
 
+use super::causes;
 use std::collections::HashMap;
 
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::checks::eviction::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::manager_release;
+use crate::facts::age::held;
+use crate::facts::eviction::*;
+use crate::facts::kubectl::patch;
+use crate::facts::nodes::manager_not_ready;
+use crate::facts::releases::manager_release;
+use crate::facts::text::listed;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Replica,
     Resource,
@@ -97,7 +102,7 @@ impl<'a> View<'a> {
         finding = finding.because(EvidenceSource::Api, text);
         finding.evidence.push(held.evidence());
         let severity = if wanted.is_some() && held.lasting { Severity::Warning } else { Severity::Info };
-        out.find_as(severity, finding);
+        out.find(finding.severity(severity));
     }
 
     /// What needs the budget gone, beyond the cordon.
@@ -190,7 +195,7 @@ impl<'a> View<'a> {
             format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} -o wide");
         let (why, remedy, volumes) = match blocker {
             Blocker::Attached(instances) => (
-                format!("volumes are still attached on the node: {}", some(instances)),
+                format!("volumes are still attached on the node: {}", listed(instances)),
                 Remedy::new("Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing controller keeps them.")
                     .read(pods)
                     .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io")),
@@ -206,7 +211,7 @@ impl<'a> View<'a> {
                     "node-drain-policy {} keeps it: {} without a healthy, protected one on another node: {}",
                     self.policy,
                     counted(left.len(), "replica"),
-                    some(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
+                    listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
                 self.let_replicas_move(replicas),
                 volumes(cluster, left),
@@ -220,7 +225,7 @@ impl<'a> View<'a> {
         };
         let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
         let message = format!("the budget of instance manager {name} keeps node {node} from being drained");
-        let mut finding = Finding::new("pdb_blocks", object, message).node(node).volumes(volumes);
+        let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact("a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain")
             .remedy(remedy)
@@ -253,19 +258,6 @@ impl<'a> View<'a> {
                 objects.engine_frontends.get(name).map(|frontend| frontend.spec.volume_name.as_str())
             })
         };
-        let mut names: Vec<_> = instances.iter().filter_map(volume).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.into_iter().map(|name| self.cluster.volume_ref(name)).collect()
+        self.cluster.volume_refs(instances.iter().filter_map(volume))
     }
-}
-
-/// The first few names.
-fn some(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(5);
-    let mut text = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-    text
 }

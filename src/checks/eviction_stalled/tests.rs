@@ -227,7 +227,7 @@ fn manager(name: &str, node: &str, status: &str) -> String {
 
 fn why(yaml: &str) -> (String, String) {
     let finding = only(yaml);
-    assert_eq!((finding.cause.as_str(), finding.object.name.as_str()), ("pdb_blocks", "im-1"));
+    assert_eq!((finding.cause.id, finding.object.name.as_str()), ("pdb_blocks", "im-1"));
     (finding.severity.to_string(), finding.evidence[0].text.clone())
 }
 

@@ -1,5 +1,5 @@
 use super::CHECK;
-use crate::checks::instance_managers::fixtures::*;
+use crate::facts::instance_managers::fixtures::*;
 use crate::testing::*;
 
 /// A healthy instance manager of 8 × 12 % = 0.96 cores whose pod is changed by `pod`.

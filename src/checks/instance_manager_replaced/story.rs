@@ -1,8 +1,9 @@
 //! What is told about an end: message, impact and what to do.
 
 use crate::check::{EvidenceSource, Finding, ObjectRef, Remedy, VolumeRef};
-use crate::checks::instance_managers::{api, users_of};
 use crate::cluster::Cluster;
+use crate::facts::api;
+use crate::facts::text::users_of;
 
 use super::End;
 use super::judge::Verdict;

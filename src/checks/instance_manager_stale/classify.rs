@@ -1,10 +1,13 @@
 //! Why an old instance manager is still there.
 
+use super::causes;
 use jiff::SignedDuration;
 
-use crate::check::{Evidence, EvidenceSource, Outcome};
-use crate::checks::instance_managers::{InstanceManagers, NamedInstance, Role, api};
+use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::{Cluster, Readability};
+use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
+use crate::facts::text::duration;
+use crate::facts::{api, nodes};
 use crate::longhorn::*;
 
 /// Two resyncs of the node controller, which removes an idle instance manager at each
@@ -32,16 +35,16 @@ pub enum Why {
 
 impl Why {
     /// The cause as declared.
-    pub fn as_str(self) -> &'static str {
+    pub fn cause(self) -> &'static Cause {
         match self {
-            Why::OrphanHeld => "orphan_held",
-            Why::Stuck => "stuck",
-            Why::DeletionStuck => "deletion_stuck",
-            Why::EngineUpgradePending => "engine_upgrade_pending",
-            Why::ReattachPending => "reattach_pending",
-            Why::ReplicaHeld => "replica_held",
-            Why::NodeDown => "node_down",
-            Why::CleanupPending => "cleanup_pending",
+            Why::OrphanHeld => &causes::ORPHAN_HELD,
+            Why::Stuck => &causes::STUCK,
+            Why::DeletionStuck => &causes::DELETION_STUCK,
+            Why::EngineUpgradePending => &causes::ENGINE_UPGRADE_PENDING,
+            Why::ReattachPending => &causes::REATTACH_PENDING,
+            Why::ReplicaHeld => &causes::REPLICA_HELD,
+            Why::NodeDown => &causes::NODE_DOWN,
+            Why::CleanupPending => &causes::CLEANUP_PENDING,
         }
     }
 }
@@ -75,7 +78,7 @@ impl<'a> Case<'a> {
 pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<Case<'a>> {
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= DELETION).then(|| {
-        let text = format!("deletionTimestamp is {asked}, {} ago", minutes(cluster.age(asked)));
+        let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
         Case::plain(Why::DeletionStuck, Some(asked), vec![api(text)])
     })
 }
@@ -95,13 +98,13 @@ pub fn classify<'a>(
                 fleet.holders(im).into_iter().map(|held| holder(cluster, fleet, im, held, out)).collect();
             match holders.iter().map(|holder| holder.why).min() {
                 Some(why) => {
-                    let since = out.first_seen(why.as_str(), &im.metadata.name);
+                    let since = out.first_seen(why.cause().id, &im.metadata.name);
                     Case { why, since, holders, evidence: Vec::new() }
                 }
                 None => idle(cluster, fleet, im, IDLE, "idle", out),
             }
         }
-        InstanceManagerState::Unknown => match fleet.node_down(node) {
+        InstanceManagerState::Unknown => match nodes::down(cluster, node) {
             Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
@@ -116,7 +119,7 @@ pub fn classify<'a>(
             ));
             Case::plain(Why::CleanupPending, None, vec![api("its state is one that no known release writes")])
         }
-        _ => match fleet.node_down(node) {
+        _ => match nodes::down(cluster, node) {
             Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
@@ -141,12 +144,12 @@ fn idle<'a>(
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
     let mut evidence = vec![api(format!("state is {state} and no running or starting instance holds it"))];
-    let trouble = fleet.manager_trouble(&im.spec.node_id);
+    let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
         Some(since) => evidence.push(Evidence {
             source: EvidenceSource::History,
-            text: format!("seen like this since {since}, {} ago", minutes(cluster.age(since))),
+            text: format!("seen like this since {since}, {} ago", duration(cluster.age(since))),
         }),
         None => evidence.push(api("since when is not known: no field of the object says it")),
     }
@@ -320,13 +323,4 @@ fn all_read(cluster: &Cluster, role: Role) -> bool {
     };
     let status = cluster.resources.get(&resource);
     status.is_some_and(|status| status.readability == Readability::Readable && status.undecodable == 0)
-}
-
-/// A duration for a sentence.
-fn minutes(age: SignedDuration) -> String {
-    match age.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
-    }
 }

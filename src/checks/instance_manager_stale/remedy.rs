@@ -1,8 +1,10 @@
 //! How to free an old instance manager, in the order in which the steps have to be done.
 
 use crate::check::{Remedy, VolumeRef};
-use crate::checks::instance_managers::{InstanceManagers, listed};
 use crate::cluster::Cluster;
+use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::kubectl;
+use crate::facts::text::listed;
 use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
 
 use super::Orphans;
@@ -176,10 +178,8 @@ fn held(
     }
     let mut remedy = look(Remedy::new(text)).read(format!("kubectl -n {ns} get volumes.longhorn.io"));
     for volume in live.into_iter().take(SHOWN) {
-        let patch = format!("{{\"spec\":{{\"{field}\":\"{default}\"}}}}");
-        let command =
-            format!("kubectl -n {ns} patch volumes.longhorn.io {} --type merge -p '{patch}'", volume.name);
-        remedy = remedy.change(command);
+        let image = serde_json::json!({ "spec": { *field: default } });
+        remedy = remedy.change(kubectl::patch(ns, "volumes.longhorn.io", &volume.name, &image));
     }
     moves.into_iter().fold(remedy, detach)
 }

@@ -1,5 +1,5 @@
 use super::CHECK;
-use crate::checks::instance_managers::fixtures::*;
+use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::Resource;
 use crate::testing::*;
 

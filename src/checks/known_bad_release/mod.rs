@@ -1,6 +1,6 @@
 //! Releases with a known bug, and whether this cluster meets what triggers it.
 //!
-//! The table is in [`crate::cluster::known_issues`]. A warning means that the trigger can be read
+//! The table is in [`crate::facts::known_issues`]. A warning means that the trigger can be read
 //! from the API and is met now; info means that the release has the bug but that its trigger comes
 //! and goes, or does not show. What needs something that is not there (a v2 volume, an RWX volume,
 //! a backing image) is not reported at all.
@@ -10,28 +10,36 @@ mod tests;
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::releases;
 use crate::longhorn::{Release, Resource};
 
 /// Causes of the check, one an issue.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
-const CAUSES: &[Cause] = &{
-    const fn cause(issue: &KnownIssue) -> Cause {
-        // the severity of an issue whose trigger does not show; a trigger that is met is a warning
-        Cause { id: issue.cause, severity: Severity::Info, summary: issue.effect }
-    }
-    let mut causes =
-        [const { Cause { id: "", severity: Severity::Info, summary: "" } }; known_issues::ALL.len()];
+static CAUSES: [Cause; known_issues::ALL.len()] = {
+    let mut causes = [const { Cause::info("", "") }; known_issues::ALL.len()];
     let mut at = 0;
     while at < causes.len() {
-        causes[at] = cause(&known_issues::ALL[at]);
+        // the severity of an issue whose trigger does not show; a trigger that is met is a warning
+        causes[at] = Cause::info(known_issues::ALL[at].cause, known_issues::ALL[at].effect);
         at += 1;
     }
     causes
 };
 
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
+static LIST: [&Cause; CAUSES.len()] = {
+    let mut list = [&CAUSES[0]; CAUSES.len()];
+    let mut at = 0;
+    while at < list.len() {
+        list[at] = &CAUSES[at];
+        at += 1;
+    }
+    list
+};
+
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
     summary: "The installed Longhorn release has a known bug. The cause is the number of the issue. Warning when what \
@@ -44,55 +52,47 @@ pub const CHECK: Check = Check {
         Resource::Volumes,
         Resource::KubeNodes,
     ],
-    causes: CAUSES,
+    causes: &LIST,
     gauges: &[&RELEASE],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"known_bad_release\", severity=\"warning\"}) == 1",
+        when: When::FoundBut { causes: &LIST, severity: Some(Severity::Warning), without: &[] },
         hold: "1h",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
         description: "Longhorn has {{ $labels.cause }} and this cluster meets what triggers it. The finding \
                       known_bad_release names the release to upgrade to and what keeps the bug away until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
         description: "Bugs that the installed release is known to have: severity warning when this cluster meets the \
                       trigger, info when the trigger does not show in the API. Upgrade to be rid of them.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
             legend: "{{cause}} {{severity}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no known issue of this release applies, or the exporter does not report",
+        ..Panel::TABLE
     }],
     run,
+    ..Check::PLAIN
 };
 
-static RELEASE: Gauge = Gauge {
+static RELEASE: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_release_info",
     help: "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
-    kind: GaugeKind::Gauge,
-    labels: &["manager", "installed"],
+    labels: ["manager", "installed"],
     absent: "neither the manager's image tag nor the setting current-longhorn-version names a release",
     example: "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let Some(release) = known_issues::manager_release(cluster) else {
+    let Some(release) = releases::manager_release(cluster) else {
         if cluster.manager_daemon_set().is_some() {
             out.unknown(
                 "neither the tag of the manager image nor the setting current-longhorn-version is a release",
@@ -102,18 +102,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     };
     let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
-    for issue in known_issues::ALL.iter().filter(|issue| issue.affects(release)) {
+    let issues = known_issues::ALL.iter().zip(&CAUSES);
+    for (issue, cause) in issues.filter(|(issue, _)| issue.affects(release)) {
         let (severity, fact) = match issue.trigger(cluster) {
             Trigger::Met(fact) => (Severity::Warning, fact),
             Trigger::Possible(fact) => (Severity::Info, fact.to_owned()),
             Trigger::Absent => continue,
         };
-        out.find_as(severity, finding(cluster, issue, release, severity, fact));
+        out.find(finding(cluster, cause, issue, release, severity, fact));
     }
 }
 
 fn finding(
     cluster: &Cluster,
+    cause: &'static Cause,
     issue: &KnownIssue,
     release: Release,
     severity: Severity,
@@ -128,10 +130,11 @@ fn finding(
         false => "see the effect; no manager crashes by it",
     };
     Finding::new(
-        issue.cause,
+        cause,
         ObjectRef::new("DaemonSet", namespace, "longhorn-manager"),
         format!("{release} has Longhorn issue {}: {}{now}", issue.number, issue.effect),
     )
+    .severity(severity)
     .impact(impact)
     .because(EvidenceSource::Api, format!("the managers run {release}"))
     .because(EvidenceSource::Api, fact)

@@ -1,5 +1,6 @@
 use super::CHECK;
-use crate::cluster::{Readability, known_issues};
+use crate::cluster::Readability;
+use crate::facts::known_issues;
 use crate::longhorn::Resource;
 use crate::testing::*;
 

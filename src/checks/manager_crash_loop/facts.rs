@@ -5,12 +5,11 @@ use jiff::SignedDuration;
 
 use crate::check::counted;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::endpoints;
 use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
 const ADMISSION_SERVICE: &str = "longhorn-admission-webhook";
-/// Label by which an EndpointSlice names its Service (Kubernetes discovery.k8s.io/v1).
-const SERVICE_OF_SLICE: &str = "kubernetes.io/service-name";
 /// An event older than this says nothing about the loop at hand.
 const RECENT: SignedDuration = SignedDuration::from_mins(30);
 
@@ -172,11 +171,7 @@ pub fn no_webhook_endpoint(cluster: &Cluster) -> Option<String> {
     if cluster.readability(Resource::EndpointSlices) != Readability::Readable {
         return None;
     }
-    let of_service = |slice: &&crate::longhorn::EndpointSlice| {
-        slice.metadata.label(SERVICE_OF_SLICE) == Some(ADMISSION_SERVICE)
-    };
-    let slices = cluster.objects.endpoint_slices.iter().filter(of_service);
-    let ready = slices.flat_map(|slice| &slice.endpoints).any(|one| one.conditions.ready != Some(false));
+    let ready = endpoints::of(cluster, ADMISSION_SERVICE).is_some_and(|endpoints| endpoints.ready > 0);
     (!ready).then(|| format!("Service {ADMISSION_SERVICE} has no ready endpoint"))
 }
 

@@ -1,10 +1,11 @@
 //! The probes that the live DaemonSet configures, judged.
 
+use super::causes;
 use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::manager_release;
+use crate::facts::releases::manager_release;
 use crate::longhorn::{Container, Release};
 
 /// A probe that can kill needs at least this window: up to about 240 s for the start of one node
@@ -56,7 +57,7 @@ fn is_https(container: &Container) -> bool {
     container.readiness_probe.as_ref().and_then(|probe| probe.http_get.as_ref()).is_some()
 }
 
-fn about(cluster: &Cluster, cause: &'static str, message: impl Into<String>) -> Finding {
+fn about(cluster: &Cluster, cause: &'static Cause, message: impl Into<String>) -> Finding {
     Finding::new(cause, ObjectRef::new("DaemonSet", &cluster.namespace, DAEMON_SET), message)
 }
 
@@ -77,7 +78,7 @@ fn remedy(cluster: &Cluster, text: &str, patch: Option<&str>) -> Remedy {
 fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     about(
         cluster,
-        "readiness_timeout_short",
+        &causes::READINESS_TIMEOUT_SHORT,
         format!("readiness of longhorn-manager fails when an HTTPS answer takes longer than {} s", readiness.timeout),
     )
     .impact(
@@ -109,7 +110,7 @@ fn startup_probe_missing(cluster: &Cluster, release: Option<Release>) -> Finding
         None => "the release is not known, and with it how long a manager waits before it gives up by itself"
             .to_owned(),
     };
-    about(cluster, "startup_probe_missing", "longhorn-manager has no startup probe")
+    about(cluster, &causes::STARTUP_PROBE_MISSING, "longhorn-manager has no startup probe")
         .impact("none by itself: a slow start delays readiness and kills nothing")
         .because(EvidenceSource::Api, "no stock release of Longhorn has a startup probe")
         .because(EvidenceSource::Api, wait)
@@ -121,7 +122,7 @@ fn startup_probe_missing(cluster: &Cluster, release: Option<Release>) -> Finding
 }
 
 fn liveness_probe_missing(cluster: &Cluster) -> Finding {
-    about(cluster, "liveness_probe_missing", "longhorn-manager has no liveness probe")
+    about(cluster, &causes::LIVENESS_PROBE_MISSING, "longhorn-manager has no liveness probe")
         .impact("a manager that hangs is not restarted; it only leaves its Services")
         .because(
             EvidenceSource::Api,
@@ -139,7 +140,7 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
     let kind = kind.as_str();
     about(
         cluster,
-        "startup_window_short",
+        &causes::STARTUP_WINDOW_SHORT,
         format!("the {kind} probe kills a longhorn-manager that does not answer within {window} s of its start"),
     )
     .impact(

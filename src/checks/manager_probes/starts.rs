@@ -3,8 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::manager_release;
-use crate::longhorn::{ConditionStatus, KubeNode, Pod, Release, WEBHOOK_LOCK, condition};
+use crate::facts::leases;
+use crate::facts::nodes;
+use crate::facts::releases::manager_release;
+use crate::longhorn::{ConditionStatus, Pod, Release, WEBHOOK_LOCK, condition};
 
 /// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
 /// this the change is taken for a later one (a node that was away, a probe that failed), not for
@@ -84,9 +86,7 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
 /// Manager pods whose container runs, with its start; not those on nodes that are away, whose
 /// status is old.
 fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
-    let away = |pod: &Pod| {
-        cluster.objects.kube_nodes.get(&pod.spec.node_name).is_some_and(|node: &KubeNode| !node.is_ready())
-    };
+    let away = |pod: &Pod| nodes::kube_ready(cluster, &pod.spec.node_name) == Some(false);
     cluster.manager_pods().filter(move |pod| !pod.metadata.is_deleting() && !away(pod)).filter_map(|pod| {
         let running = pod.container_status("longhorn-manager")?.state.running.as_ref()?;
         Some((pod, running.started_at.get()?))
@@ -134,7 +134,7 @@ impl Queue {
             })
             .collect();
         ready.sort();
-        Queue { queues, ready, holder: holder(cluster) }
+        Queue { queues, ready, holder: leases::holder(cluster, WEBHOOK_LOCK).map(str::to_owned) }
     }
 
     /// When the turn of a manager came: when the one before it became Ready, or its own start.
@@ -149,13 +149,4 @@ impl Queue {
         let queues = self.queues || manager_release(cluster).is_none();
         queues && self.holder.as_ref().is_some_and(|holder| *holder != pod.spec.node_name)
     }
-}
-
-/// The node that holds the webhook Lease and has renewed it within its duration.
-fn holder(cluster: &Cluster) -> Option<String> {
-    let lease = &cluster.objects.leases.get(WEBHOOK_LOCK)?.spec;
-    let duration = SignedDuration::from_secs(lease.lease_duration_seconds.0.clamp(20, 600));
-    let renewed = lease.renew_time.get().or(lease.acquire_time.get())?;
-    (!lease.holder_identity.is_empty() && cluster.age(renewed) <= duration)
-        .then(|| lease.holder_identity.clone())
 }

@@ -306,7 +306,7 @@ fn a_slow_start_names_the_container_that_held_it_up() {
     );
     let cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS) + &slow));
     let finding =
-        run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause == "slow_start").unwrap();
+        run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause.id == "slow_start").unwrap();
     let said = |part: &str| finding.evidence.iter().any(|fact| fact.text.contains(part));
     assert!(
         said("container pre-pull-share-manager-image of the pod was started 198 s after"),
@@ -319,7 +319,7 @@ fn a_slow_start_names_the_container_that_held_it_up() {
 fn an_unknown_release_is_not_said_to_wait_without_limit() {
     let evidence = |version: &str| {
         let findings = run(&CHECK, &at_now(&(release(version) + &daemon_set(HTTPS)))).report.findings;
-        findings.into_iter().find(|one| one.cause == "startup_probe_missing").unwrap().evidence[1]
+        findings.into_iter().find(|one| one.cause.id == "startup_probe_missing").unwrap().evidence[1]
             .text
             .clone()
     };

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{MANAGER_MISSING, is_gone, knows_kube_nodes};
+use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::nodes;
 use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
 
 /// A roll-out that pulls an image, or a node that starts, takes some minutes.
@@ -35,7 +36,8 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
         }
         let pod =
             on_node.iter().copied().max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()));
-        let since = since(node, pod).into_iter().chain(out.first_seen(MANAGER_MISSING, name)).min();
+        let since =
+            since(node, pod).into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
         if !since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= PATIENCE) {
             continue;
         }
@@ -48,13 +50,9 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
 /// A node that does not answer has no manager that runs, which is the smaller trouble. One under pressure
 /// evicts its manager, and does answer.
 fn is_up(cluster: &Cluster, node: &LonghornNode) -> bool {
-    let down = condition(&node.status.conditions, "Ready").is_some_and(|ready| {
-        ready.status == ConditionStatus::False
-            && ["KubernetesNodeGone", "KubernetesNodeNotReady"].contains(&ready.reason.as_str())
-    });
-    let answers = || cluster.objects.kube_nodes.get(&node.metadata.name).is_some_and(|node| node.is_ready());
+    let answers = || nodes::kube_ready(cluster, &node.metadata.name) == Some(true);
     !node.metadata.is_deleting()
-        && !down
+        && !nodes::is_down(node)
         && !is_gone(cluster, node)
         && (!knows_kube_nodes(cluster) || answers())
 }
@@ -107,7 +105,7 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
         remedy = remedy.read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name));
     }
     let finding = Finding::new(
-        MANAGER_MISSING,
+        &causes::MANAGER_MISSING,
         ObjectRef::new("nodes.longhorn.io", namespace, node),
         format!("node {node} is registered with Longhorn, but no longhorn-manager runs there"),
     )

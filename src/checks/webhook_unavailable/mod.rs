@@ -8,6 +8,7 @@
 //! exits and the loop is closed (longhorn-manager v1.5.4 to v1.12.1 webhook/webhook.go). From 1.6.4,
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
+mod causes;
 mod gauges;
 mod others;
 mod outage;
@@ -17,7 +18,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use self::service::Webhook;
 use crate::check::*;
@@ -25,7 +26,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
     summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
@@ -41,38 +42,7 @@ pub const CHECK: Check = Check {
         Resource::ValidatingWebhookConfigurations,
         Resource::MutatingWebhookConfigurations,
     ],
-    causes: &[
-        Cause {
-            id: "no_ready_endpoint",
-            severity: Severity::Critical,
-            summary: "a webhook has had no ready endpoint for longer than a roll-out lasts",
-        },
-        Cause {
-            id: "deadlock",
-            severity: Severity::Critical,
-            summary: "a webhook has no ready endpoint while the pods behind it run or crash-loop and none becomes Ready: they wait for each other",
-        },
-        Cause {
-            id: "label_missing",
-            severity: Severity::Warning,
-            summary: "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)",
-        },
-        Cause {
-            id: "lock_stuck",
-            severity: Severity::Warning,
-            summary: "a node has held the webhook start Lease for longer than a start takes (250 s; 490 s in 1.9.2 and 1.9.3) and its manager is not Ready",
-        },
-        Cause {
-            id: "configuration_missing",
-            severity: Severity::Critical,
-            summary: "a webhook configuration of Longhorn does not exist or lists no webhook",
-        },
-        Cause {
-            id: "roll_out",
-            severity: Severity::Info,
-            summary: "no ready endpoint, or no configuration, for less than three minutes: expected in a roll-out",
-        },
-    ],
+    causes: causes::ALL,
     gauges: &[
         &gauges::READY,
         &gauges::NOT_READY,
@@ -80,19 +50,15 @@ pub const CHECK: Check = Check {
         &gauges::LOCK_ACQUIRED,
         &gauges::CONFIGURED,
     ],
-    records: &[],
     alerts: rules::ALERTS,
-    cases: "",
     panels: rules::PANELS,
     run,
+    ..Check::PLAIN
 };
 
 /// How long a webhook may be without a ready endpoint in a roll-out: the DaemonSet restarts all
 /// managers at once (maxUnavailable 100 %).
 const HOLD: SignedDuration = SignedDuration::from_mins(3);
-/// What holds when the exporter begins to watch may have held for long.
-const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(1);
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut admission_down = false;
     for webhook in Webhook::ALL {
@@ -113,9 +79,4 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     others::labels(cluster, out);
     others::lock(cluster, out);
     others::configurations(cluster, out);
-}
-
-/// True when a fact was seen to begin, rather than to hold already at the exporter's first look.
-fn began_under_watch(cluster: &Cluster, seen: Timestamp) -> bool {
-    cluster.history.started.is_some_and(|started| seen.duration_since(started) > FIRST_LOOK)
 }

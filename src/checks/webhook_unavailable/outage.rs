@@ -1,24 +1,27 @@
 //! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
 
-use jiff::{SignedDuration, Timestamp};
+use super::causes;
+use jiff::Timestamp;
 
 use super::HOLD;
 use super::pods::{self, States};
 use super::service::{Endpoints, Webhook};
 use crate::check::*;
-use crate::cluster::known_issues::manager_release;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::releases::manager_release;
+use crate::facts::text::duration;
+use crate::facts::{age, looping};
 use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
-    let seen = out.first_seen("no_ready_endpoint", webhook.service());
+    let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
     let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
     let cause = match since {
-        Some(since) if cluster.age(since) < HOLD => "roll_out",
-        _ if is_deadlock(cluster, webhook, &states) => "deadlock",
-        _ => "no_ready_endpoint",
+        Some(since) if cluster.age(since) < HOLD => &causes::ROLL_OUT,
+        _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
+        _ => &causes::NO_READY_ENDPOINT,
     };
     let message = message(cluster, webhook, cause, since, &states);
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
@@ -56,7 +59,7 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
     let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    let seen = seen.filter(|seen| super::began_under_watch(cluster, *seen));
+    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
     by_pods.into_iter().chain(installed).chain(seen).min()
 }
 
@@ -79,26 +82,18 @@ fn managers(cluster: &Cluster) -> States {
 fn message(
     cluster: &Cluster,
     webhook: Webhook,
-    cause: &str,
+    cause: &'static Cause,
     since: Option<Timestamp>,
     states: &States,
 ) -> String {
     let service = webhook.service();
-    let age = since.map(|since| format!(" for {}", seconds(cluster.age(since)))).unwrap_or_default();
-    match cause {
-        "roll_out" => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
-        "deadlock" => format!(
+    let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
+    match *cause {
+        causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
+        causes::DEADLOCK => format!(
             "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
         ),
         _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
-    }
-}
-
-fn seconds(age: SignedDuration) -> String {
-    match age.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
     }
 }
 
@@ -146,7 +141,7 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     }
     let container = webhook.container(cluster);
     for pod in webhook.pods(cluster).take(5) {
-        let end = pod.container_status(container).and_then(pods::last_end);
+        let end = pod.container_status(container).and_then(looping::last_end);
         let times = end.and_then(|end| Some((end, end.started_at.get()?, end.finished_at.get()?)));
         if let Some((end, started, finished)) = times {
             let ran = finished.duration_since(started).as_secs();
@@ -164,14 +159,14 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     facts
 }
 
-fn remedy(cluster: &Cluster, webhook: Webhook, cause: &str) -> Remedy {
+fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy {
     let namespace = &cluster.namespace;
     let app = webhook.container(cluster);
-    let text = match cause {
-        "roll_out" => {
+    let text = match *cause {
+        causes::ROLL_OUT => {
             "Wait: a roll-out restarts all managers at once. It ends by itself within three minutes."
         }
-        "deadlock" => {
+        causes::DEADLOCK => {
             "Find out why none becomes Ready (probe time-out, CPU, TLS, pod network), then delete the pod of one manager \
              to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
              pod of its holder."
@@ -189,7 +184,7 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &str) -> Remedy {
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
-    if cause != "deadlock" {
+    if cause != &causes::DEADLOCK {
         return remedy;
     }
     let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());

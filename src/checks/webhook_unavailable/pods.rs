@@ -5,8 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::cluster::Cluster;
-use crate::cluster::known_issues::release_of;
-use crate::longhorn::{ContainerStatus, Pod, Release, Terminated, condition};
+use crate::facts::releases::release_of;
+use crate::facts::{looping, nodes};
+use crate::longhorn::{ContainerStatus, Pod, Release, condition};
 
 /// What ends within this time has not begun to start its webhook: the environment check comes first
 /// (longhorn-manager v1.12.1 app/daemon.go startManager).
@@ -94,7 +95,7 @@ impl fmt::Display for States {
 
 /// True when the pod's node is known to be not Ready.
 pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
-    cluster.objects.kube_nodes.get(&pod.spec.node_name).is_some_and(|node| !node.is_ready())
+    nodes::kube_ready(cluster, &pod.spec.node_name) == Some(false)
 }
 
 /// True when the last end of a container tells that it did not wait for its webhook in vain: a panic,
@@ -104,7 +105,7 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
     if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
         return false;
     }
-    let Some(end) = last_end(status) else { return false };
+    let Some(end) = looping::last_end(status) else { return false };
     let ran = end
         .finished_at
         .get()
@@ -117,11 +118,6 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
         1 => ran.is_some_and(|seconds| seconds < least),
         _ => end.reason == "OOMKilled",
     }
-}
-
-/// How the container ended last.
-pub fn last_end(status: &ContainerStatus) -> Option<&Terminated> {
-    status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())
 }
 
 /// Since when none of these pods has been Ready, at the latest; `None` when one is Ready, when

@@ -1,9 +1,8 @@
 //! The Services of the webhooks: which there should be, who should serve them, and who does.
 
-use std::collections::BTreeMap;
-
-use crate::cluster::known_issues::{manager_release, release_of};
 use crate::cluster::{Cluster, Readability};
+use crate::facts::endpoints;
+use crate::facts::releases::{manager_release, release_of};
 use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
 
 /// A Service that managers (up to 1.4: Deployments of its name) serve.
@@ -108,27 +107,10 @@ impl Webhook {
         if cluster.readability(Resource::EndpointSlices) == Readability::NotRecorded {
             return (self.is_needed(cluster) || self.exists(cluster)).then(|| self.ready_pods(cluster));
         }
-        let service = Some(self.service());
-        let mut pods: BTreeMap<(String, usize), bool> = BTreeMap::new();
-        let mut listed = false;
-        for slice in cluster.objects.endpoint_slices.iter() {
-            if slice.metadata.label("kubernetes.io/service-name") != service {
-                continue;
-            }
-            listed = true;
-            for (index, endpoint) in slice.endpoints.iter().enumerate() {
-                // a pod is listed once for each address family
-                let key = match endpoint.target_ref.name.as_str() {
-                    "" => (slice.metadata.name.clone(), index),
-                    pod => (pod.to_owned(), 0),
-                };
-                // absent means unknown, which those who send requests take for ready
-                *pods.entry(key).or_default() |= endpoint.conditions.ready.unwrap_or(true);
-            }
-        }
-        let ready = pods.values().filter(|ready| **ready).count();
-        let endpoints = Endpoints { ready, not_ready: pods.len() - ready, from_pods: false };
-        (listed || self.is_needed(cluster) || self.exists(cluster)).then_some(endpoints)
+        let listed = endpoints::of(cluster, self.service());
+        let judged = listed.is_some() || self.is_needed(cluster) || self.exists(cluster);
+        let endpoints::Endpoints { ready, not_ready } = listed.unwrap_or_default();
+        judged.then_some(Endpoints { ready, not_ready, from_pods: false })
     }
 
     /// What the EndpointSlices would say, by the pods and the selector of the Service.

@@ -2,7 +2,7 @@
 
 use super::RecordedFile;
 use crate::history::{CrashLog, History};
-use crate::longhorn::Objects;
+use crate::longhorn::{Objects, log_line};
 
 /// At most this much of the end of a log is kept, as from a live cluster.
 pub(crate) const MAX_LOG_BYTES: usize = 32 * 1024;
@@ -13,7 +13,7 @@ pub(super) fn add_to(history: &mut History, objects: &Objects, mut files: Vec<Re
     // a previous log sorts last and so wins over a current one
     files.sort_by_key(|file| (file.name.contains("previous"), file.name.clone()));
     for file in files {
-        let text = tail(&file.content);
+        let text = log_line::messages(&tail(&file.content));
         // `kubectl logs --previous` leaves an empty file where there is no previous container
         if text.trim().is_empty() {
             continue;

@@ -80,7 +80,7 @@ fn findings(report: &Value) -> Result<BTreeSet<Found>> {
     Ok(findings.iter().map(found).collect())
 }
 
-/// What the exporter says of the recording itself, which tests/scenarios.rs holds to expected.json.
+/// What the exporter says of the recording itself, which tests/scenarios.rs holds to expected.txt.
 /// Logs are left out: an API server has them from a kubelet, and here is none.
 fn expected(scenario: &Path) -> Result<BTreeSet<Found>> {
     let recording = Recording::read(&scenario.join("cluster.yaml"), NAMESPACE, Timestamp::MAX)?;

@@ -1,0 +1,334 @@
+//! The cluster at one moment: everything that a check may see.
+
+mod absence;
+mod left_out;
+mod refs;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::history::History;
+use crate::longhorn::*;
+
+pub use absence::Absence;
+pub use refs::{ObjectRef, VolumeRef};
+
+/// Stands for the moment of a recording without any time in it.
+pub const NO_MOMENT: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// The cluster at one moment. Immutable; joins are made once, on first use.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// The moment. In a recording the newest time written in it, [`NO_MOMENT`] without any.
+    pub now: Timestamp,
+    /// The objects.
+    pub objects: Objects,
+    /// What only time shows.
+    pub history: History,
+    /// How each kind could be read.
+    pub resources: BTreeMap<Resource, ResourceStatus>,
+    joins: Joins,
+}
+
+/// How a kind could be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResourceStatus {
+    /// Whether the store of this kind can be trusted.
+    pub readability: Readability,
+    /// Objects that did not decode and are therefore missing.
+    pub undecodable: usize,
+    /// When the source last answered for this kind.
+    pub last_success: Option<Timestamp>,
+    /// What the source said last, when it failed.
+    pub error: Option<String>,
+}
+
+/// Whether the store of a kind can be trusted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Readability {
+    /// Complete.
+    Readable,
+    /// Not yet listed.
+    #[default]
+    Pending,
+    /// The API server does not know the kind.
+    NotServed,
+    /// The API server refuses access.
+    Forbidden,
+    /// The API server has not answered for too long.
+    Stale,
+    /// A recording has no object of this kind, which may mean that there was none.
+    NotRecorded,
+}
+
+impl Readability {
+    /// Every value, for state metrics.
+    pub const ALL: [Readability; 6] = [
+        Readability::Readable,
+        Readability::Pending,
+        Readability::NotServed,
+        Readability::Forbidden,
+        Readability::Stale,
+        Readability::NotRecorded,
+    ];
+
+    /// As in labels and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Readability::Readable => "readable",
+            Readability::Pending => "pending",
+            Readability::NotServed => "not_served",
+            Readability::Forbidden => "forbidden",
+            Readability::Stale => "stale",
+            Readability::NotRecorded => "not_recorded",
+        }
+    }
+}
+
+/// A disk and the node that lists it in its status.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskOfNode<'a> {
+    /// The node.
+    pub node: &'a LonghornNode,
+    /// Name of the disk on that node.
+    pub name: &'a str,
+    /// Its status.
+    pub status: &'a DiskStatus,
+    /// What is wanted of it, if the node's spec lists it too.
+    pub spec: Option<&'a DiskSpec>,
+}
+
+/// Each made on first use: a healthy cluster needs none of them.
+#[derive(Debug, Default)]
+struct Joins {
+    manager_pods: OnceLock<HashMap<String, String>>,
+    disks: OnceLock<HashMap<String, (String, String)>>,
+    replicas_by_volume: OnceLock<Index<Replica>>,
+    engines_by_volume: OnceLock<Index<Engine>>,
+    replicas_by_disk: OnceLock<Index<Replica>>,
+    left_out: OnceLock<BTreeSet<Resource>>,
+}
+
+/// Objects in the order of a field, and of their names where that is the same. Shares the objects,
+/// so that tens of thousands cost no copy of a name.
+#[derive(Debug)]
+struct Index<T> {
+    objects: Vec<Arc<T>>,
+    key: fn(&T) -> &str,
+}
+
+impl<T: Kind> Index<T> {
+    fn new(store: &Store<T>, key: fn(&T) -> &str) -> Self {
+        let mut objects: Vec<_> = store.iter_shared().cloned().collect();
+        // stable: they come in the order of their names
+        objects.sort_by(|a, b| key(a).cmp(key(b)));
+        Index { objects, key }
+    }
+
+    fn of(&self, wanted: &str) -> impl Iterator<Item = &T> {
+        let first = self.objects.partition_point(|object| (self.key)(object) < wanted);
+        let from_there = self.objects.get(first..).unwrap_or_default().iter().map(|object| &**object);
+        from_there.take_while(move |object| (self.key)(object) == wanted)
+    }
+}
+
+impl Cluster {
+    /// A cluster from what was read.
+    pub fn new(
+        namespace: impl Into<String>,
+        now: Timestamp,
+        objects: Objects,
+        history: History,
+        resources: BTreeMap<Resource, ResourceStatus>,
+    ) -> Self {
+        let (namespace, joins) = (namespace.into(), Joins::default());
+        Cluster { namespace, now, objects, history, resources, joins }
+    }
+
+    /// True when the objects come from a recording, in which nothing ages.
+    pub fn is_recorded(&self) -> bool {
+        self.history.is_recorded()
+    }
+
+    /// The moment, unless it is not known: a recording may have no time in it, and then nothing in it has
+    /// an age.
+    pub fn moment(&self) -> Option<Timestamp> {
+        (self.now != NO_MOMENT).then_some(self.now)
+    }
+
+    /// How a kind could be read.
+    pub fn readability(&self, resource: Resource) -> Readability {
+        self.resources.get(&resource).map_or(Readability::Pending, |status| status.readability)
+    }
+
+    /// True when the store of this kind can be trusted: it was read, or a recording has none and
+    /// nothing shows that there were any, or the kind is younger than the Longhorn release at hand.
+    pub fn can_read(&self, resource: Resource) -> bool {
+        match self.readability(resource) {
+            Readability::Readable => true,
+            Readability::NotRecorded => {
+                !self.joins.left_out.get_or_init(|| left_out::left_out(self)).contains(&resource)
+            }
+            Readability::NotServed => resource.is_optional(),
+            Readability::Pending | Readability::Forbidden | Readability::Stale => false,
+        }
+    }
+
+    /// The kinds a check needs but that cannot be trusted, with the reason.
+    pub fn blind_spots(&self, needs: &[Resource]) -> Vec<String> {
+        let unreadable = needs.iter().filter(|resource| !self.can_read(**resource));
+        unreadable
+            .map(|resource| {
+                format!("{resource} is {}", self.readability(*resource).as_str().replace('_', " "))
+            })
+            .collect()
+    }
+
+    /// Kinds a check needs of which some objects did not decode: the rest was judged, those were not.
+    pub fn gaps(&self, needs: &[Resource]) -> Vec<String> {
+        let missing = |resource: &Resource| {
+            let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
+            let objects = if undecodable == 1 { "object" } else { "objects" };
+            (undecodable > 0).then(|| {
+                format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
+            })
+        };
+        needs.iter().filter_map(missing).collect()
+    }
+
+    /// How long ago a moment was; never negative.
+    pub fn age(&self, since: Timestamp) -> SignedDuration {
+        self.now.duration_since(since).max(SignedDuration::ZERO)
+    }
+
+    // === Longhorn itself ===
+
+    /// The Longhorn release: setting `current-longhorn-version`, else the tag of the manager
+    /// DaemonSet's image. Never taken from engine or instance manager images.
+    ///
+    /// A manager writes the setting when it has upgraded the objects, so this is the release that
+    /// the objects are written for. What managers do with them depends on the code that they run:
+    /// [`crate::facts::releases`].
+    pub fn release(&self) -> Option<Release> {
+        let from_setting =
+            self.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+        from_setting.or_else(|| Release::from_image(&self.manager_container()?.image))
+    }
+
+    /// A setting.
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.objects.settings.get(name)
+    }
+
+    /// Value of a setting for a data engine, empty when the setting is absent.
+    pub fn setting_value(&self, name: &str, engine: DataEngine) -> String {
+        self.setting(name).map(|setting| setting.value_for(engine)).unwrap_or_default()
+    }
+
+    /// The DaemonSet `longhorn-manager`.
+    pub fn manager_daemon_set(&self) -> Option<&DaemonSet> {
+        self.objects.daemon_sets.get("longhorn-manager")
+    }
+
+    /// Container `longhorn-manager` of the DaemonSet's template.
+    pub fn manager_container(&self) -> Option<&Container> {
+        self.manager_daemon_set()?.spec.template.spec.container("longhorn-manager")
+    }
+
+    /// Pods of the DaemonSet `longhorn-manager`.
+    pub fn manager_pods(&self) -> impl Iterator<Item = &Pod> {
+        self.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"))
+    }
+
+    /// The manager pod on a node, the youngest if there are several; one that is being deleted only if there
+    /// is no other.
+    pub fn manager_pod_on(&self, node: &str) -> Option<&Pod> {
+        let names = self.joins.manager_pods.get_or_init(|| {
+            let mut pods: HashMap<String, &Pod> = HashMap::new();
+            let rank = |pod: &Pod| (!pod.metadata.is_deleting(), pod.metadata.created());
+            for pod in self.manager_pods() {
+                let known = pods.entry(pod.spec.node_name.clone()).or_insert(pod);
+                if rank(pod) >= rank(known) {
+                    *known = pod;
+                }
+            }
+            pods.into_iter().map(|(node, pod)| (node, pod.metadata.name.clone())).collect()
+        });
+        self.objects.pods.get(names.get(node)?)
+    }
+
+    /// Volumes by these names with who uses them, each once and in the order of their names; an empty name is
+    /// none.
+    pub fn volume_refs<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<VolumeRef> {
+        let names: BTreeSet<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        names.into_iter().map(|name| self.volume_ref(name)).collect()
+    }
+
+    // === joins ===
+
+    /// Engines of a volume, by name.
+    pub fn engines_of(&self, volume: &str) -> impl Iterator<Item = &Engine> {
+        let index = || Index::new(&self.objects.engines, |engine| &engine.spec.volume_name);
+        self.joins.engines_by_volume.get_or_init(index).of(volume)
+    }
+
+    /// Replicas of a volume, by name.
+    pub fn replicas_of(&self, volume: &str) -> impl Iterator<Item = &Replica> {
+        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.volume_name);
+        self.joins.replicas_by_volume.get_or_init(index).of(volume)
+    }
+
+    /// Replicas whose `spec.diskID` is this disk UUID. Unlike `scheduledReplica` this also counts
+    /// those on a disk that is not Ready.
+    pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
+        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.disk_id);
+        self.joins.replicas_by_disk.get_or_init(index).of(disk_uuid)
+    }
+
+    /// The disk with this UUID, as the status of a node lists it.
+    pub fn disk(&self, uuid: &str) -> Option<DiskOfNode<'_>> {
+        let (node, disk) = self.disks().get(uuid)?;
+        let node = self.objects.longhorn_nodes.get(node)?;
+        let (name, status) = node.status.disk_status.get_key_value(disk.as_str())?;
+        Some(DiskOfNode { node, name, status, spec: node.spec.disks.get(name) })
+    }
+
+    /// A volume with its claim and the workloads that use it.
+    pub fn volume_ref(&self, volume: &str) -> VolumeRef {
+        let status = self.objects.volumes.get(volume).map(|volume| &volume.status.kubernetes_status);
+        let Some(status) = status else {
+            return VolumeRef { name: volume.to_owned(), pvc: None, workloads: Vec::new() };
+        };
+        let pvc = (!status.pvc_name.is_empty()).then(|| format!("{}/{}", status.namespace, status.pvc_name));
+        let workload = |workload: &Workload| match workload.workload_name.as_str() {
+            "" => format!("Pod {}/{}", status.namespace, workload.pod_name),
+            name => format!("{} {}/{name}", workload.workload_type, status.namespace),
+        };
+        let mut workloads: Vec<_> = status.workloads_status.iter().map(workload).collect();
+        workloads.sort();
+        workloads.dedup();
+        VolumeRef { name: volume.to_owned(), pvc, workloads }
+    }
+
+    fn disks(&self) -> &HashMap<String, (String, String)> {
+        self.joins.disks.get_or_init(|| {
+            let mut disks = HashMap::new();
+            for node in self.objects.longhorn_nodes.iter() {
+                for (name, disk) in node.status.disk_status.iter().filter(|(_, d)| !d.disk_uuid.is_empty()) {
+                    let place = (node.metadata.name.clone(), name.clone());
+                    // a disk that moved is still listed by the node that it left, where it is not ready any more
+                    if status(&disk.conditions, "Ready") == ConditionStatus::True {
+                        disks.insert(disk.disk_uuid.clone(), place);
+                    } else {
+                        disks.entry(disk.disk_uuid.clone()).or_insert(place);
+                    }
+                }
+            }
+            disks
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! How findings name objects and volumes.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// An object by kind and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ObjectRef {
+    /// Kind as in manifests; Longhorn's own Node is `nodes.longhorn.io`.
+    pub kind: &'static str,
+    /// Namespace, absent for cluster-wide kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+/// A volume with who uses it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct VolumeRef {
+    /// Name of the Longhorn volume.
+    pub name: String,
+    /// `namespace/name` of the claim, if one is bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pvc: Option<String>,
+    /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.
+    pub workloads: Vec<String>,
+}
+
+impl ObjectRef {
+    /// A namespaced object.
+    pub fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
+        ObjectRef { kind, namespace: Some(namespace.to_owned()), name: name.to_owned() }
+    }
+
+    /// A cluster-wide object.
+    pub fn cluster(kind: &'static str, name: &str) -> Self {
+        ObjectRef { kind, namespace: None, name: name.to_owned() }
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}

@@ -1,0 +1,39 @@
+//! Who serves a Service, by its EndpointSlices.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::Cluster;
+use crate::longhorn::EndpointSlice;
+
+/// Label by which an EndpointSlice names its Service (Kubernetes discovery.k8s.io/v1).
+const SERVICE_OF_SLICE: &str = "kubernetes.io/service-name";
+
+/// How many endpoints a Service has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Those that take requests.
+    pub ready: usize,
+    /// Those that are listed and do not.
+    pub not_ready: usize,
+}
+
+/// The endpoints of a Service; `None` where it has no EndpointSlice. A pod that is listed once for each address
+/// family counts once. Whether EndpointSlices could be read is for the caller to ask.
+pub fn of(cluster: &Cluster, service: &str) -> Option<Endpoints> {
+    let of_service = |slice: &&EndpointSlice| slice.metadata.label(SERVICE_OF_SLICE) == Some(service);
+    let mut pods: BTreeMap<(&str, usize), bool> = BTreeMap::new();
+    let mut listed = false;
+    for slice in cluster.objects.endpoint_slices.iter().filter(of_service) {
+        listed = true;
+        for (index, endpoint) in slice.endpoints.iter().enumerate() {
+            let key = match endpoint.target_ref.name.as_str() {
+                "" => (slice.metadata.name.as_str(), index),
+                pod => (pod, 0),
+            };
+            // absent means unknown, which those who send requests take for ready
+            *pods.entry(key).or_default() |= endpoint.conditions.ready.unwrap_or(true);
+        }
+    }
+    let ready = pods.values().filter(|ready| **ready).count();
+    listed.then(|| Endpoints { ready, not_ready: pods.len() - ready })
+}

@@ -1,0 +1,74 @@
+//! Whether a container is in a crash loop, also while it happens to run between two crashes.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::longhorn::{ContainerStatus, Terminated};
+
+/// The longest pause that the kubelet makes between two starts. A loop cannot show itself faster.
+const LONGEST_BACK_OFF: SignedDuration = SignedDuration::from_mins(5);
+/// A life of this length resets the kubelet's back-off: what ends later is a crash, not a loop.
+const BACK_OFF_RESET: SignedDuration = SignedDuration::from_mins(10);
+
+/// What the kubelet says about the last life of a container in a crash loop.
+#[derive(Debug, Clone, Copy)]
+pub struct Loop<'a> {
+    /// How the last life ended; absent only if the kubelet did not write it.
+    pub end: Option<&'a Terminated>,
+    /// How often the container was restarted.
+    pub restarts: i64,
+}
+
+impl Loop<'_> {
+    /// How long the last life was.
+    pub fn run(&self) -> Option<SignedDuration> {
+        self.end.and_then(length)
+    }
+
+    /// When the last life ended.
+    pub fn ended(&self) -> Option<Timestamp> {
+        self.end.and_then(|end| end.finished_at.get())
+    }
+}
+
+/// Judges a container.
+///
+/// - Waiting with `CrashLoopBackOff`: the kubelet itself says so.
+/// - Lost with its node or its container runtime (exit code 255, reason Unknown): a restart of those,
+///   not of the container. Only the kubelet's own word makes that a loop.
+/// - Terminated, and not for the first time: between a crash and the back-off.
+/// - Running: still looping while it has not outlived the last, short life by a good margin
+///   (twice as long, at least the longest back-off, at most the time that resets the back-off).
+///   A start that fails after 120 s looks healthy for 119 s, and Ready too.
+pub fn looping(status: &ContainerStatus, now: Timestamp) -> Option<Loop<'_>> {
+    let restarts = status.restart_count.0;
+    let end = last_end(status);
+    let found = Loop { end, restarts };
+    if status.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff") {
+        return Some(found);
+    }
+    if end.is_some_and(|end| end.exit_code == 255 && end.reason == "Unknown") {
+        return None;
+    }
+    let short = found.run().is_some_and(|run| run < BACK_OFF_RESET);
+    if status.state.terminated.is_some() {
+        return (restarts >= 1 && short).then_some(found);
+    }
+    let running = status.state.running.as_ref()?;
+    if restarts < 2 || !short {
+        return None;
+    }
+    let margin = (found.run()? * 2).clamp(LONGEST_BACK_OFF, BACK_OFF_RESET);
+    let outlived = running.started_at.get().is_some_and(|started| now.duration_since(started) >= margin);
+    (!outlived).then_some(found)
+}
+
+/// How a container ended last.
+pub fn last_end(status: &ContainerStatus) -> Option<&Terminated> {
+    status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())
+}
+
+/// How long a life was; `None` where the kubelet did not write both ends.
+pub fn length(end: &Terminated) -> Option<SignedDuration> {
+    let (started, finished) = (end.started_at.get()?, end.finished_at.get()?);
+    Some(finished.duration_since(started)).filter(|length| !length.is_negative())
+}

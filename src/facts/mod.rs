@@ -1,0 +1,22 @@
+//! Facts about Longhorn that several checks share, each decided in one place. Checks import facts; facts import
+//! neither checks nor anything of the outside.
+
+pub mod age;
+pub mod endpoints;
+pub mod eviction;
+pub mod instance_managers;
+pub mod known_issues;
+pub mod kubectl;
+pub mod leases;
+pub mod looping;
+pub mod nodes;
+pub mod releases;
+pub mod stale_copies;
+pub mod text;
+
+use crate::check::{Evidence, EvidenceSource};
+
+/// A fact that an object tells.
+pub fn api(text: impl Into<String>) -> Evidence {
+    Evidence { source: EvidenceSource::Api, text: text.into() }
+}

@@ -1,0 +1,106 @@
+//! How a node and its longhorn-manager are, as Longhorn and Kubernetes see them.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::api;
+use crate::check::Evidence;
+use crate::cluster::Cluster;
+use crate::longhorn::{ConditionStatus, LonghornNode, Resource, condition};
+
+/// What a longhorn-manager may take to come back when it is restarted.
+const RESTART: SignedDuration = SignedDuration::from_mins(3);
+
+/// True when Longhorn itself calls the node down, whereupon it suspends eviction and fails instances over: a
+/// missing or not Ready Kubernetes node, and nothing else (longhorn-manager v1.12.1 datastore/longhorn.go
+/// IsNodeDownOrDeleted).
+pub fn is_down(node: &LonghornNode) -> bool {
+    down_reason(node).is_some()
+}
+
+fn down_reason(node: &LonghornNode) -> Option<&str> {
+    let ready = condition(&node.status.conditions, "Ready")?;
+    let down = ready.status == ConditionStatus::False
+        && matches!(ready.reason.as_str(), "KubernetesNodeGone" | "KubernetesNodeNotReady");
+    down.then_some(ready.reason.as_str())
+}
+
+/// Why a node counts as down, if it does: Longhorn says so, or Kubernetes, which is the earlier of the two.
+pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
+    let objects = &cluster.objects;
+    if let Some(reason) = objects.longhorn_nodes.get(node).and_then(down_reason) {
+        return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {reason}")));
+    }
+    match kube_ready(cluster, node) {
+        Some(false) => Some(api(format!("node {node}: Ready is not True"))),
+        // an empty store may be one that was not recorded
+        None if !node.is_empty() && !objects.kube_nodes.is_empty() => {
+            Some(api(format!("node {node} does not exist in Kubernetes")))
+        }
+        _ => None,
+    }
+}
+
+/// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
+pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
+    cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())
+}
+
+/// True when Kubernetes' node is cordoned; where nodes cannot be read, when Longhorn says so. Longhorn then
+/// creates no instance manager pod there and may evict replicas by itself.
+pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
+    let by_longhorn = || {
+        let node = cluster.objects.longhorn_nodes.get(node)?;
+        let schedulable = condition(&node.status.conditions, "Schedulable")?;
+        let by_cordon = schedulable.reason == "KubernetesNodeCordoned";
+        Some(by_cordon && schedulable.status == ConditionStatus::False)
+    };
+    match cluster.objects.kube_nodes.get(node) {
+        Some(kube) => kube.spec.unschedulable,
+        None => by_longhorn().unwrap_or(false),
+    }
+}
+
+/// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it does not
+/// run. `None` also where pods cannot be read or none is recorded.
+pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
+    if !cluster.can_read(Resource::Pods) || cluster.objects.pods.is_empty() || node.is_empty() {
+        return None;
+    }
+    match cluster.manager_pod_on(node) {
+        None => Some(format!("no longhorn-manager pod is on node {node}, which would resolve this")),
+        Some(pod) if !pod.is_ready() => {
+            Some(format!("pod {} on node {node}, which would resolve this, is not ready", pod.metadata.name))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Why the longhorn-manager of a node cannot tidy up there, if that shows. Only the manager on
+/// the node itself removes instance managers of the node; it does so under pressure on the node, too
+/// (longhorn-manager v1.12.1 controller/node_controller.go syncNode). One that has been away for
+/// moments only is being restarted, as all are at once in an upgrade.
+pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
+    let lasts = |since: Option<Timestamp>| since.is_none_or(|since| cluster.age(since) >= RESTART);
+    let ready = cluster.objects.longhorn_nodes.get(node);
+    let ready = ready.and_then(|node| condition(&node.status.conditions, "Ready"));
+    if let Some(ready) = ready
+        && ready.status == ConditionStatus::False
+        && ready.reason != "KubernetesNodePressure"
+        && lasts(ready.last_transition_time.get())
+    {
+        return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {}", ready.reason)));
+    }
+    match cluster.manager_pod_on(node) {
+        Some(pod) if !pod.is_ready() => {
+            let changed = condition(&pod.status.conditions, "Ready");
+            let changed = changed.and_then(|ready| ready.last_transition_time.get());
+            let text = || api(format!("longhorn-manager pod {} on {node} is not Ready", pod.metadata.name));
+            lasts(changed.max(pod.metadata.created())).then(text)
+        }
+        // without any manager pod the pods were probably not recorded
+        None if cluster.manager_pods().next().is_some() => {
+            Some(api(format!("there is no longhorn-manager pod on {node}")))
+        }
+        _ => None,
+    }
+}

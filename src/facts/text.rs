@@ -1,0 +1,72 @@
+//! Wording that findings share.
+
+use jiff::SignedDuration;
+
+use crate::check::VolumeRef;
+
+/// Names joined for a sentence, at most five and then how many more.
+pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    match names.len().checked_sub(SHOWN) {
+        Some(more) if more > 0 => format!("{} and {more} more", shown.join(", ")),
+        _ => shown.join(", "),
+    }
+}
+
+/// A duration in one unit: `90 s`, `15 min`, `3 h`.
+pub fn duration(length: SignedDuration) -> String {
+    match length.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}
+
+/// A text of at most this many characters, cut between characters.
+pub fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// Who uses these volumes, for a sentence: claims where bound, else volume names.
+pub fn users_of(volumes: &[VolumeRef]) -> String {
+    let names: Vec<String> = volumes
+        .iter()
+        .map(|volume| match (&volume.pvc, volume.workloads.first()) {
+            (Some(pvc), Some(workload)) => format!("claim {pvc} ({workload})"),
+            (Some(pvc), None) => format!("claim {pvc}"),
+            (None, _) => format!("volume {}", volume.name),
+        })
+        .collect();
+    listed(&names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_names_and_the_number_of_the_others() {
+        let names = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(listed(&names[..5]), "a, b, c, d, e");
+        assert_eq!(listed(&names), "a, b, c, d, e and 2 more");
+        assert_eq!(listed::<&str>(&[]), "");
+    }
+
+    #[test]
+    fn one_unit_and_never_less_than_two_of_it() {
+        for (seconds, text) in [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h")]
+        {
+            assert_eq!(duration(SignedDuration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(shortened("äöü", 3), "äöü");
+        assert_eq!(shortened("äöü", 2), "äö…");
+    }
+}
