@@ -10,6 +10,7 @@ pub mod kubectl;
 pub mod leases;
 pub mod looping;
 pub mod nodes;
+pub mod pods;
 pub mod releases;
 pub mod stale_copies;
 pub mod text;

@@ -16,7 +16,11 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     }
     let placed = condition(&pod.status.conditions, "PodScheduled");
     if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
-        return Some(format!("no node takes it ({}): {}", unplaced.reason, text::shortened(unplaced.message.trim(), LONGEST)));
+        return Some(format!(
+            "no node takes it ({}): {}",
+            unplaced.reason,
+            text::shortened(unplaced.message.trim(), LONGEST)
+        ));
     }
     let statuses = || pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
     let ended = statuses().find_map(ended);
@@ -24,7 +28,13 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     let slow = || pod.status.container_statuses.iter().find(|status| !status.ready).map(not_ready);
     let failed = || {
         let failed = pod.status.phase == PodPhase::Failed;
-        failed.then(|| format!("it failed ({}): {}", pod.status.reason, text::shortened(pod.status.message.trim(), LONGEST)))
+        failed.then(|| {
+            format!(
+                "it failed ({}): {}",
+                pod.status.reason,
+                text::shortened(pod.status.message.trim(), LONGEST)
+            )
+        })
     };
     waits.or(ended).or_else(failed).or_else(slow)
 }
@@ -71,7 +81,9 @@ mod tests {
     use super::*;
 
     fn trouble_of(status: &str) -> Option<String> {
-        trouble(&serde_yaml::from_str::<Pod>(&format!("metadata: {{name: p}}\nstatus: {{{status}}}")).unwrap())
+        trouble(
+            &serde_yaml::from_str::<Pod>(&format!("metadata: {{name: p}}\nstatus: {{{status}}}")).unwrap(),
+        )
     }
 
     #[test]

@@ -42,6 +42,6 @@ pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Termin
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
-pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
+pub use share_manager::{CSI_DRIVER, CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use volume::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};

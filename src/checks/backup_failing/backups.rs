@@ -27,7 +27,9 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
         // of a volume that is gone there is nothing to back up
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };
         let finding = match backup.status.state {
-            BackupState::Unset | BackupState::Pending | BackupState::InProgress => stuck(cluster, out, volume, backup),
+            BackupState::Unset | BackupState::Pending | BackupState::InProgress => {
+                stuck(cluster, out, volume, backup)
+            }
             _ => failed(cluster, volume, backup),
         };
         if let Some(finding) = finding {
@@ -50,13 +52,19 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
         error => text::shortened(error, 600),
     };
     Some(
-        about(cluster, volume, backup, &causes::BACKUP_FAILED, format!("the newest backup of volume {name} failed"))
-            .since(created)
-            .because(
-                EvidenceSource::Api,
-                format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()),
-            )
-            .because(EvidenceSource::Api, last_good(cluster, volume)),
+        about(
+            cluster,
+            volume,
+            backup,
+            &causes::BACKUP_FAILED,
+            format!("the newest backup of volume {name} failed"),
+        )
+        .since(created)
+        .because(
+            EvidenceSource::Api,
+            format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()),
+        )
+        .because(EvidenceSource::Api, last_good(cluster, volume)),
     )
 }
 
@@ -81,19 +89,34 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         volume,
         backup,
         &causes::BACKUP_STUCK,
-        format!("the newest backup of volume {volume_name} has made no progress for {}", text::duration(cluster.age(since))),
+        format!(
+            "the newest backup of volume {volume_name} has made no progress for {}",
+            text::duration(cluster.age(since))
+        ),
     )
     .since(Some(since));
     finding.evidence.push(api(format!("backup {name} is {stands} since {since}")));
     let robustness = volume.status.robustness.as_str();
-    finding.evidence.push(api(format!("volume {volume_name}: state {}, robustness {robustness}", volume.status.state.as_str())));
-    let messages = status.messages.iter().map(|(kind, message)| api(format!("it says ({kind}): {}", text::shortened(message, 300))));
+    finding.evidence.push(api(format!(
+        "volume {volume_name}: state {}, robustness {robustness}",
+        volume.status.state.as_str()
+    )));
+    let messages = status
+        .messages
+        .iter()
+        .map(|(kind, message)| api(format!("it says ({kind}): {}", text::shortened(message, 300))));
     finding.evidence.extend(messages.take(3));
     finding.evidence.push(api(last_good(cluster, volume)));
     Some(finding)
 }
 
-fn about(cluster: &Cluster, volume: &Volume, backup: &Backup, cause: &'static Cause, message: String) -> Finding {
+fn about(
+    cluster: &Cluster,
+    volume: &Volume,
+    backup: &Backup,
+    cause: &'static Cause,
+    message: String,
+) -> Finding {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
     Finding::new(cause, ObjectRef::new("Volume", namespace, name), message)
         .volumes(vec![cluster.volume_ref(name)])

@@ -40,7 +40,12 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> Vec<BackupJob
     backing_up
 }
 
-fn not_running(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob, pause: SignedDuration) -> Option<Finding> {
+fn not_running(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    job: &RecurringJob,
+    pause: SignedDuration,
+) -> Option<Finding> {
     let name = &job.metadata.name;
     let Some(cron) = cluster.objects.cron_jobs.get(name) else {
         // a recording may have left them out
@@ -48,21 +53,35 @@ fn not_running(cluster: &Cluster, out: &mut Outcome, job: &RecurringJob, pause: 
             return None;
         }
         let held = age::held(cluster, out, "without_cron_job", name, job.metadata.created(), LATE);
-        let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, format!("recurring job {name} has no CronJob, so it never runs"));
+        let mut finding = about(
+            cluster,
+            job,
+            &causes::RECURRING_JOB_OVERDUE,
+            format!("recurring job {name} has no CronJob, so it never runs"),
+        );
         finding.evidence = vec![api(format!("there is no CronJob {name}")), held.evidence()];
         return held.lasting.then(|| finding.since(held.since));
     };
     if cron.spec.suspend {
         let message = format!("recurring job {name} is suspended");
-        let fact = format!("CronJob {name}: suspend is true, last started {}", ago(cluster, cron.status.last_schedule_time.get()));
-        return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).because(EvidenceSource::Api, fact));
+        let fact = format!(
+            "CronJob {name}: suspend is true, last started {}",
+            ago(cluster, cron.status.last_schedule_time.get())
+        );
+        return Some(
+            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).because(EvidenceSource::Api, fact),
+        );
     }
     let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;
     let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
     if cluster.age(last) < pause + LATE + clocks {
         return None;
     }
-    let message = format!("recurring job {name} ({}) has not been started for {}", job.spec.task, text::duration(cluster.age(last)));
+    let message = format!(
+        "recurring job {name} ({}) has not been started for {}",
+        job.spec.task,
+        text::duration(cluster.age(last))
+    );
     let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message).since(Some(last));
     finding.evidence = evidence(cluster, job, cron, pause);
     Some(finding)
@@ -79,10 +98,18 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
     ))];
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();
-        evidence.push(api(format!("{} still runs, and a second one beside it is forbidden", text::listed(&active))));
+        evidence.push(api(format!(
+            "{} still runs, and a second one beside it is forbidden",
+            text::listed(&active)
+        )));
     }
-    let its = cluster.objects.pods.iter().filter(|pod| pod.metadata.label("recurring-job.longhorn.io") == Some(name));
-    let troubles = its.filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
+    let its = cluster
+        .objects
+        .pods
+        .iter()
+        .filter(|pod| pod.metadata.label("recurring-job.longhorn.io") == Some(name));
+    let troubles =
+        its.filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
     evidence.extend(troubles.take(3));
     evidence
 }

@@ -35,7 +35,13 @@ pub static CHECK: Check = Check {
     title: "Backups failing",
     summary: "A backup target does not answer, a backup failed or stands still, a recurring job is overdue, or the last good backup of a \
               volume is too old for its job.",
-    needs: &[Resource::BackupTargets, Resource::Backups, Resource::RecurringJobs, Resource::CronJobs, Resource::Volumes],
+    needs: &[
+        Resource::BackupTargets,
+        Resource::Backups,
+        Resource::RecurringJobs,
+        Resource::CronJobs,
+        Resource::Volumes,
+    ],
     uses: &[Resource::Settings, Resource::Pods],
     causes: causes::ALL,
     gauges: &[&BACKUPS, &LAST_BACKUP],

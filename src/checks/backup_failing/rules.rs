@@ -53,7 +53,10 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Backups not complete",
         description: "Backups that wait, are in progress or have failed. Complete ones are not counted.",
-        queries: &[Query { expr: "max without ($without) (longhorn_health_backups{$job})", legend: "{{state}}" }],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_backups{$job})",
+            legend: "{{state}}",
+        }],
         width: Width::Third,
         no_data: "the exporter cannot read backups.longhorn.io",
         ..Panel::STAT

@@ -20,9 +20,18 @@ const REASONS: [(&[&str], &str); 6] = [
         "The target refuses the credentials, or the secret is missing or lacks a key: compare it with what the store gave out.",
     ),
     (&["nosuchbucket", "bucket does not exist"], "The bucket does not exist: create it, or correct the URL."),
-    (&["no such host", "name resolution", "name or service not known"], "The name of the target does not resolve in the cluster: see DNS."),
-    (&["x509", "certificate"], "The certificate of the target is not trusted: give AWS_CERT in the secret, or renew it."),
-    (&["mount", "nfs", "cifs"], "The share cannot be mounted on the node: see that it is exported to every node, the NFS version and the client."),
+    (
+        &["no such host", "name resolution", "name or service not known"],
+        "The name of the target does not resolve in the cluster: see DNS.",
+    ),
+    (
+        &["x509", "certificate"],
+        "The certificate of the target is not trusted: give AWS_CERT in the secret, or renew it.",
+    ),
+    (
+        &["mount", "nfs", "cifs"],
+        "The share cannot be mounted on the node: see that it is exported to every node, the NFS version and the client.",
+    ),
     (
         &["timeout", "deadline", "refused", "no route", "unreachable", "connection reset"],
         "The target does not answer over the network: see that it runs, and firewalls and proxies between.",
@@ -39,7 +48,8 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
         }
         let name = target.metadata.name.as_str();
         unavailable.insert(name);
-        let said = condition(&target.status.conditions, "Unavailable").filter(|said| said.status == ConditionStatus::True);
+        let said = condition(&target.status.conditions, "Unavailable")
+            .filter(|said| said.status == ConditionStatus::True);
         let since = said.and_then(|said| said.last_transition_time.get());
         let held = age::held(cluster, out, "unavailable", name, since.or(target.metadata.created()), SILENT);
         let lasting = match since {
@@ -56,7 +66,8 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
 
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     let (namespace, name) = (&cluster.namespace, &target.metadata.name);
-    let users = cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
+    let users =
+        cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
     let mut finding = Finding::new(
         &causes::TARGET_UNAVAILABLE,
@@ -64,7 +75,7 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
     )
     .impact(format!(
-        "no backup is taken, restored or deleted there; {} have backups on it, none of them new",
+        "no backup is taken, restored or deleted there; the backups of {} on it grow old",
         counted(backed_up, "volume")
     ));
     finding.evidence.push(api(match message {
@@ -77,11 +88,15 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     }));
     let lower = message.to_ascii_lowercase();
     let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
-    let words = reason.map_or("Read the error: URL, credentials, network and certificate are the usual reasons.", |(_, words)| words);
+    let words = reason.map_or(
+        "Read the error: URL, credentials, network and certificate are the usual reasons.",
+        |(_, words)| words,
+    );
     let mut remedy = Remedy::new(format!("{words} Longhorn asks again every poll interval."))
         .read(format!("kubectl -n {namespace} get backuptargets.longhorn.io {name} -o yaml"));
     if !target.spec.credential_secret.is_empty() {
-        remedy = remedy.read(format!("kubectl -n {namespace} describe secret {}", target.spec.credential_secret));
+        remedy =
+            remedy.read(format!("kubectl -n {namespace} describe secret {}", target.spec.credential_secret));
     }
     finding.remedy(remedy.read(format!("kubectl -n {namespace} get backups.longhorn.io")))
 }

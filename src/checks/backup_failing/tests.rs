@@ -16,7 +16,7 @@ fn target(available: bool, since: &str, message: &str) -> String {
 fn volume(status: &str) -> String {
     format!(
         "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: vol-1, namespace: longhorn-system, creationTimestamp: \
-         '2026-01-01T00:00:00Z', labels: {{recurring-job-group.longhorn.io/default: enabled, x: y}}}}\n\
+         '2026-01-01T00:00:00Z', labels: {{recurring-job-group.longhorn.io/default: enabled, x: z}}}}\n\
          status: {{{status}, kubernetesStatus: {{pvcName: data, namespace: db}}}}\n---\n"
     )
 }
@@ -52,7 +52,8 @@ fn nightly(last: &str) -> String {
 
 #[test]
 fn a_target_that_does_not_answer_is_told_with_its_error() {
-    let denied = target(false, LONG_AGO, "failed to list: AccessDenied: Access Denied.") + &backed_up(LONG_AGO);
+    let denied =
+        target(false, LONG_AGO, "failed to list: AccessDenied: Access Denied.") + &backed_up(LONG_AGO);
     let report = run(&CHECK, &cluster_at(NOW, &denied)).report;
     let finding = &report.findings[0];
     assert_eq!((finding.cause.id, finding.object.name.as_str()), ("target_unavailable", "default"));
@@ -62,11 +63,18 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
         ("dial tcp: lookup minio: no such host", "The name of the target"),
         ("x509: certificate signed by unknown authority", "The certificate"),
         ("dial tcp 10.0.0.1:9000: i/o timeout", "The target does not answer"),
-        ("cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server", "The share cannot be mounted"),
+        (
+            "cannot mount nfs 10.0.0.1:/backup: mount.nfs: access denied by server",
+            "The share cannot be mounted",
+        ),
         ("something else", "Read the error"),
     ] {
         let report = run(&CHECK, &cluster_at(NOW, &target(false, LONG_AGO, message))).report;
-        assert!(report.findings[0].remedy.text.starts_with(words), "{message}: {}", report.findings[0].remedy.text);
+        assert!(
+            report.findings[0].remedy.text.starts_with(words),
+            "{message}: {}",
+            report.findings[0].remedy.text
+        );
     }
 }
 
@@ -91,25 +99,40 @@ fn the_newest_backup_of_a_volume_counts() {
         // a later one succeeded
         (backed_up(JUST_NOW) + &error("b1", LONG_AGO), None),
         // a later one is under way
-        (backed_up("2026-03-09T02:00:00Z") + &error("b1", LONG_AGO) + &backup("b2", JUST_NOW, "state: InProgress, progress: 0"), None),
+        (
+            backed_up("2026-03-09T02:00:00Z")
+                + &error("b1", LONG_AGO)
+                + &backup("b2", JUST_NOW, "state: InProgress, progress: 0"),
+            None,
+        ),
         // its volume is gone
         (error("b1", LONG_AGO), None),
         // found in the backup store, taken by another cluster
-        (backed_up("2026-03-09T02:00:00Z") + &error("b1", LONG_AGO).replace("snapshotName: snap", "snapshotName: ''"), None),
+        (
+            backed_up("2026-03-09T02:00:00Z")
+                + &error("b1", LONG_AGO).replace("snapshotName: snap", "snapshotName: ''"),
+            None,
+        ),
         (backed_up("2026-03-09T02:00:00Z") + &backup("b1", LONG_AGO, "state: Completed"), None),
         (backed_up("2026-03-09T02:00:00Z") + &backup("b1", LONG_AGO, "state: Deleting"), None),
     ] {
-        let expected: Vec<_> = expected.map(|cause| format!("warning {cause} Volume vol-1")).into_iter().collect();
+        let expected: Vec<_> =
+            expected.map(|cause| format!("warning {cause} Volume vol-1")).into_iter().collect();
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{yaml}");
     }
 }
 
 #[test]
 fn a_backup_without_progress_is_stuck_and_a_slow_one_is_not() {
-    let with = |created: &str, status: &str| cluster_at(NOW, &(volume("state: attached") + &backup("b1", created, status)));
+    let with = |created: &str, status: &str| {
+        cluster_at(NOW, &(volume("state: attached") + &backup("b1", created, status)))
+    };
     let stuck = ["warning backup_stuck Volume vol-1"];
     assert_eq!(found(&CHECK, &with(LONG_AGO, "state: InProgress, progress: 0")), stuck);
-    assert_eq!(found(&CHECK, &with(LONG_AGO, "state: Pending, messages: {info: 'waiting for the engine'}")), stuck);
+    assert_eq!(
+        found(&CHECK, &with(LONG_AGO, "state: Pending, messages: {info: 'waiting for the engine'}")),
+        stuck
+    );
     assert_eq!(found(&CHECK, &with(LONG_AGO, "")), stuck, "not even begun");
     for (created, status) in [
         (JUST_NOW, "state: InProgress, progress: 0"),
@@ -119,7 +142,11 @@ fn a_backup_without_progress_is_stuck_and_a_slow_one_is_not() {
         assert!(found(&CHECK, &with(created, status)).is_empty(), "{status}");
     }
     // watched for hours: silent while it advances, found when it stands still
-    let at = |progress: u8| volume("state: attached") + &backup("b1", LONG_AGO, &format!("state: InProgress, progress: {progress}")) + MANAGER;
+    let at = |progress: u8| {
+        volume("state: attached")
+            + &backup("b1", LONG_AGO, &format!("state: InProgress, progress: {progress}"))
+            + MANAGER
+    };
     let mut live = later(live_at(NOW, &at(1)), 3000);
     for progress in 2..5 {
         live.objects.backups.insert(cluster(&at(progress)).objects.backups.get("b1").unwrap().clone());
@@ -132,7 +159,8 @@ fn a_backup_without_progress_is_stuck_and_a_slow_one_is_not() {
 
 #[test]
 fn a_job_is_overdue_after_its_longest_pause_and_not_before() {
-    let overdue = |task: &str, cron: &str, last: &str| cluster_at(NOW, &(job(task, cron) + &cron_job(last, false)));
+    let overdue =
+        |task: &str, cron: &str, last: &str| cluster_at(NOW, &(job(task, cron) + &cron_job(last, false)));
     let line = ["warning recurring_job_overdue RecurringJob nightly"];
     assert_eq!(found(&CHECK, &overdue("backup", "0 2 * * *", "2026-03-09T02:00:00Z")), line);
     assert_eq!(found(&CHECK, &overdue("snapshot", "*/5 * * * *", "2026-03-10T11:40:00Z")), line);
@@ -149,7 +177,10 @@ fn a_job_is_overdue_after_its_longest_pause_and_not_before() {
         assert!(found(&CHECK, &overdue("backup", cron, last)).is_empty(), "{cron} {last}");
     }
     let suspended = job("backup", "0 2 * * *") + &cron_job("2026-01-01T02:00:00Z", true);
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &suspended)), ["info recurring_job_suspended RecurringJob nightly"]);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &suspended)),
+        ["info recurring_job_suspended RecurringJob nightly"]
+    );
     // a recording may have left the CronJobs out; a live cluster has not
     assert!(found(&CHECK, &cluster_at(NOW, &job("backup", "0 2 * * *"))).is_empty());
     let live = live_at(NOW, &(job("backup", "0 2 * * *") + MANAGER));
@@ -182,18 +213,28 @@ fn a_volume_that_two_runs_left_out_is_found() {
         (volume(&format!("state: detached, lastBackupAt: '{old}'")), Some("info detached_not_backed_up")),
         (volume(&format!("state: detached, lastBackupAt: '{old}', restoreRequired: true")), None),
         (volume(&format!("state: attached, robustness: faulted, lastBackupAt: '{old}'")), None),
-        (backed_up(old).replace("recurring-job-group.longhorn.io/default", "recurring-job-group.longhorn.io/other"), None),
+        (
+            backed_up(old)
+                .replace("recurring-job-group.longhorn.io/default", "recurring-job-group.longhorn.io/other"),
+            None,
+        ),
         (volume("state: attached").replace("2026-01-01", "2026-03-09"), None),
         // another finding says why
         (backed_up(old) + &target(false, LONG_AGO, "i/o timeout"), Some("warning target_unavailable")),
     ] {
         let cluster = cluster_at(NOW, &(ran.clone() + &volume));
-        let lines: Vec<String> = found(&CHECK, &cluster).iter().filter_map(|line| Some(line.rsplit_once(' ')?.0.rsplit_once(' ')?.0.to_owned())).collect();
+        let lines: Vec<String> = found(&CHECK, &cluster)
+            .iter()
+            .filter_map(|line| Some(line.rsplit_once(' ')?.0.rsplit_once(' ')?.0.to_owned()))
+            .collect();
         assert_eq!(lines, expected.map(str::to_owned).into_iter().collect::<Vec<_>>(), "{volume}");
     }
     let evaluation = run(&CHECK, &cluster_at(NOW, &(ran + &backed_up(old))));
     let at = time(old).as_second() as f64;
-    assert_eq!(sample(&evaluation, "longhorn_health_volume_last_backup_timestamp_seconds", &["vol-1"]), Some(at));
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_volume_last_backup_timestamp_seconds", &["vol-1"]),
+        Some(at)
+    );
 }
 
 #[test]
@@ -205,8 +246,10 @@ fn a_volume_that_was_just_attached_gets_a_run_first() {
 
 #[test]
 fn complete_backups_are_not_held() {
-    let many: String = (0..50).map(|number| backup(&format!("b{number}"), LONG_AGO, "state: Completed")).collect();
-    let cluster = cluster_at(NOW, &(volume("state: attached") + &many + &backup("c", JUST_NOW, "state: InProgress")));
+    let many: String =
+        (0..50).map(|number| backup(&format!("b{number}"), LONG_AGO, "state: Completed")).collect();
+    let cluster =
+        cluster_at(NOW, &(volume("state: attached") + &many + &backup("c", JUST_NOW, "state: InProgress")));
     assert_eq!(cluster.objects.backups.len(), 1);
     assert_eq!(sample(&run(&CHECK, &cluster), "longhorn_health_backups", &["in_progress"]), Some(1.0));
 }

@@ -26,13 +26,16 @@ pub(super) fn find<'a>(
     hurt: &BTreeSet<&str>,
     unavailable: &BTreeSet<&str>,
 ) -> BTreeSet<&'a str> {
-    let also_detached = cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
+    let also_detached =
+        cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
     let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
     for (name, places) in jobs::by_volume(cluster, jobs) {
         let Some(volume) = cluster.objects.volumes.get(name) else { continue };
         // the job that runs most often is the one to be measured by
-        let Some((place, job)) =
-            places.iter().filter_map(|place| Some((*place, jobs.get(*place)?))).min_by_key(|(_, job)| job.pause)
+        let Some((place, job)) = places
+            .iter()
+            .filter_map(|place| Some((*place, jobs.get(*place)?)))
+            .min_by_key(|(_, job)| job.pause)
         else {
             continue;
         };
@@ -77,12 +80,14 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     let (cause, message, impact) = match detached {
         true => (
             &causes::DETACHED_NOT_BACKED_UP,
-            format!("{number} of recurring job {name} are detached, and it skips them"),
+            format!("recurring job {name} skips {number}, because it is for attached ones only"),
             "what was written between the last backup and the detachment is in no backup",
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
-            format!("recurring job {name} runs, but {number} of it have no good backup of its last two runs"),
+            format!(
+                "recurring job {name} runs, but there is no good backup of {number} from its last two runs"
+            ),
             "what was written since the last good backup would be lost with the volume",
         ),
     };
@@ -94,7 +99,11 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
             format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)),
         );
     for volume in volumes.iter().take(SHOWN) {
-        finding.evidence.push(api(format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))));
+        finding.evidence.push(api(format!(
+            "volume {}: {}",
+            volume.metadata.name,
+            last_good(cluster, volume)
+        )));
     }
     if let Some(more) = volumes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         finding.evidence.push(api(format!("and {}", counted(more, "further volume"))));

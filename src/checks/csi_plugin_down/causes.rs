@@ -4,8 +4,10 @@ use crate::check::Cause;
 
 pub const PLUGIN_CRASHING: Cause =
     Cause::warning("plugin_crashing", "a container of the CSI plugin on the node ends again and again");
-pub const PLUGIN_NOT_RUNNING: Cause =
-    Cause::warning("plugin_not_running", "the pod of the CSI plugin on the node does not start or is not Ready");
+pub const PLUGIN_NOT_RUNNING: Cause = Cause::warning(
+    "plugin_not_running",
+    "the pod of the CSI plugin on the node does not start or is not Ready",
+);
 pub const PLUGIN_MISSING: Cause = Cause::warning(
     "plugin_missing",
     "no CSI plugin is on a node that Longhorn uses; context only where no volume is attached there",
@@ -26,5 +28,11 @@ pub const SIDECAR_DOWN: Cause = Cause::warning(
 /// Of one node.
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];
 
-pub const ALL: &[&Cause] =
-    &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED, &CONTROLLER_DOWN, &SIDECAR_DOWN];
+pub const ALL: &[&Cause] = &[
+    &PLUGIN_CRASHING,
+    &PLUGIN_NOT_RUNNING,
+    &PLUGIN_MISSING,
+    &NOT_REGISTERED,
+    &CONTROLLER_DOWN,
+    &SIDECAR_DOWN,
+];

@@ -8,8 +8,16 @@ use crate::longhorn::{Deployment, Pod};
 
 /// What stops with each, and how bad that is.
 const CONTROLLERS: [(&str, &Cause, &str); 4] = [
-    ("csi-attacher", &causes::CONTROLLER_DOWN, "no volume is attached or detached in the whole cluster; pods that move wait"),
-    ("csi-provisioner", &causes::CONTROLLER_DOWN, "no volume is created or deleted for a claim; new claims stay Pending"),
+    (
+        "csi-attacher",
+        &causes::CONTROLLER_DOWN,
+        "no volume is attached or detached in the whole cluster; pods that move wait",
+    ),
+    (
+        "csi-provisioner",
+        &causes::CONTROLLER_DOWN,
+        "no volume is created or deleted for a claim; new claims stay Pending",
+    ),
     ("csi-resizer", &causes::SIDECAR_DOWN, "claims that are enlarged stay as they are"),
     ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
 ];
@@ -27,9 +35,15 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn down(cluster: &Cluster, out: &mut Outcome, deployment: &Deployment, cause: &'static Cause) -> Option<Finding> {
+fn down(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    deployment: &Deployment,
+    cause: &'static Cause,
+) -> Option<Finding> {
     let (namespace, name) = (&cluster.namespace, deployment.metadata.name.as_str());
-    let all: Vec<&Pod> = cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(name)).collect();
+    let all: Vec<&Pod> =
+        cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(name)).collect();
     let works = |pod: &&&Pod| {
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
@@ -62,7 +76,8 @@ fn down(cluster: &Cluster, out: &mut Outcome, deployment: &Deployment, cause: &'
         );
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
-    let troubles = all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
+    let troubles =
+        all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
     finding.evidence.extend(troubles.take(3));
     Some(finding)
 }

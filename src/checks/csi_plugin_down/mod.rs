@@ -31,7 +31,14 @@ pub static CHECK: Check = Check {
     summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
               provisioner, resizer, snapshotter) work nowhere.",
     needs: &[Resource::Pods, Resource::DaemonSets, Resource::Deployments],
-    uses: &[Resource::CsiNodes, Resource::LonghornNodes, Resource::KubeNodes, Resource::Engines, Resource::Volumes, Resource::Events],
+    uses: &[
+        Resource::CsiNodes,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::Engines,
+        Resource::Volumes,
+        Resource::Events,
+    ],
     causes: causes::ALL,
     gauges: &[&PLUGINS],
     alerts: rules::ALERTS,

@@ -61,7 +61,10 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         let message = format!("container {container} of the CSI plugin on node {node} ends again and again");
         return Some(
             Finding::new(&causes::PLUGIN_CRASHING, object, message)
-                .because(EvidenceSource::Api, format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+                .because(
+                    EvidenceSource::Api,
+                    format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")),
+                )
                 .remedy(remedy(cluster, pod, container)),
         );
     }
@@ -80,7 +83,11 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     finding.evidence.push(api(format!("pod {name}: {trouble}")));
     let events = cluster.objects.events.iter();
     let warning = events
-        .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod" && event.involved_object.name == *name)
+        .filter(|event| {
+            event.kind == "Warning"
+                && event.involved_object.kind == "Pod"
+                && event.involved_object.name == *name
+        })
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
         let text = format!("{}: {}", event.reason, text::shortened(event.message.trim(), 300));
@@ -120,7 +127,10 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         .change(format!("kubectl -n {} delete pod {name}", cluster.namespace)),
     );
     finding.evidence = vec![
-        api(format!("CSINode {node} lists {}", if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) })),
+        api(format!(
+            "CSINode {node} lists {}",
+            if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) }
+        )),
         api(format!("pod {name} is Ready")),
         held.evidence(),
     ];
@@ -132,7 +142,9 @@ fn without_plugin<'a>(cluster: &'a Cluster, seen: &BTreeSet<&str>) -> Vec<&'a st
     if cluster.objects.daemon_sets.get(PLUGIN).is_none() {
         return Vec::new();
     }
-    let ready = |node: &&crate::longhorn::LonghornNode| status(&node.status.conditions, "Ready") == ConditionStatus::True;
+    let ready = |node: &&crate::longhorn::LonghornNode| {
+        status(&node.status.conditions, "Ready") == ConditionStatus::True
+    };
     let names = cluster.objects.longhorn_nodes.iter().filter(ready).map(|node| node.metadata.name.as_str());
     names.filter(|name| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false)).collect()
 }
@@ -163,7 +175,10 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
     );
     let wanted = set.status.desired_number_scheduled.0;
-    finding.evidence = vec![api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))), held.evidence()];
+    finding.evidence = vec![
+        api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
+        held.evidence(),
+    ];
     Some(finding)
 }
 
@@ -181,7 +196,8 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
         }
         by_node
     });
-    let volumes: Vec<VolumeRef> = by_node.get(node).into_iter().flatten().map(|name| cluster.volume_ref(name)).collect();
+    let volumes: Vec<VolumeRef> =
+        by_node.get(node).into_iter().flatten().map(|name| cluster.volume_ref(name)).collect();
     let impact = match volumes.len() {
         0 => "pods with a Longhorn volume cannot start on the node".to_owned(),
         count => format!(

@@ -28,7 +28,11 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornCsiPluginDown",
-        when: When::FoundBut { causes: OF_NODES, severity: Some(Severity::Warning), without: &["object", "object_kind"] },
+        when: When::FoundBut {
+            causes: OF_NODES,
+            severity: Some(Severity::Warning),
+            without: &["object", "object_kind"],
+        },
         hold: "5m",
         summary: "Longhorn's CSI plugin does not work on a node.",
         description: "CSI plugin on node {{ $labels.node }}: {{ $labels.cause }}. Pods with a Longhorn volume cannot start or end there.",
@@ -43,7 +47,10 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI plugins by state",
         description: "Nodes by state of Longhorn's CSI plugin. Not registered: it runs, but the kubelet does not know the driver.",
-        queries: &[Query { expr: "max without ($without) (longhorn_health_csi_plugins{$job})", legend: "{{state}}" }],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_csi_plugins{$job})",
+            legend: "{{state}}",
+        }],
         width: Width::Third,
         no_data: "the exporter cannot read pods or DaemonSets",
         ..Panel::STAT

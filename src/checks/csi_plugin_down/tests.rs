@@ -28,7 +28,9 @@ fn kube(ready: &str, since: &str) -> String {
 }
 
 fn csi_node(driver: &str) -> String {
-    format!("apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: n1}}\nspec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}\n---\n")
+    format!(
+        "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: n1}}\nspec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}\n---\n"
+    )
 }
 
 const LONGHORN_NODE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system, \
@@ -53,7 +55,10 @@ fn a_plugin_that_crashes_or_does_not_start_is_found_with_its_container() {
     let cluster = cluster_at(NOW, &(plugin("False", LONG_AGO, WAITS) + event));
     assert_eq!(found(&CHECK, &cluster), ["warning plugin_not_running Pod longhorn-csi-plugin-n1"]);
     let evidence = &run(&CHECK, &cluster).report.findings[0].evidence;
-    assert!(evidence.iter().any(|fact| fact.text == "FailedMount: hostPath type check failed"), "{evidence:?}");
+    assert!(
+        evidence.iter().any(|fact| fact.text == "FailedMount: hostPath type check failed"),
+        "{evidence:?}"
+    );
 }
 
 #[test]
@@ -63,7 +68,8 @@ fn roll_outs_reboots_and_nodes_that_are_down_are_not_found() {
         plugin("False", JUST_NOW, WAITS),
         plugin("False", LONG_AGO, WAITS) + &kube("Unknown", LONG_AGO),
         plugin("False", LONG_AGO, LOOP) + &kube("False", JUST_NOW),
-        plugin("False", LONG_AGO, WAITS).replace("labels:", "deletionTimestamp: '2026-03-01T11:59:00Z', labels:"),
+        plugin("False", LONG_AGO, WAITS)
+            .replace("labels:", "deletionTimestamp: '2026-03-01T11:59:00Z', labels:"),
         // registered by another driver only, but it has just come back
         plugin("True", JUST_NOW, "") + &csi_node("ebs.csi.aws.com"),
         plugin("True", LONG_AGO, "") + &csi_node("ebs.csi.aws.com") + &kube("True", JUST_NOW),
@@ -106,21 +112,34 @@ fn deployment(name: &str, replicas: u8) -> String {
 
 #[test]
 fn one_working_pod_of_a_controller_is_enough() {
-    let attacher = |node: &str, ready: &str, since: &str, containers: &str| pod("csi-attacher", node, ready, since, containers);
+    let attacher = |node: &str, ready: &str, since: &str, containers: &str| {
+        pod("csi-attacher", node, ready, since, containers)
+    };
     let deployed = |pods: String| deployment("csi-attacher", 3) + &pods;
     for (yaml, expected) in [
         (deployed(attacher("n1", "False", LONG_AGO, LOOP) + &attacher("n2", "True", LONG_AGO, "")), None),
-        (deployed(attacher("n1", "False", LONG_AGO, "") + &attacher("n2", "False", LONG_AGO, "")), Some("critical controller_down")),
+        (
+            deployed(attacher("n1", "False", LONG_AGO, "") + &attacher("n2", "False", LONG_AGO, "")),
+            Some("critical controller_down"),
+        ),
         (deployed(attacher("n1", "False", JUST_NOW, LOOP)), Some("critical controller_down")),
         (deployed(attacher("n1", "False", JUST_NOW, "")), None),
         (deployed(String::new()), Some("critical controller_down")),
         // the only pod is on a node that does not answer, so the kubelet has not taken Ready from it yet
-        (deployed(attacher("n1", "True", LONG_AGO, "")) + &kube("Unknown", LONG_AGO), Some("critical controller_down")),
+        (
+            deployed(attacher("n1", "True", LONG_AGO, "")) + &kube("Unknown", LONG_AGO),
+            Some("critical controller_down"),
+        ),
         (deployment("csi-attacher", 0), None),
     ] {
-        let expected: Vec<_> = expected.map(|line| format!("{line} Deployment csi-attacher")).into_iter().collect();
+        let expected: Vec<_> =
+            expected.map(|line| format!("{line} Deployment csi-attacher")).into_iter().collect();
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{yaml}");
     }
-    let snapshotter = deployment("csi-snapshotter", 3) + &pod("csi-snapshotter", "n1", "False", LONG_AGO, LOOP);
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &snapshotter)), ["warning sidecar_down Deployment csi-snapshotter"]);
+    let snapshotter =
+        deployment("csi-snapshotter", 3) + &pod("csi-snapshotter", "n1", "False", LONG_AGO, LOOP);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &snapshotter)),
+        ["warning sidecar_down Deployment csi-snapshotter"]
+    );
 }

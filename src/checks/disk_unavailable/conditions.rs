@@ -16,7 +16,10 @@ const ENVIRONMENT: [(&str, Need); 6] = [
     ("RequiredPackages", Need::Some("RWX volumes need the NFS client, encrypted ones cryptsetup")),
     ("KernelModulesLoaded", Need::Some("encrypted volumes need dm_crypt")),
     ("NFSClientInstalled", Need::Shared),
-    ("Multipathd", Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf")),
+    (
+        "Multipathd",
+        Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf"),
+    ),
     ("HugePagesAvailable", Need::V2),
 ];
 
@@ -51,7 +54,9 @@ impl<'a> Counts<'a> {
     /// Whether there are volumes that are mounted by NFS.
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
-        *self.shared.get_or_init(|| volumes.any(|volume| volume.spec.access_mode == "rwx" && !volume.spec.migratable))
+        *self
+            .shared
+            .get_or_init(|| volumes.any(|volume| volume.spec.access_mode == "rwx" && !volume.spec.migratable))
     }
 }
 
@@ -59,8 +64,11 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<
     let found = [away(cluster, out, node), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match counts.replicas_on(cluster, &node.metadata.name) {
-        0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
-            count => format!("{} on it cannot be reached: their volumes have fewer copies than wanted", counted(count, "replica")),
+            0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
+            count => format!(
+                "{} on it cannot be reached: their volumes have fewer copies than wanted",
+                counted(count, "replica")
+            ),
         };
         out.find(finding.impact(impact));
     }
@@ -75,8 +83,10 @@ fn about(node: &LonghornNode, cause: &'static Cause, message: String) -> Finding
 /// The Kubernetes node itself is not Ready; Longhorn's condition repeats that, unless no manager is left to.
 fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
     let name = &node.metadata.name;
-    let written = condition(&node.status.conditions, "Ready").filter(|ready| ready.reason == "KubernetesNodeNotReady");
-    let kube = cluster.objects.kube_nodes.get(name).and_then(|kube| condition(&kube.status.conditions, "Ready"));
+    let written =
+        condition(&node.status.conditions, "Ready").filter(|ready| ready.reason == "KubernetesNodeNotReady");
+    let kube =
+        cluster.objects.kube_nodes.get(name).and_then(|kube| condition(&kube.status.conditions, "Ready"));
     let ready = match nodes::kube_ready(cluster, name) {
         Some(true) => return None,
         Some(false) => kube,
@@ -131,7 +141,8 @@ fn environment<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>,
     let mut severity = Severity::Info;
     let mut evidence = Vec::new();
     for (kind, need) in ENVIRONMENT {
-        let lack = condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
+        let lack =
+            condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
         let Some(lack) = lack else { continue };
         let shared = counts.shared(cluster);
         let who = match need {
@@ -172,7 +183,13 @@ fn environment<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>,
 }
 
 /// Whether a condition has held for longer than a reboot takes.
-fn is_lasting(cluster: &Cluster, out: &mut Outcome, fact: &'static str, node: &str, condition: &Condition) -> bool {
+fn is_lasting(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    fact: &'static str,
+    node: &str,
+    condition: &Condition,
+) -> bool {
     match condition.last_transition_time.get() {
         Some(since) => cluster.age(since) >= AWAY,
         None => age::held(cluster, out, fact, node, None, AWAY).lasting,
@@ -181,7 +198,8 @@ fn is_lasting(cluster: &Cluster, out: &mut Outcome, fact: &'static str, node: &s
 
 fn said(object: &str, condition: &Condition) -> String {
     let status = condition.status.as_str();
-    let reason = if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };
+    let reason =
+        if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };
     let message = match condition.message.trim() {
         "" => String::new(),
         message => format!(": {}", text::shortened(message, 300)),

@@ -46,7 +46,9 @@ impl Disk<'_> {
     /// Prints the conditions of the disk.
     pub fn show(&self, cluster: &Cluster) -> String {
         let (namespace, node, disk) = (&cluster.namespace, self.node_name(), self.name.replace('.', "\\."));
-        format!("kubectl -n {namespace} get nodes.longhorn.io {node} -o jsonpath='{{.status.diskStatus.{disk}}}'")
+        format!(
+            "kubectl -n {namespace} get nodes.longhorn.io {node} -o jsonpath='{{.status.diskStatus.{disk}}}'"
+        )
     }
 }
 
@@ -66,12 +68,20 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
     let mut finding = disk
-        .finding(cluster, cause, format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.summary))
+        .finding(
+            cluster,
+            cause,
+            format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.summary),
+        )
         .since(since)
         .impact(impact(&volumes, &alone))
         .because(
             EvidenceSource::Api,
-            format!("condition Ready of the disk is False, reason {}: {}", ready.reason, text::shortened(ready.message.trim(), 400)),
+            format!(
+                "condition Ready of the disk is False, reason {}: {}",
+                ready.reason,
+                text::shortened(ready.message.trim(), 400)
+            ),
         )
         .remedy(remedy(cluster, disk, cause));
     if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
@@ -88,7 +98,9 @@ fn cause(ready: &Condition) -> Option<&'static Cause> {
         "DiskFilesystemChanged" if says("same file system ID") => &causes::FILE_SYSTEM_SHARED,
         "DiskFilesystemChanged" if says("record diskUUID doesn't match") => &causes::DISK_UUID_MISMATCH,
         "DiskFilesystemChanged" => &causes::FILE_SYSTEM_CHANGED,
-        _ if ready.message.to_ascii_lowercase().contains("read-only file system") => &causes::FILE_SYSTEM_READ_ONLY,
+        _ if ready.message.to_ascii_lowercase().contains("read-only file system") => {
+            &causes::FILE_SYSTEM_READ_ONLY
+        }
         "NoDiskInfo" => &causes::DISK_UNREADABLE,
         "DiskServiceUnreachable" => &causes::DISK_SERVICE_UNREACHABLE,
         _ => &causes::DISK_NOT_READY,
@@ -102,7 +114,10 @@ fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
         replica.spec.disk_id != uuid && replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set()
     };
     let volumes = disk.volumes(cluster).into_iter();
-    volumes.filter(|volume| !cluster.replicas_of(&volume.name).any(|r| is_good(&r))).map(|volume| volume.name).collect()
+    volumes
+        .filter(|volume| !cluster.replicas_of(&volume.name).any(|r| is_good(&r)))
+        .map(|volume| volume.name)
+        .collect()
 }
 
 fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
@@ -152,5 +167,8 @@ fn remedy(cluster: &Cluster, disk: &Disk, cause: &Cause) -> Remedy {
     Remedy::new(words)
         .read(disk.show(cluster))
         .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={node}", cluster.namespace))
-        .read(format!("kubectl -n {} get pods -o wide --field-selector spec.nodeName={node}", cluster.namespace))
+        .read(format!(
+            "kubectl -n {} get pods -o wide --field-selector spec.nodeName={node}",
+            cluster.namespace
+        ))
 }

@@ -18,14 +18,16 @@ pub(super) fn is_full(disk: &Disk) -> bool {
 }
 
 fn pressure<'a>(disk: &Disk<'a>) -> Option<&'a Condition> {
-    condition(&disk.status.conditions, "Schedulable")
-        .filter(|schedulable| schedulable.status == ConditionStatus::False && schedulable.reason == "DiskPressure")
+    condition(&disk.status.conditions, "Schedulable").filter(|schedulable| {
+        schedulable.status == ConditionStatus::False && schedulable.reason == "DiskPressure"
+    })
 }
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let (node, spec) = (&disk.node.spec, disk.spec);
     // somebody keeps replicas away from it anyway
-    if !node.allow_scheduling || !spec.allow_scheduling || node.eviction_requested || spec.eviction_requested {
+    if !node.allow_scheduling || !spec.allow_scheduling || node.eviction_requested || spec.eviction_requested
+    {
         return;
     }
     let room = Room::of(cluster, disk);
@@ -48,13 +50,18 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         if full { "takes no more replicas" } else { "has little room left for replicas" }
     );
     let impact = match full {
-        true => "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
-                 volumes on the disk that grow may fill it",
+        true => {
+            "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
+                 volumes on the disk that grow may fill it"
+        }
         false => "nothing is hurt yet; larger new volumes and rebuilds may find no room",
     };
     let mut finding = disk.finding(cluster, cause, message).since(since).impact(impact);
     if let Some(condition) = pressure(disk) {
-        let text = format!("condition Schedulable is False, reason DiskPressure: {}", text::shortened(condition.message.trim(), 400));
+        let text = format!(
+            "condition Schedulable is False, reason DiskPressure: {}",
+            text::shortened(condition.message.trim(), 400)
+        );
         finding = finding.because(EvidenceSource::Api, text);
     }
     if let Some(room) = &room {

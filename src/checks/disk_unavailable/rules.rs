@@ -51,7 +51,11 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornNodeEnvironment",
-        when: When::FoundBut { causes: &[&NODE_ENVIRONMENT], severity: Some(Severity::Warning), without: &[] },
+        when: When::FoundBut {
+            causes: &[&NODE_ENVIRONMENT],
+            severity: Some(Severity::Warning),
+            without: &[],
+        },
         hold: "1h",
         summary: "A node lacks something that volumes there need.",
         description: "Node {{ $labels.node }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
@@ -67,7 +71,10 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Disks by state",
         description: "Longhorn disks that are ready, that take no more replicas (full), and that Longhorn does not use (not_ready).",
-        queries: &[Query { expr: "max without ($without) (longhorn_health_disks{$job})", legend: "{{state}}" }],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_disks{$job})",
+            legend: "{{state}}",
+        }],
         width: Width::Third,
         no_data: "the exporter cannot read nodes.longhorn.io",
         ..Panel::STAT

@@ -7,7 +7,9 @@ const JUST_NOW: &str = "2026-03-01T11:58:00Z";
 
 fn ready(reason: &str, message: &str, since: &str) -> String {
     let status = if reason.is_empty() { "True" } else { "False" };
-    format!("{{type: Ready, status: '{status}', reason: '{reason}', message: \"{message}\", lastTransitionTime: '{since}'}}")
+    format!(
+        "{{type: Ready, status: '{status}', reason: '{reason}', message: \"{message}\", lastTransitionTime: '{since}'}}"
+    )
 }
 
 fn node(name: &str, conditions: &str, disk: &str, storage: &str) -> String {
@@ -40,11 +42,31 @@ fn replica(name: &str, volume: &str, node: &str, healthy: bool) -> String {
 #[test]
 fn every_reason_of_a_disk_has_its_cause() {
     for (reason, message, cause) in [
-        ("DiskFilesystemChanged", "Disk d1(/data) on node n1 is not ready: record diskUUID doesn't match the one on the disk ", "disk_uuid_mismatch"),
-        ("DiskFilesystemChanged", "Disk d1(/data) on node n1 is not ready: cannot find disk config file, maybe due to a mount error", "file_system_changed"),
-        ("DiskFilesystemChanged", "Disk d1(/data) on node n1 is not ready: disk has same file system ID 4d2 as other disks [d1 d2]", "file_system_shared"),
-        ("NoDiskInfo", "Disk d1(/data) on node n1 is not ready: failed to generate disk config: mkdir /data/replicas: Read-only file system", "file_system_read_only"),
-        ("NoDiskInfo", "Disk d1(/data) on node n1 is not ready: failed to get disk stat /data: no such file or directory", "disk_unreadable"),
+        (
+            "DiskFilesystemChanged",
+            "Disk d1(/data) on node n1 is not ready: record diskUUID doesn't match the one on the disk ",
+            "disk_uuid_mismatch",
+        ),
+        (
+            "DiskFilesystemChanged",
+            "Disk d1(/data) on node n1 is not ready: cannot find disk config file, maybe due to a mount error",
+            "file_system_changed",
+        ),
+        (
+            "DiskFilesystemChanged",
+            "Disk d1(/data) on node n1 is not ready: disk has same file system ID 4d2 as other disks [d1 d2]",
+            "file_system_shared",
+        ),
+        (
+            "NoDiskInfo",
+            "Disk d1(/data) on node n1 is not ready: failed to generate disk config: mkdir /data/replicas: Read-only file system",
+            "file_system_read_only",
+        ),
+        (
+            "NoDiskInfo",
+            "Disk d1(/data) on node n1 is not ready: failed to get disk stat /data: no such file or directory",
+            "disk_unreadable",
+        ),
         ("DiskServiceUnreachable", "data engine is disabled", "disk_service_unreachable"),
         ("DiskNotReady", "", "disk_not_ready"),
         ("ReasonOfALaterRelease", "", "disk_not_ready"),
@@ -96,7 +118,10 @@ fn the_volumes_without_another_copy_are_named() {
         + &replica("b-r-2", "vol-b", "n2", false);
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     let finding = &report.findings[0];
-    assert_eq!(finding.volumes.iter().map(|volume| volume.name.as_str()).collect::<Vec<_>>(), ["vol-a", "vol-b"]);
+    assert_eq!(
+        finding.volumes.iter().map(|volume| volume.name.as_str()).collect::<Vec<_>>(),
+        ["vol-a", "vol-b"]
+    );
     assert!(finding.impact.contains("no other copy is usable of vol-b:"), "{}", finding.impact);
     assert!(finding.evidence[0].text.contains("input/output error"));
 }
@@ -107,14 +132,17 @@ const SETTINGS: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata
 
 fn storage(available: i64, scheduled: i64, schedulable: &str) -> String {
     let conditions = format!("{}, {schedulable}", ready("", "", LONG_AGO));
-    let numbers = format!(", storageMaximum: 1000, storageAvailable: {available}, storageScheduled: {scheduled}");
+    let numbers =
+        format!(", storageMaximum: 1000, storageAvailable: {available}, storageScheduled: {scheduled}");
     node("n1", &ready("", "", LONG_AGO), &conditions, &numbers)
 }
 
 #[test]
 fn room_is_judged_as_longhorn_does() {
     let yes = "{type: Schedulable, status: 'True'}";
-    let no = format!("{{type: Schedulable, status: 'False', reason: DiskPressure, lastTransitionTime: '{LONG_AGO}'}}");
+    let no = format!(
+        "{{type: Schedulable, status: 'False', reason: DiskPressure, lastTransitionTime: '{LONG_AGO}'}}"
+    );
     for (yaml, expected) in [
         (storage(800, 500, yes), None),
         (storage(800, 899, yes), None),
@@ -124,22 +152,40 @@ fn room_is_judged_as_longhorn_does() {
         (storage(250, 0, &no), Some("warning disk_full")),
         (storage(250, 0, &no.replace(LONG_AGO, JUST_NOW)), None),
         // somebody keeps replicas away from it anyway
-        (storage(250, 0, &no).replace("path: /data, allowScheduling: true", "path: /data, allowScheduling: false"), None),
-        (storage(250, 0, &no).replace("spec: {allowScheduling: true", "spec: {evictionRequested: true, allowScheduling: true"), None),
+        (
+            storage(250, 0, &no)
+                .replace("path: /data, allowScheduling: true", "path: /data, allowScheduling: false"),
+            None,
+        ),
+        (
+            storage(250, 0, &no).replace(
+                "spec: {allowScheduling: true",
+                "spec: {evictionRequested: true, allowScheduling: true",
+            ),
+            None,
+        ),
     ] {
-        let expected: Vec<_> = expected.map(|line| format!("{line} nodes.longhorn.io n1")).into_iter().collect();
+        let expected: Vec<_> =
+            expected.map(|line| format!("{line} nodes.longhorn.io n1")).into_iter().collect();
         assert_eq!(found(&CHECK, &cluster_at(NOW, &(SETTINGS.to_owned() + &yaml))), expected, "{yaml}");
     }
     // without the settings the arithmetic is not known, but the condition is
     assert!(found(&CHECK, &cluster_at(NOW, &storage(299, 950, yes))).is_empty());
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &storage(250, 0, &no))), ["warning disk_full nodes.longhorn.io n1"]);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &storage(250, 0, &no))),
+        ["warning disk_full nodes.longhorn.io n1"]
+    );
 }
 
 #[test]
 fn a_node_is_away_when_kubernetes_says_so_for_longer_than_a_reboot() {
-    let longhorn = |reason: &str, since: &str| node("n1", &ready(reason, "", since), &ready("", "", LONG_AGO), "");
+    let longhorn =
+        |reason: &str, since: &str| node("n1", &ready(reason, "", since), &ready("", "", LONG_AGO), "");
     for (yaml, expected) in [
-        (kube("n1", "Unknown", LONG_AGO) + &longhorn("KubernetesNodeNotReady", LONG_AGO), Some("node_not_ready")),
+        (
+            kube("n1", "Unknown", LONG_AGO) + &longhorn("KubernetesNodeNotReady", LONG_AGO),
+            Some("node_not_ready"),
+        ),
         (kube("n1", "False", LONG_AGO) + &longhorn("", LONG_AGO), Some("node_not_ready")),
         // a reboot of two minutes
         (kube("n1", "Unknown", JUST_NOW) + &longhorn("KubernetesNodeNotReady", JUST_NOW), None),
@@ -161,7 +207,8 @@ fn a_node_is_away_when_kubernetes_says_so_for_longer_than_a_reboot() {
 #[test]
 fn what_a_node_lacks_is_a_warning_only_where_it_is_needed() {
     let lacks = |kind: &str| {
-        let conditions = format!("{}, {{type: {kind}, status: 'False', reason: R, message: m}}", ready("", "", LONG_AGO));
+        let conditions =
+            format!("{}, {{type: {kind}, status: 'False', reason: R, message: m}}", ready("", "", LONG_AGO));
         node("n1", &conditions, &ready("", "", LONG_AGO), "")
     };
     let shared = "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: v, namespace: longhorn-system}\n\
@@ -174,7 +221,11 @@ fn what_a_node_lacks_is_a_warning_only_where_it_is_needed() {
         (lacks("MountPropagation"), "warning"),
         (lacks("HugePagesAvailable"), "warning"),
     ] {
-        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), [format!("{severity} node_environment Node n1")], "{yaml}");
+        assert_eq!(
+            found(&CHECK, &cluster_at(NOW, &yaml)),
+            [format!("{severity} node_environment Node n1")],
+            "{yaml}"
+        );
     }
     assert!(found(&CHECK, &cluster_at(NOW, &lacks("Schedulable"))).is_empty(), "a cordon is nothing wrong");
 }

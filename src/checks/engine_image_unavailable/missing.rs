@@ -15,11 +15,18 @@ type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
 /// Volumes by image and node on which they are attached or have a replica.
 type Users<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>;
 
-pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome, images: impl Iterator<Item = &'a EngineImage>) {
+pub(super) fn find<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    images: impl Iterator<Item = &'a EngineImage>,
+) {
     let default = cluster.setting_value("default-engine-image", DataEngine::V1);
-    let ready: Vec<&LonghornNode> = cluster.objects.longhorn_nodes.iter().filter(|node| is_ready(cluster, node)).collect();
+    let ready: Vec<&LonghornNode> =
+        cluster.objects.longhorn_nodes.iter().filter(|node| is_ready(cluster, node)).collect();
     let in_use = |image: &&EngineImage| image.spec.image == default || image.status.ref_count.0 > 0;
-    let is_missing = |image: &EngineImage, node: &LonghornNode| image.status.node_deployment_map.get(&node.metadata.name) != Some(&true);
+    let is_missing = |image: &EngineImage, node: &LonghornNode| {
+        image.status.node_deployment_map.get(&node.metadata.name) != Some(&true)
+    };
     let images: Vec<&EngineImage> =
         images.filter(in_use).filter(|image| ready.iter().any(|node| is_missing(image, node))).collect();
     if images.is_empty() {
@@ -35,14 +42,17 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome, images: impl Ite
                 continue;
             }
             let object = format!("{}/{}", image.metadata.name, node.metadata.name);
-            let held = age::held(cluster, out, "missing", &object, began(cluster, image, node, pod), DEPLOYING);
+            let held =
+                age::held(cluster, out, "missing", &object, began(cluster, image, node, pod), DEPLOYING);
             if held.lasting {
                 missing.push(Missing { node: &node.metadata.name, pod, held });
             }
         }
         match missing.as_slice() {
             [] => {}
-            all if all.len() == ready.len() && ready.len() > 1 => out.find(nowhere(cluster, image, all, &users)),
+            all if all.len() == ready.len() && ready.len() > 1 => {
+                out.find(nowhere(cluster, image, all, &users))
+            }
             some => some.iter().for_each(|missing| out.find(on_node(cluster, image, missing, &users))),
         }
     }
@@ -61,9 +71,16 @@ fn is_ready(cluster: &Cluster, node: &LonghornNode) -> bool {
 }
 
 /// The youngest of what must be there before an image can be.
-fn began(cluster: &Cluster, image: &EngineImage, node: &LonghornNode, pod: Option<&Pod>) -> Option<Timestamp> {
+fn began(
+    cluster: &Cluster,
+    image: &EngineImage,
+    node: &LonghornNode,
+    pod: Option<&Pod>,
+) -> Option<Timestamp> {
     let kube = cluster.objects.kube_nodes.get(&node.metadata.name);
-    let back = kube.and_then(|kube| condition(&kube.status.conditions, "Ready")).and_then(|ready| ready.last_transition_time.get());
+    let back = kube
+        .and_then(|kube| condition(&kube.status.conditions, "Ready"))
+        .and_then(|ready| ready.last_transition_time.get());
     let pod = pod.and_then(pods::since);
     [image.metadata.created(), node.metadata.created(), back, pod].into_iter().flatten().max()
 }
@@ -94,8 +111,12 @@ fn users_of(cluster: &Cluster) -> Users<'_> {
 
 fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &Users) -> Finding {
     let of = image.spec.image.as_str();
-    let volumes: BTreeSet<&str> =
-        users.iter().filter(|((image, _), _)| *image == of).flat_map(|(_, volumes)| volumes).copied().collect();
+    let volumes: BTreeSet<&str> = users
+        .iter()
+        .filter(|((image, _), _)| *image == of)
+        .flat_map(|(_, volumes)| volumes)
+        .copied()
+        .collect();
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let finding = Finding::new(
         &causes::DEPLOYED_NOWHERE,
@@ -119,13 +140,22 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     .node(node);
     let impact = match volumes.len() {
         0 => "no volume can be attached there and no replica placed".to_owned(),
-        count => format!("{} cannot be attached or start a replica there; what runs goes on", counted(count, "volume")),
+        count => format!(
+            "{} cannot be attached or start a replica there; what runs goes on",
+            counted(count, "volume")
+        ),
     };
     told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
 }
 
 /// Adds evidence and remedy.
-fn told(cluster: &Cluster, image: &EngineImage, finding: Finding, missing: &[Missing], volumes: BTreeSet<&str>) -> Finding {
+fn told(
+    cluster: &Cluster,
+    image: &EngineImage,
+    finding: Finding,
+    missing: &[Missing],
+    volumes: BTreeSet<&str>,
+) -> Finding {
     let (namespace, name) = (&cluster.namespace, &image.metadata.name);
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
@@ -141,7 +171,10 @@ fn told(cluster: &Cluster, image: &EngineImage, finding: Finding, missing: &[Mis
                 let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
                 format!("pod {} on {}: {why}", pod.metadata.name, first.node)
             }
-            None => format!("no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone", first.node),
+            None => format!(
+                "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
+                first.node
+            ),
         }));
         finding.evidence.push(first.held.evidence());
     }

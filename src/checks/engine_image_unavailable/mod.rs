@@ -66,7 +66,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn is_incompatible(image: &EngineImage) -> bool {
-    image.status.incompatible || matches!(image.status.state, EngineImageState::Incompatible | EngineImageState::Error)
+    image.status.incompatible
+        || matches!(image.status.state, EngineImageState::Incompatible | EngineImageState::Error)
 }
 
 /// The engine images that a volume wants and has.
@@ -103,7 +104,8 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
     if cluster.objects.engine_images.is_empty() {
         return; // not yet made, or not recorded
     }
-    let known: BTreeSet<&str> = cluster.objects.engine_images.iter().map(|image| image.spec.image.as_str()).collect();
+    let known: BTreeSet<&str> =
+        cluster.objects.engine_images.iter().map(|image| image.spec.image.as_str()).collect();
     let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
         for image in images_of(volume).filter(|image| !known.contains(image)) {
@@ -122,7 +124,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::new(
             &causes::IMAGE_UNKNOWN,
             ObjectRef::new("EngineImage", namespace, image),
-            format!("{} an engine image that Longhorn does not have: {image}", if volumes.len() == 1 { "1 volume names" } else { "volumes name" }),
+            format!("Longhorn does not have engine image {image}, named by {}", counted(volumes.len(), "volume")),
         )
         .since(held.since)
         .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
@@ -135,7 +137,8 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
             .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,WANTED:.spec.image,IMAGE:.status.currentImage")),
         );
-        finding.evidence = vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), held.evidence()];
+        finding.evidence =
+            vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), held.evidence()];
         out.find(finding);
     }
 }

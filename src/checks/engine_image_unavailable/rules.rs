@@ -39,7 +39,10 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Engine images by state",
         description: "Engine images as Longhorn says: deployed on every Ready node, still deploying, or incompatible with the managers.",
-        queries: &[Query { expr: "max without ($without) (longhorn_health_engine_images{$job})", legend: "{{state}}" }],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_engine_images{$job})",
+            legend: "{{state}}",
+        }],
         width: Width::Third,
         no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
         ..Panel::STAT

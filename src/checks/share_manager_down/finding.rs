@@ -11,13 +11,18 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
-    let mut finding = about(cluster, share, cause, format!("RWX volume {name} is not served: {}", cause.summary))
-        .since(held.since)
-        .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
+    let mut finding =
+        about(cluster, share, cause, format!("RWX volume {name} is not served: {}", cause.summary))
+            .since(held.since)
+            .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
     let owner = &manager.status.owner_id;
-    finding.evidence.push(api(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str())));
+    finding
+        .evidence
+        .push(api(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str())));
     let robustness = volume.status.robustness.as_str();
-    finding.evidence.push(api(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str())));
+    finding
+        .evidence
+        .push(api(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str())));
     finding.evidence.push(api(match share.pod {
         None => format!("there is no pod share-manager-{name}"),
         Some(pod) => {
@@ -43,8 +48,10 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         .because(EvidenceSource::History, format!("pod share-manager-{name} was replaced {times}"));
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
     if let Some(last) = cluster.history.gone_pods().filter(its).next_back() {
-        let why = pods::trouble(&last.last).unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
-        finding = finding.because(EvidenceSource::History, format!("the last one on {}: {why}", last.last.spec.node_name));
+        let why = pods::trouble(&last.last)
+            .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
+        finding = finding
+            .because(EvidenceSource::History, format!("the last one on {}: {why}", last.last.spec.node_name));
     }
     finding.remedy(remedy(cluster, share, &causes::RESTARTING))
 }
@@ -86,7 +93,9 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
              the manager that owns the share does not act; a pod that hangs in Terminating on the dead node is force-deleted by it."
         }
         "volume_not_attached" => "See why the volume is not attached: the server follows by itself.",
-        "pod_not_started" => "See why its pod does not start: an image that cannot be pulled, no node that takes it, a mount that fails.",
+        "pod_not_started" => {
+            "See why its pod does not start: an image that cannot be pulled, no node that takes it, a mount that fails."
+        }
         "restarting" => {
             "Read the log of the server while it runs, and see what ends it: memory, its node, the lease of fast failover (a node under load \
              renews it late)."
@@ -101,7 +110,9 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
         .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
         .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50"));
     match cause.id {
-        "not_serving" | "pod_failed" => remedy.change(format!("kubectl -n {namespace} delete pod share-manager-{name}")),
+        "not_serving" | "pod_failed" => {
+            remedy.change(format!("kubectl -n {namespace} delete pod share-manager-{name}"))
+        }
         _ => remedy,
     }
 }

@@ -102,7 +102,9 @@ fn is_wanted(cluster: &Cluster, manager: &ShareManager, volume: &Volume) -> bool
         return false;
     }
     match cluster.objects.volume_attachments.get(&volume.metadata.name) {
-        Some(attachment) => attachment.spec.attachment_tickets.values().any(|ticket| ticket.kind == "csi-attacher"),
+        Some(attachment) => {
+            attachment.spec.attachment_tickets.values().any(|ticket| ticket.kind == "csi-attacher")
+        }
         // before 1.5, or not recorded
         None => {
             use ShareManagerState::{Error, Running, Starting, Unknown};

@@ -33,7 +33,10 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
         description: "NFS servers of RWX volumes as Longhorn says. Stopped is normal for volumes that no pod uses.",
-        queries: &[Query { expr: "max without ($without) (longhorn_health_share_managers{$job})", legend: "{{state}}" }],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_share_managers{$job})",
+            legend: "{{state}}",
+        }],
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
         ..Panel::STAT

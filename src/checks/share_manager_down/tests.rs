@@ -44,12 +44,15 @@ fn wanted(state: &str) -> String {
 }
 
 fn kube(ready: &str) -> String {
-    format!("apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n")
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    )
 }
 
 #[test]
 fn a_share_that_pods_want_and_nobody_serves_is_found_with_its_cause() {
-    let detached = share("starting") + &volume("accessMode: rwx", "state: detached") + &tickets("csi-attacher");
+    let detached =
+        share("starting") + &volume("accessMode: rwx", "state: detached") + &tickets("csi-attacher");
     for (yaml, cause) in [
         (wanted("error"), "pod_missing"),
         (wanted("starting") + &pod("Pending", "False", LONG_AGO), "pod_not_started"),
@@ -81,7 +84,9 @@ fn shares_that_run_are_not_wanted_or_fail_over_are_not_found() {
         share("stopped") + &attached(),
         // the other checks speak of it
         share("error") + &volume("accessMode: rwx", "robustness: faulted") + &tickets("csi-attacher"),
-        share("error") + &volume("accessMode: rwx, migratable: true", "state: attached") + &tickets("csi-attacher"),
+        share("error")
+            + &volume("accessMode: rwx, migratable: true", "state: attached")
+            + &tickets("csi-attacher"),
         share("error") + &volume("accessMode: rwx", "restoreRequired: true") + &tickets("csi-attacher"),
         // its volume is gone
         share("stopping"),
@@ -94,9 +99,9 @@ fn shares_that_run_are_not_wanted_or_fail_over_are_not_found() {
 fn a_live_cluster_watches_for_three_minutes() {
     let live = live_at(NOW, &(wanted("error") + MANAGER));
     assert!(found(&CHECK, &live).is_empty());
-    let live = later(later(live, 10), 175);
+    let live = later(later(live, 10), 165);
     assert!(found(&CHECK, &live).is_empty());
-    assert_eq!(found(&CHECK, &later(live, 10)), ["critical pod_missing ShareManager vol-1"]);
+    assert_eq!(found(&CHECK, &later(live, 15)), ["critical pod_missing ShareManager vol-1"]);
 }
 
 #[test]
@@ -107,7 +112,11 @@ fn servers_that_are_replaced_again_and_again_are_found_while_they_run() {
         for number in 0..times {
             let mut pod = cluster.objects.pods.get("share-manager-vol-1").unwrap().clone();
             pod.metadata.uid = number.to_string();
-            cluster.history.pod_gone(Arc::new(pod), "", cluster.now - jiff::SignedDuration::from_mins(minutes_ago));
+            cluster.history.pod_gone(
+                Arc::new(pod),
+                "",
+                cluster.now - jiff::SignedDuration::from_mins(minutes_ago),
+            );
         }
         cluster
     };

@@ -18,11 +18,12 @@ use layout::Grid;
 use model::{DATASOURCE, List, TimeRange};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 5] = [
+pub const DASHBOARDS: [Dashboard; 6] = [
     Dashboard::Overview,
     Dashboard::InstanceManagers,
     Dashboard::Managers,
     Dashboard::Eviction,
+    Dashboard::Storage,
     Dashboard::Exporter,
 ];
 
@@ -113,6 +114,7 @@ fn title(board: Dashboard) -> &'static str {
         Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
         Dashboard::Managers => "Longhorn health / Managers and webhook",
         Dashboard::Eviction => "Longhorn health / Eviction and drain",
+        Dashboard::Storage => "Longhorn health / Storage and backups",
         Dashboard::Exporter => "Longhorn health / Exporter",
     }
 }
@@ -127,6 +129,7 @@ fn description(board: Dashboard) -> &'static str {
             "Which managers crash and why, do they start in time, and does the admission webhook answer?"
         }
         Dashboard::Eviction => "Does eviction progress, do its flags contradict each other, and is it safe?",
+        Dashboard::Storage => "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
         Dashboard::Exporter => "Does the exporter see everything, and how fresh is what it sees?",
     }
 }
