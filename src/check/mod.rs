@@ -7,6 +7,7 @@
 
 mod alert;
 mod cause;
+mod fact;
 mod finding;
 mod gauge;
 mod outcome;
@@ -17,6 +18,7 @@ mod words;
 pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
+pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;

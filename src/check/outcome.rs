@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Check, Finding, Gauge, Sample};
+use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 
@@ -16,6 +16,8 @@ pub struct Outcome<'a> {
     cluster: &'a Cluster,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// What the release has wherever it is installed.
+    pub stock: Vec<Fact>,
     /// Samples by family, in the order of the check's declarations.
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// Why the verdict is unknown, if it is.
@@ -27,8 +29,8 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// An empty outcome for one check.
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
-        let samples = BTreeMap::new();
-        Outcome { check, cluster, findings: Vec::new(), samples, unknown: Vec::new(), facts: Vec::new() }
+        let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Outcome { check, cluster, findings, stock, samples: BTreeMap::new(), unknown, facts }
     }
 
     /// Adds a finding.
@@ -42,6 +44,18 @@ impl<'a> Outcome<'a> {
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
         self.findings.push(finding);
+    }
+
+    /// States what every cluster with this release has, which is nothing to act on.
+    pub fn state(
+        &mut self,
+        fact: &'static str,
+        object: ObjectRef,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        let (text, advice) = (text.into(), advice.into());
+        self.stock.push(Fact { check: self.check.id, fact, object, text, advice });
     }
 
     /// Adds a sample of a family that the check declares.

@@ -35,12 +35,8 @@ enum Command {
 
 /// Exit codes of every subcommand. A contract.
 pub mod exit {
-    /// Nothing reaches the threshold.
-    pub const OK: u8 = 0;
-    /// Something reaches the threshold.
-    pub const FINDINGS: u8 = 1;
-    /// Could not read what the verdict needs.
-    pub const UNKNOWN: u8 = 2;
+    pub use crate::report::exit::{FINDINGS, OK, UNKNOWN};
+
     /// Bad usage or unreadable input.
     pub const USAGE: u8 = 64;
 

@@ -299,19 +299,16 @@ impl Cluster {
 
     /// A volume with its claim and the workloads that use it.
     pub fn volume_ref(&self, volume: &str) -> VolumeRef {
-        let status = self.objects.volumes.get(volume).map(|volume| &volume.status.kubernetes_status);
-        let Some(status) = status else {
-            return VolumeRef { name: volume.to_owned(), pvc: None, workloads: Vec::new() };
-        };
-        let pvc = (!status.pvc_name.is_empty()).then(|| format!("{}/{}", status.namespace, status.pvc_name));
-        let workload = |workload: &Workload| match workload.workload_name.as_str() {
-            "" => format!("Pod {}/{}", status.namespace, workload.pod_name),
-            name => format!("{} {}/{name}", workload.workload_type, status.namespace),
-        };
-        let mut workloads: Vec<_> = status.workloads_status.iter().map(workload).collect();
-        workloads.sort();
-        workloads.dedup();
-        VolumeRef { name: volume.to_owned(), pvc, workloads }
+        match self.objects.volumes.get(volume) {
+            Some(volume) => refer(volume),
+            None => VolumeRef {
+                name: volume.to_owned(),
+                pvc: None,
+                robustness: None,
+                state: None,
+                workloads: Vec::new(),
+            },
+        }
     }
 
     fn disks(&self) -> &HashMap<String, (String, String)> {
@@ -330,5 +327,25 @@ impl Cluster {
             }
             disks
         })
+    }
+}
+
+fn refer(volume: &Volume) -> VolumeRef {
+    let status = &volume.status.kubernetes_status;
+    let pvc = (!status.pvc_name.is_empty()).then(|| format!("{}/{}", status.namespace, status.pvc_name));
+    let workload = |workload: &Workload| match workload.workload_name.as_str() {
+        "" => format!("Pod {}/{}", status.namespace, workload.pod_name),
+        name => format!("{} {}/{name}", workload.workload_type, status.namespace),
+    };
+    let mut workloads: Vec<_> = status.workloads_status.iter().map(workload).collect();
+    workloads.sort();
+    workloads.dedup();
+    let state = volume.status.state;
+    VolumeRef {
+        name: volume.metadata.name.clone(),
+        pvc,
+        robustness: Some(volume.status.health()),
+        state: VolumeState::KNOWN.contains(&state).then(|| state.as_str()),
+        workloads,
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::longhorn::VolumeHealth;
+
 /// An object by kind and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ObjectRef {
@@ -24,8 +26,21 @@ pub struct VolumeRef {
     /// `namespace/name` of the claim, if one is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pvc: Option<String>,
+    /// How it is; left out where no such volume can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robustness: Option<VolumeHealth>,
+    /// `attached`, `detached`, …, as Longhorn writes it; left out where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
     /// `Kind namespace/name` of what uses it, as Longhorn last wrote it down.
     pub workloads: Vec<String>,
+}
+
+impl VolumeRef {
+    /// What people call it: its claim, else its own name.
+    pub fn called(&self) -> &str {
+        self.pvc.as_deref().unwrap_or(&self.name)
+    }
 }
 
 impl ObjectRef {

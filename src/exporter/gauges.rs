@@ -4,6 +4,7 @@ use crate::check::{Gauge, GaugeKind};
 
 /// Every family of the exporter itself, in the order of the page.
 pub const ALL: &[&Gauge] = &[
+    &STATUS,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
@@ -56,6 +57,10 @@ macro_rules! families {
 }
 
 families! {
+    STATUS = Gauge "longhorn_health_status" ["status"]
+        "1 for how the cluster is, in a word: healthy, info, warning, critical or unknown; 0 for the others.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,
@@ -85,7 +90,7 @@ families! {
         absent "the release is not known",
         example "longhorn_health_longhorn_info";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Number of volumes by robustness as Longhorn reports it.",
+        "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     RESOURCE_SYNCED = Gauge "longhorn_health_resource_synced" ["resource"]

@@ -13,6 +13,7 @@ use crate::checks;
 use crate::cluster::Readability;
 use crate::longhorn::Resource;
 use crate::metrics::Family;
+use crate::report::Status;
 use crate::source::{ApiErrorReason, ApiTotals};
 
 /// How many findings of a check get series of their own, and how many volume series a check gets.
@@ -143,6 +144,10 @@ impl Page {
 
     fn add_cluster(&mut self, moment: &Moment) {
         let summary = &moment.evaluation.report.cluster;
+        for status in Status::ALL {
+            let is = moment.evaluation.report.status == status;
+            self.add(&STATUS, &[status.as_str()], f64::from(is));
+        }
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }

@@ -135,7 +135,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes by robustness",
-        description: "Volumes as Longhorn itself reports them. Detached volumes are unknown by nature.",
+        description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_volumes{$job})",
             legend: "{{robustness}}",

@@ -44,4 +44,6 @@ pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CSI_DRIVER, CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
-pub use volume::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, Workload};
+pub use volume::{
+    DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
+};

@@ -115,6 +115,62 @@ open_enum! {
     }
 }
 
+/// How a volume is, in a word for people. Longhorn calls every detached volume `unknown`, because
+/// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
+/// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
+/// are detached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VolumeHealth {
+    /// No replica is usable: no I/O, and data at stake.
+    Faulted,
+    /// Fewer replicas than wanted.
+    Degraded,
+    /// Not known, although the volume is not detached.
+    Unknown,
+    /// Not attached, so that its replicas are not looked at.
+    Detached,
+    /// As many replicas as wanted.
+    Healthy,
+}
+
+impl VolumeHealth {
+    /// Every value, worst first.
+    pub const ALL: [VolumeHealth; 5] = [
+        VolumeHealth::Faulted,
+        VolumeHealth::Degraded,
+        VolumeHealth::Unknown,
+        VolumeHealth::Detached,
+        VolumeHealth::Healthy,
+    ];
+
+    /// As in labels and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            VolumeHealth::Faulted => "faulted",
+            VolumeHealth::Degraded => "degraded",
+            VolumeHealth::Unknown => "unknown",
+            VolumeHealth::Detached => "detached",
+            VolumeHealth::Healthy => "healthy",
+        }
+    }
+}
+
+impl VolumeStatus {
+    /// How the volume is.
+    pub fn health(&self) -> VolumeHealth {
+        match self.robustness {
+            VolumeRobustness::Faulted => VolumeHealth::Faulted,
+            _ if self.state == VolumeState::Detached => VolumeHealth::Detached,
+            VolumeRobustness::Degraded => VolumeHealth::Degraded,
+            VolumeRobustness::Healthy => VolumeHealth::Healthy,
+            VolumeRobustness::Unknown | VolumeRobustness::Unset | VolumeRobustness::Unrecognized => {
+                VolumeHealth::Unknown
+            }
+        }
+    }
+}
+
 impl VolumeSpec {
     /// The wanted engine image, whichever field the release uses.
     pub fn wanted_image(&self) -> &str {

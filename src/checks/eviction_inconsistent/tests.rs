@@ -2,24 +2,11 @@ use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;
 use crate::report::Verdict;
+use crate::testing::release as version;
 use crate::testing::*;
 
 const NOW: &str = "2026-01-01T12:00:00Z";
 const OLD: &str = "2025-12-01T00:00:00Z";
-
-fn object(kind: &str, name: &str, rest: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: {kind}\nmetadata: {{name: {name}, namespace: longhorn-system}}\n{rest}\n---\n"
-    )
-}
-
-fn setting(name: &str, value: &str) -> String {
-    object("Setting", name, &format!("value: '{value}'"))
-}
-
-fn version(release: &str) -> String {
-    setting("current-longhorn-version", release)
-}
 
 /// Node `n1` with the ready disk `d1` (uuid-1) and a replica on it. `{node}` and `{disk}` are more fields of the
 /// specs.
@@ -44,9 +31,7 @@ fn replica(name: &str, spec: &str) -> String {
 }
 
 fn kube(unschedulable: bool) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nspec: {{unschedulable: {unschedulable}}}\n---\n"
-    )
+    kube_node("n1", &format!("spec: {{unschedulable: {unschedulable}}}"))
 }
 
 fn image(spec: &str, status: &str) -> String {
@@ -301,10 +286,7 @@ fn copies_in_use_by_release() {
     for (release, code, moving) in
         [("v1.8.1", "v1.8.2", false), ("v1.8.2", "v1.8.1", true), ("v1.10.0", "v1.9.0", true)]
     {
-        let set = format!(
-            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-             spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: 'longhorn-manager:{code}'}}]}}}}}}\n---\n"
-        );
+        let set = manager_daemon_set(&format!("image: 'longhorn-manager:{code}'"));
         let moves = recorded(&(base(release, "evictionRequested: true") + &set));
         assert_eq!(moves == used, moving, "{release} {code} {moves:?}");
     }

@@ -7,7 +7,7 @@ pub const ALL: &[&Cause] = &[&PROBE_WINDOW_SHORT, &CPU_REQUEST_LOW, &PRIORITY_CL
 
 pub const PROBE_WINDOW_SHORT: Cause = Cause::info(
     "probe_window_short",
-    "the liveness probe gives up in less than 30 seconds, as in every release before 1.6.4 and 1.7.3",
+    "the liveness probe gives up in less than 30 seconds, and sooner than in the stock release",
 );
 pub const CPU_REQUEST_LOW: Cause = Cause::info(
     "cpu_request_low",

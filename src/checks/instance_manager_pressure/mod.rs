@@ -17,7 +17,7 @@ use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::kubectl::patch;
 use crate::facts::text::listed;
-use crate::longhorn::{InstanceManager, Pod, Resource};
+use crate::longhorn::{InstanceManager, Pod, Release, Resource};
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -173,6 +173,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut busiest: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut short, mut poor, mut mismatched) = (Shared::new(), Shared::new(), Shared::new());
     let wanted_class = cluster.setting("priority-class").map(|setting| setting.value.trim());
+    let mut stock = 0_usize;
     for im in cluster.objects.instance_managers.iter() {
         let engine = im.spec.data_engine.or_v1().as_str();
         let most = busiest.entry(engine).or_default();
@@ -181,7 +182,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if let Some(window) = window_of(pod) {
             let least = windows.entry(engine).or_insert(window);
             *least = (*least).min(window);
-            if window < SHORT_WINDOW {
+            if window < SHORT_WINDOW && fleet.release.is_some_and(|release| window >= stock_window(release)) {
+                stock += 1;
+            } else if window < SHORT_WINDOW {
                 short.push((im, format!("{} gives up after {window} s", im.metadata.name)));
             }
         }
@@ -200,6 +203,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&INSTANCES, &[engine], count as f64);
     }
     out.sample(&MISMATCHES, &[], mismatched.len() as f64);
+    if stock > 0 {
+        state_window(cluster, stock, out);
+    }
     if let Some(finding) = probe_window_short(cluster, &fleet, short) {
         out.find(finding);
     }
@@ -212,17 +218,32 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// Seconds that the liveness probe of a stock release bears at least: 3 failures 5 s apart, from 1.6.4, 1.7.3
+/// and 1.8.0 on 6 of them (longhorn-manager controller/instance_manager_controller.go at these tags).
+fn stock_window(release: Release) -> i64 {
+    let fixed = release.has_fix(&[Release::new(1, 6, 4), Release::new(1, 7, 3), Release::new(1, 8, 0)]);
+    if fixed { SHORT_WINDOW } else { SHORT_WINDOW / 2 }
+}
+
+fn state_window(cluster: &Cluster, number: usize, out: &mut Outcome) {
+    out.state(
+        "probe_window",
+        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
+        format!(
+            "the liveness probe of {} gives up in less than {SHORT_WINDOW} s, as in every release before 1.6.4 and 1.7.3",
+            counted(number, "instance manager")
+        ),
+        "Under CPU load the kubelet kills an instance manager with all its instances. Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), \
+         better to 1.9.2 or 1.10 (66 s); until then keep CPU free on the nodes and spread the volumes.",
+    );
+}
+
 fn window_of(pod: &Pod) -> Option<i64> {
     Some(container_of(pod)?.liveness_probe.as_ref()?.tolerance())
 }
 
 /// Says so when a pod requests less than the settings ask for.
-fn cpu_lack(
-    cluster: &Cluster,
-    release: crate::longhorn::Release,
-    im: &InstanceManager,
-    pod: &Pod,
-) -> Option<String> {
+fn cpu_lack(cluster: &Cluster, release: Release, im: &InstanceManager, pod: &Pod) -> Option<String> {
     let wanted = cpu::wanted(cluster, release, im)?;
     let requested = match container_of(pod)?.resources.requests.get("cpu") {
         Some(quantity) => quantity.value()?,

@@ -1,6 +1,5 @@
 use super::CHECK;
 use crate::facts::instance_managers::fixtures::*;
-use crate::testing::*;
 
 /// A healthy instance manager of 8 × 12 % = 0.96 cores whose pod is changed by `pod`.
 fn base(version: &str, pod: impl Fn(String) -> String) -> String {
@@ -23,9 +22,7 @@ fn base(version: &str, pod: impl Fn(String) -> String) -> String {
 }
 
 fn class(name: &str) -> String {
-    format!(
-        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {name}}}\nglobalDefault: true\n---\n"
-    )
+    object("PriorityClass", name, "globalDefault: true")
 }
 
 fn found_in(yaml: &str) -> Vec<String> {
@@ -45,6 +42,22 @@ fn stock_pods_by_release() {
         let family = "longhorn_health_instance_manager_min_probe_window_seconds";
         assert_eq!(sample(&evaluation, family, &["v1"]), Some(window));
         assert_eq!(sample(&evaluation, "longhorn_health_instance_manager_max_instances", &["v1"]), Some(1.0));
+    }
+}
+
+#[test]
+fn the_window_of_an_old_stock_release_is_a_fact() {
+    let with = |version: &str, threshold: u32| {
+        let probe = format!("periodSeconds: 5, failureThreshold: {threshold}");
+        base(version, |pod| pod.replace("periodSeconds: 11, failureThreshold: 6", &probe))
+    };
+    for version in ["v1.5.5", "v1.6.3", "v1.7.2"] {
+        assert_eq!(found_in(&with(version, 3)), Vec::<String>::new(), "{version}");
+        assert_eq!(stated(&CHECK, &cluster(&with(version, 3))), ["probe_window"], "{version}");
+        assert_eq!(found_in(&with(version, 2)), ["info probe_window_short"], "{version}");
+    }
+    for version in ["v1.6.4", "v1.7.3", "v1.8.0"] {
+        assert_eq!(found_in(&with(version, 3)), ["info probe_window_short"], "{version}");
     }
 }
 
@@ -106,7 +119,7 @@ fn many_make_one_finding_about_the_busiest() {
     let container = "resources: {requests: {cpu: 960m}}, livenessProbe: {periodSeconds: 5}";
     let twin = im_pod("im-0", "u0", "2026-01-01T00:00:00Z", "Running", container, "")
         .replace("spec: {nodeName", "spec: {priorityClassName: longhorn-critical, nodeName");
-    let yaml = base("v1.6.2", short) + &idle + &twin;
+    let yaml = base("v1.9.2", short) + &idle + &twin;
     let report = run(&CHECK, &cluster(&yaml)).report;
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.findings[0].object.name, "im-1");

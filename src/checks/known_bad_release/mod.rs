@@ -1,9 +1,9 @@
 //! Releases with a known bug, and whether this cluster meets what triggers it.
 //!
 //! The table is in [`crate::facts::known_issues`]. A warning means that the trigger can be read
-//! from the API and is met now; info means that the release has the bug but that its trigger comes
-//! and goes, or does not show. What needs something that is not there (a v2 volume, an RWX volume,
-//! a backing image) is not reported at all.
+//! from the API and is met now. That the release has a bug whose trigger comes and goes, or does not
+//! show, is a fact of the release and no finding. What needs something that is not there (a v2
+//! volume, an RWX volume, a backing image) is not reported at all.
 
 #[cfg(test)]
 mod tests;
@@ -20,8 +20,7 @@ static CAUSES: [Cause; known_issues::ALL.len()] = {
     let mut causes = [const { Cause::info("", "") }; known_issues::ALL.len()];
     let mut at = 0;
     while at < causes.len() {
-        // the severity of an issue whose trigger does not show; a trigger that is met is a warning
-        causes[at] = Cause::info(known_issues::ALL[at].cause, known_issues::ALL[at].effect);
+        causes[at] = Cause::warning(known_issues::ALL[at].cause, known_issues::ALL[at].effect);
         at += 1;
     }
     causes
@@ -42,8 +41,8 @@ static LIST: [&Cause; CAUSES.len()] = {
 pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
-    summary: "The installed Longhorn release has a known bug. The cause is the number of the issue. Warning when what \
-              triggers it can be read from the API and is met, info when it does not show.",
+    summary: "The installed Longhorn release has a known bug, and what triggers it can be read from the API and is met. \
+              The cause is the number of the issue. Bugs whose trigger does not show are facts of the release.",
     needs: &[Resource::DaemonSets, Resource::Settings],
     uses: &[
         Resource::BackingImages,
@@ -69,13 +68,13 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
-        description: "Bugs that the installed release is known to have: severity warning when this cluster meets the \
-                      trigger, info when the trigger does not show in the API. Upgrade to be rid of them.",
+        description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
+                      also list those whose trigger does not show. Upgrade to be rid of them.",
         queries: &[Query {
-            expr: "max by ($cluster cause, severity) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
-            legend: "{{cause}} {{severity}}",
+            expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
+            legend: "{{cause}}",
         }],
-        no_data: "no known issue of this release applies, or the exporter does not report",
+        no_data: "the trigger of no known issue is met, or the exporter does not report",
         ..Panel::TABLE
     }],
     run,
@@ -104,13 +103,21 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
     let issues = known_issues::ALL.iter().zip(&CAUSES);
     for (issue, cause) in issues.filter(|(issue, _)| issue.affects(release)) {
-        let (severity, fact) = match issue.trigger(cluster) {
-            Trigger::Met(fact) => (Severity::Warning, fact),
-            Trigger::Possible(fact) => (Severity::Info, fact.to_owned()),
-            Trigger::Absent => continue,
-        };
-        out.find(finding(cluster, cause, issue, release, severity, fact));
+        match issue.trigger(cluster) {
+            Trigger::Met(fact) => out.find(finding(cluster, cause, issue, release, fact)),
+            Trigger::Possible(why) => out.state(
+                issue.cause,
+                daemon_set(cluster),
+                format!("{release} has Longhorn issue {}: {}", issue.number, issue.effect),
+                format!("{}: {}", capitalised(why), issue.advice(release)),
+            ),
+            Trigger::Absent => {}
+        }
     }
+}
+
+fn daemon_set(cluster: &Cluster) -> ObjectRef {
+    ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager")
 }
 
 fn finding(
@@ -118,11 +125,8 @@ fn finding(
     cause: &'static Cause,
     issue: &KnownIssue,
     release: Release,
-    severity: Severity,
     fact: String,
 ) -> Finding {
-    let namespace = &cluster.namespace;
-    let now = if severity == Severity::Warning { ", and this cluster meets the trigger" } else { "" };
     let impact = match issue.ends_the_manager() {
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
@@ -131,10 +135,12 @@ fn finding(
     };
     Finding::new(
         cause,
-        ObjectRef::new("DaemonSet", namespace, "longhorn-manager"),
-        format!("{release} has Longhorn issue {}: {}{now}", issue.number, issue.effect),
+        daemon_set(cluster),
+        format!(
+            "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",
+            issue.number, issue.effect
+        ),
     )
-    .severity(severity)
     .impact(impact)
     .because(EvidenceSource::Api, format!("the managers run {release}"))
     .because(EvidenceSource::Api, fact)

@@ -2,63 +2,58 @@ use super::CHECK;
 use crate::cluster::Readability;
 use crate::facts::known_issues;
 use crate::longhorn::Resource;
+use crate::testing::release as setting;
 use crate::testing::*;
 
 fn release(tag: &str) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, {{name: longhorn-manager, \
-         image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}\n---\n"
-    )
-}
-
-fn setting(value: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
-         longhorn-system}}\nvalue: {value}\n---\n"
+    object(
+        "DaemonSet",
+        "longhorn-manager",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, \
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}"
+        ),
     )
 }
 
 fn volume(spec: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: longhorn-system}}\nspec: {{{spec}}}\n---\n"
-    )
+    object("Volume", "v", &format!("spec: {{{spec}}}"))
 }
 
 fn kube(os: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{osImage: '{os}'}}}}\n---\n"
-    )
+    kube_node("node-1", &format!("status: {{nodeInfo: {{osImage: '{os}'}}}}"))
 }
 
-/// `severity number` of each finding.
+/// `warning number` of each finding and `fact number` of each bug whose trigger does not show.
 fn issues(yaml: &str) -> Vec<String> {
     let short = |line: String| line.replace("issue_", "").replace(" DaemonSet longhorn-manager", "");
-    found(&CHECK, &cluster(yaml)).into_iter().map(short).collect()
+    let cluster = cluster(yaml);
+    let facts = stated(&CHECK, &cluster).into_iter().map(|fact| fact.replace("issue_", "fact "));
+    found(&CHECK, &cluster).into_iter().map(short).chain(facts).collect()
 }
 
 #[test]
 fn rwx_volumes_on_the_one_release_and_not_on_its_hotfix() {
     let rwx = volume("accessMode: rwx");
-    let others = ["info 12233", "info 13245"];
-    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "info 12233", "info 13245"]);
+    let others = ["fact 12233", "fact 13245"];
+    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "fact 12233", "fact 13245"]);
     assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwo"))), others);
     // migratable volumes have no share manager
     assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwx, migratable: true"))), others);
     // the hotfix calls itself v1.10.0 in the setting: the image decides
     assert_eq!(issues(&(release("v1.10.0-hotfix-1") + &rwx + &setting("v1.10.0"))), others);
     assert_eq!(issues(&(release("v1.10.1") + &rwx)), others);
-    assert_eq!(issues(&(release("v1.10.1-hotfix-1") + &rwx)), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.1-hotfix-1") + &rwx)), ["fact 13245"]);
     // an image without release tag: the setting
     for tag in ["v1.10.x-head", "v1.10.0@sha256:abc"] {
         assert_eq!(
             issues(&(release(tag) + &rwx + &setting("v1.10.0"))),
-            ["warning 11939", "info 12233", "info 13245"],
+            ["warning 11939", "fact 12233", "fact 13245"],
             "{tag}"
         );
     }
     // a build of the release for one architecture, as mirrors of images tag it
-    assert_eq!(issues(&(release("v1.10.2-amd64") + &rwx)), ["info 13245"]);
+    assert_eq!(issues(&(release("v1.10.2-amd64") + &rwx)), ["fact 13245"]);
     assert_eq!(issues(&(release("v1.10.0-amd64") + &rwx))[0], "warning 11939");
 }
 
@@ -70,23 +65,27 @@ fn supported_releases_without_issue_are_quiet() {
 }
 
 #[test]
-fn a_stock_cluster_shows_no_warning_on_any_release() {
+fn a_stock_cluster_has_facts_alone_on_any_release() {
     for minor in 3..=13 {
         for patch in 0..=5 {
             let tag = format!("v1.{minor}.{patch}");
             let stock = release(&tag) + &volume("accessMode: rwo") + &kube("Ubuntu 24.04.1 LTS");
             for line in issues(&stock) {
-                assert!(line.starts_with("info "), "{tag} {line}");
+                assert!(line.starts_with("fact "), "{tag} {line}");
             }
         }
     }
 }
 
 fn node_with_disk(kind: &str, ready: &str, evict: bool) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
-         spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, status: '{ready}'}}]}}}}}}\n---\n"
+    object(
+        "Node",
+        "node-1",
+        &format!(
+            "spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, \
+             status: '{ready}'}}]}}}}}}"
+        ),
     )
 }
 
@@ -97,7 +96,7 @@ fn a_block_device_for_every_node() {
         let lines = issues(&(release(tag) + &path(value)));
         lines.into_iter().find(|line| line.ends_with(" 9073"))
     };
-    assert_eq!(on("v1.6.2", "/dev/nvme1n1").as_deref(), Some("info 9073"));
+    assert_eq!(on("v1.6.2", "/dev/nvme1n1").as_deref(), Some("fact 9073"));
     assert_eq!(on("v1.6.2", "/var/lib/longhorn/"), None);
     assert_eq!(on("v1.6.3", "/dev/nvme1n1"), None);
     // a block disk that is not Ready is no part of it
@@ -125,15 +124,19 @@ fn rpm_hosts() {
     assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.3"), None);
     let mut blind = live_at("2026-01-01T00:00:00Z", &(release("v1.7.2") + MANAGER));
     blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
-    assert!(found(&CHECK, &blind).iter().any(|line| line.starts_with("info issue_10019")));
+    assert!(stated(&CHECK, &blind).contains(&"issue_10019"));
 }
 
 #[test]
 fn backing_images_between_the_three_states() {
     let image = |spec: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
-             spec: {{diskFileSpecMap: {{{spec}}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+        object(
+            "BackingImage",
+            "bi",
+            &format!(
+                "spec: {{diskFileSpecMap: {{{spec}}}}}\n\
+                 status: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}"
+            ),
         )
     };
     let eviction = |tag: &str, more: String| {
@@ -152,7 +155,7 @@ fn backing_images_between_the_three_states() {
         ("v1.9.1", None),
     ] {
         assert_eq!(eviction(tag, image("") + &node(true)).as_deref(), met, "{tag} met");
-        let possible = met.map(|line| line.replace("warning", "info"));
+        let possible = met.map(|line| line.replace("warning", "fact"));
         assert_eq!(eviction(tag, image("") + &node(false)), possible, "{tag} no eviction");
         assert_eq!(eviction(tag, image("uuid-1: {}") + &node(true)), possible, "{tag} consistent");
         assert_eq!(eviction(tag, node(true)), None, "{tag} without backing image");
@@ -162,10 +165,7 @@ fn backing_images_between_the_three_states() {
 #[test]
 fn instance_managers_without_labels() {
     let im = |labels: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: longhorn-system, \
-             labels: {{{labels}}}}}\nspec: {{image: 'im:v1'}}\n---\n"
-        )
+        object_with("InstanceManager", "im", &format!("labels: {{{labels}}}"), "spec: {image: 'im:v1'}")
     };
     let default =
         |image: &str| setting(image).replace("current-longhorn-version", "default-instance-manager-image");
@@ -187,15 +187,16 @@ fn instance_managers_without_labels() {
 #[test]
 fn the_remedy_names_the_fixed_release_of_the_line() {
     let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.text.clone();
+    let advice = |yaml: String| run(&CHECK, &cluster(&yaml)).report.facts[0].advice.clone();
     assert!(
         text(release("v1.10.0") + &volume("accessMode: rwx"))
             .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
     );
     let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
-    assert!(text(release("v1.6.1") + &device).starts_with("Upgrade to v1.6.3 or later."));
+    assert!(advice(release("v1.6.1") + &device).contains(": Upgrade to v1.6.3 or later."));
     assert!(
-        text(release("v1.9.3"))
-            .starts_with("The 1.9 line has no fixed release; the next one is v1.10.1-hotfix-1.")
+        advice(release("v1.9.3"))
+            .contains(": The 1.9 line has no fixed release; the next one is v1.10.1-hotfix-1.")
     );
 }
 

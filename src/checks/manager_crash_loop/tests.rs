@@ -16,17 +16,21 @@ const NOW: &str = "2026-03-01T12:00:00Z";
 /// A manager pod on node-1 whose container status is given in YAML flow style. The other container
 /// comes first, to punish reading by index.
 fn manager(tag: &str, status: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, uid: u1, \
-         labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: node-1, containers: [{{name: pre-pull-share-manager-image, image: s}}, \
-         {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', command: [longhorn-manager, -d, \
-         daemon, --engine-image, e, --instance-manager-image, i, --share-manager-image, s, \
-         --backing-image-manager-image, b, --support-bundle-manager-image, k, --manager-image, m, \
-         --service-account, a, --upgrade-version-check], \
-         env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, {{name: NODE_NAME}}]}}]}}\n\
-         status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
-         state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, {status}}}]}}\n---\n"
+    longhorn_manager(
+        "longhorn-manager-a",
+        "uid: u1",
+        &format!(
+            "spec: {{nodeName: node-1, containers: [{{name: pre-pull-share-manager-image, image: s}}, \
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', \
+             command: [longhorn-manager, -d, daemon, --engine-image, e, --instance-manager-image, i, \
+             --share-manager-image, s, --backing-image-manager-image, b, --support-bundle-manager-image, \
+             k, --manager-image, m, --service-account, a, --upgrade-version-check], \
+             env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, \
+             {{name: NODE_NAME}}]}}]}}\n\
+             status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
+             state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, \
+             {status}}}]}}"
+        ),
     )
 }
 
@@ -51,17 +55,11 @@ fn running(restarts: i64, last_run: i64, for_seconds: i64) -> String {
 }
 
 fn node(name: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n"
-    )
+    object("Node", name, "")
 }
 
 fn slice(ready: bool) -> String {
-    format!(
-        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: w, namespace: longhorn-system, \
-         labels: {{kubernetes.io/service-name: longhorn-admission-webhook}}}}\n\
-         endpoints: [{{conditions: {{ready: {ready}}}}}]\n---\n"
-    )
+    endpoint_slice("longhorn-admission-webhook", &format!("{{conditions: {{ready: {ready}}}}}"))
 }
 
 fn cause_of(cluster: &Cluster) -> String {

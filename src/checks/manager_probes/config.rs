@@ -11,6 +11,8 @@ use crate::longhorn::{Container, Release};
 /// A probe that can kill needs at least this window: up to about 240 s for the start of one node
 /// (two waits of 120 s) plus the time in the queue for the webhook Lease.
 const SAFE_WINDOW: i64 = 300;
+/// Seconds of failing readiness that every stock release bears: Kubernetes' 10 s three times.
+const STOCK_TOLERANCE: i64 = 30;
 const DAEMON_SET: &str = "longhorn-manager";
 
 /// Samples and findings about the configuration.
@@ -25,13 +27,15 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     if let Some(readiness) =
         probes.readiness.filter(|readiness| readiness.timeout <= 1 && is_https(container))
     {
-        out.find(readiness_timeout_short(cluster, readiness));
+        // every stock release from 1.5 on has this time-out; fewer failures in a row make it worse
+        if readiness.tolerance() < STOCK_TOLERANCE {
+            out.find(readiness_timeout_short(cluster, readiness));
+        } else {
+            state_readiness(cluster, readiness, out);
+        }
     }
-    if probes.startup.is_none() {
-        out.find(startup_probe_missing(cluster, release));
-    }
-    if probes.liveness.is_none() {
-        out.find(liveness_probe_missing(cluster));
+    if probes.startup.is_none() && probes.liveness.is_none() {
+        state_missing(cluster, release, out);
     }
     if let Some((kind, window)) = probes.kills_at()
         && window < SAFE_WINDOW
@@ -57,8 +61,12 @@ fn is_https(container: &Container) -> bool {
     container.readiness_probe.as_ref().and_then(|probe| probe.http_get.as_ref()).is_some()
 }
 
+fn daemon_set(cluster: &Cluster) -> ObjectRef {
+    ObjectRef::new("DaemonSet", &cluster.namespace, DAEMON_SET)
+}
+
 fn about(cluster: &Cluster, cause: &'static Cause, message: impl Into<String>) -> Finding {
-    Finding::new(cause, ObjectRef::new("DaemonSet", &cluster.namespace, DAEMON_SET), message)
+    Finding::new(cause, daemon_set(cluster), message)
 }
 
 /// The remedy that all configuration causes share: look, then patch if wanted.
@@ -79,7 +87,11 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     about(
         cluster,
         &causes::READINESS_TIMEOUT_SHORT,
-        format!("readiness of longhorn-manager fails when an HTTPS answer takes longer than {} s", readiness.timeout),
+        format!(
+            "readiness of longhorn-manager is lost after {} s of answers slower than {} s; stock releases bear {STOCK_TOLERANCE} s",
+            readiness.tolerance(),
+            readiness.timeout
+        ),
     )
     .impact(
         "on a loaded node a manager that works leaves its Services (webhook, API) and comes back with the \
@@ -88,52 +100,47 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     .because(
         EvidenceSource::Api,
         format!(
-            "readinessProbe: timeout {} s, period {} s, failure threshold {}; every stock release is like this",
+            "readinessProbe: timeout {} s, period {} s, failure threshold {}; stock releases have 1 s, 10 s and 3",
             readiness.timeout, readiness.period, readiness.threshold
         ),
     )
     .remedy(remedy(
         cluster,
-        "Nothing needs doing while managers stay Ready. A time-out of 5 s bears slow answers of running managers; \
-         the patch restarts all managers and the next upgrade of Longhorn takes it back. It does not lengthen the \
-         manager's own waits while it starts.",
-        Some("\"readinessProbe\":{\"timeoutSeconds\":5}"),
+        "Give the readiness probe at least the stock period of 10 s and threshold of 3. The patch also sets a time-out of 5 s, \
+         restarts all managers, and is undone by the next upgrade of Longhorn.",
+        Some("\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}"),
     ))
 }
 
-fn startup_probe_missing(cluster: &Cluster, release: Option<Release>) -> Finding {
-    let wait = match release.map(|release| OwnWait::of(release).limit) {
-        Some(Some(limit)) => {
-            format!("a manager gives up by itself after {limit} s for each wait, with or without one")
-        }
-        Some(None) => "a manager waits for its webhook without limit in this release".to_owned(),
-        None => "the release is not known, and with it how long a manager waits before it gives up by itself"
-            .to_owned(),
-    };
-    about(cluster, &causes::STARTUP_PROBE_MISSING, "longhorn-manager has no startup probe")
-        .impact("none by itself: a slow start delays readiness and kills nothing")
-        .because(EvidenceSource::Api, "no stock release of Longhorn has a startup probe")
-        .because(EvidenceSource::Api, wait)
-        .remedy(remedy(
-            cluster,
-            "Nothing needs doing. Give it one, with a window of at least 300 s, only together with a liveness probe.",
-            None,
-        ))
+fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
+    out.state(
+        "readiness_timeout",
+        daemon_set(cluster),
+        format!(
+            "readiness of longhorn-manager fails when an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
+            readiness.timeout
+        ),
+        "On a loaded node a manager that works may leave its Services for a moment. Nothing needs doing while managers stay \
+         Ready; a time-out of 5 s tolerates slow answers until the next upgrade of Longhorn takes it back.",
+    );
 }
 
-fn liveness_probe_missing(cluster: &Cluster) -> Finding {
-    about(cluster, &causes::LIVENESS_PROBE_MISSING, "longhorn-manager has no liveness probe")
-        .impact("a manager that hangs is not restarted; it only leaves its Services")
-        .because(
-            EvidenceSource::Api,
-            "no stock release of Longhorn has a liveness probe; a manager that exits by itself is restarted without one",
-        )
-        .remedy(remedy(
-            cluster,
-            "Watch for managers that run without being Ready (slow_start, probe_failing) instead, or add a liveness \
-             probe together with a startup probe whose window is at least 300 s.",
-            None,
-        ))
+fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome) {
+    let wait = match release.map(|release| OwnWait::of(release).limit) {
+        Some(Some(limit)) => {
+            format!("a manager that starts gives up by itself after {limit} s for each wait")
+        }
+        Some(None) => "a manager waits for its webhook without limit in this release".to_owned(),
+        None => "the release is not known, and with it how long a starting manager waits before it gives up"
+            .to_owned(),
+    };
+    out.state(
+        "startup_and_liveness_probe",
+        daemon_set(cluster),
+        format!("longhorn-manager has neither startup nor liveness probe, as in every stock release; {wait}"),
+        "A manager that hangs is not restarted, it only leaves its Services: watch for slow_start and probe_failing. A liveness \
+         probe needs a startup probe with a window of at least 300 s beside it.",
+    );
 }
 
 fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Finding {

@@ -4,52 +4,54 @@ use crate::longhorn::Resource;
 use crate::testing::*;
 
 const NOW: &str = "2026-03-01T12:00:00Z";
-const STOCK: [&str; 3] = [
-    "info readiness_timeout_short DaemonSet longhorn-manager",
-    "info startup_probe_missing DaemonSet longhorn-manager",
-    "info liveness_probe_missing DaemonSet longhorn-manager",
-];
+const STOCK: [&str; 2] = ["readiness_timeout", "startup_and_liveness_probe"];
 const HTTPS: &str = "readinessProbe: {httpGet: {path: /v1/healthz, port: 9502, scheme: HTTPS}}";
 const TCP: &str = "readinessProbe: {tcpSocket: {port: 9500}}";
 const PATCHED: &str = "\
-    startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
-    livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
-    readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
-
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
+                       startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
+                       livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
+                       readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
 
 fn daemon_set(probes: &str) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
-         {{name: longhorn-manager, {probes}}}]}}}}}}\n---\n"
+    object(
+        "DaemonSet",
+        "longhorn-manager",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
+             {{name: longhorn-manager, {probes}}}]}}}}}}"
+        ),
     )
 }
 
 /// A manager pod: its node, when its container started, its Ready condition and since when.
 fn pod(node: &str, started: &str, ready: &str, since: &str) -> String {
     let container_ready = ready == "True";
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, ready: true, state: {{running: {{}}}}}}, \
-         {{name: longhorn-manager, ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}\n---\n"
+    longhorn_manager(
+        &format!("longhorn-manager-{node}"),
+        &format!("uid: uid-{node}"),
+        &format!(
+            "spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
+             status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', \
+             lastTransitionTime: '{since}'}}], containerStatuses: [{{name: pre-pull-share-manager-image, \
+             ready: true, state: {{running: {{}}}}}}, {{name: longhorn-manager, \
+             ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}"
+        ),
     )
 }
 
 fn unhealthy(node: &str, number: u32, count: u32, last: &str, message: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{node}-{number}, namespace: longhorn-system}}\n\
-         involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         fieldPath: 'spec.containers{{longhorn-manager}}'}}\nreason: Unhealthy\ntype: Warning\ncount: {count}\n\
-         lastTimestamp: '{last}'\nmessage: '{message}'\n---\n"
+    object(
+        "Event",
+        &format!("e-{node}-{number}"),
+        &format!(
+            "involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, \
+             uid: uid-{node}, fieldPath: 'spec.containers{{longhorn-manager}}'}}\n\
+             reason: Unhealthy\n\
+             type: Warning\n\
+             count: {count}\n\
+             lastTimestamp: '{last}'\n\
+             message: '{message}'"
+        ),
     )
 }
 
@@ -61,13 +63,8 @@ fn at_now(yaml: &str) -> Cluster {
     live_at(NOW, yaml)
 }
 
-/// Findings besides those that every stock release has.
-fn beside_stock(cluster: &Cluster) -> Vec<String> {
-    found(&CHECK, cluster).into_iter().filter(|line| !STOCK.contains(&line.as_str())).collect()
-}
-
 #[test]
-fn stock_releases_have_infos_only() {
+fn stock_releases_have_facts_and_no_finding() {
     for (version, probe, expected) in [
         ("v1.3.3", TCP, &STOCK[1..]),
         ("v1.4.4", TCP, &STOCK[1..]),
@@ -78,7 +75,23 @@ fn stock_releases_have_infos_only() {
         let yaml = release(version)
             + &daemon_set(probe)
             + &pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
-        assert_eq!(found(&CHECK, &at_now(&yaml)), expected, "{version}");
+        assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new(), "{version}");
+        assert_eq!(stated(&CHECK, &at_now(&yaml)), expected, "{version}");
+    }
+}
+
+#[test]
+fn readiness_is_found_where_it_gives_up_sooner_than_any_stock_release() {
+    let worse = ["info readiness_timeout_short DaemonSet longhorn-manager"];
+    for (timing, expected) in [
+        ("failureThreshold: 1", &worse[..]),
+        ("periodSeconds: 5", &worse[..]),
+        ("periodSeconds: 15, failureThreshold: 2", &[]),
+        ("failureThreshold: 1, timeoutSeconds: 5", &[]),
+    ] {
+        let probe = HTTPS.replace("scheme: HTTPS}", &format!("scheme: HTTPS}}, {timing}"));
+        let cluster = at_now(&(release("v1.10.2") + &daemon_set(&probe)));
+        assert_eq!(found(&CHECK, &cluster), expected, "{timing}");
     }
 }
 
@@ -135,7 +148,7 @@ fn the_limit_of_the_release_decides_what_is_slow() {
             + &pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:01:30Z");
         let cluster = at_now(&yaml);
         let expected: &[&str] = if slow { &["warning slow_start Pod longhorn-manager-n1"] } else { &[] };
-        assert_eq!(beside_stock(&cluster), expected, "{version}");
+        assert_eq!(found(&CHECK, &cluster), expected, "{version}");
         let evaluation = run(&CHECK, &cluster);
         assert_eq!(sample(&evaluation, "longhorn_health_manager_start_limit_seconds", &[]), limit);
         assert_eq!(
@@ -165,7 +178,7 @@ fn starts_that_are_not_slow() {
                 + &pod("n3", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:05:00Z"),
         ),
     ] {
-        assert_eq!(beside_stock(&at_now(&(v.clone() + &yaml))), Vec::<String>::new(), "{name}");
+        assert_eq!(found(&CHECK, &at_now(&(v.clone() + &yaml))), Vec::<String>::new(), "{name}");
     }
 }
 
@@ -175,20 +188,20 @@ fn a_manager_that_runs_and_is_not_ready() {
         + &pod("n2", "2026-03-01T11:57:00Z", "False", "2026-03-01T11:50:00Z");
     let v = release("v1.10.2") + &daemon_set(HTTPS) + &pods;
     let both = ["warning slow_start Pod longhorn-manager-n1", "warning slow_start Pod longhorn-manager-n2"];
-    assert_eq!(beside_stock(&at_now(&v)), both);
+    assert_eq!(found(&CHECK, &at_now(&v)), both);
     // n2 holds the Lease, so n1 only waits for its turn
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
         metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
         spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
         renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
-    assert_eq!(beside_stock(&at_now(&(v.clone() + lease))), both[1..]);
+    assert_eq!(found(&CHECK, &at_now(&(v.clone() + lease))), both[1..]);
     // an old release has no such queue
     let old = v.replace("v1.10.2", "v1.7.2");
-    assert_eq!(beside_stock(&at_now(&(old + lease))), both);
+    assert_eq!(found(&CHECK, &at_now(&(old + lease))), both);
     // on a node that is away the status is old
     let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n\
         status: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
-    assert_eq!(beside_stock(&at_now(&(v + away))), both[..1]);
+    assert_eq!(found(&CHECK, &at_now(&(v + away))), both[..1]);
 }
 
 #[test]
@@ -225,11 +238,11 @@ fn probes_that_fail_after_the_start() {
             &failing,
         ),
     ] {
-        assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
+        assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
     }
     let starting = pod("n1", "2026-03-01T11:58:50Z", "False", "2026-03-01T11:58:40Z");
     let yaml = v + &starting + &event(6, "2026-03-01T11:59:55Z", REFUSED);
-    assert_eq!(beside_stock(&at_now(&yaml)), Vec::<String>::new(), "a start of 65 s");
+    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new(), "a start of 65 s");
     let failures = "longhorn_health_manager_probe_failures";
     assert_eq!(sample(&run(&CHECK, &at_now(&yaml)), failures, &["readiness", "refused"]), Some(6.0));
 }
@@ -261,25 +274,25 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
         ),
         ("three in a row", repeated(3, "2026-03-01T11:54:40Z", "2026-03-01T11:55:00Z", TIMEOUT), &failing),
     ] {
-        assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
+        assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &yaml))), expected, "{name}");
     }
     // of another kind, and over
     let over = unhealthy("n1", 2, 5, "2026-03-01T11:20:00Z", REFUSED)
         + &unhealthy("n1", 3, 1, "2026-03-01T11:55:00Z", TIMEOUT);
-    assert_eq!(beside_stock(&at_now(&(v.clone() + &ready + &over))), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &over))), Vec::<String>::new());
     // a roll-out: n1 waited 200 s for its turn, its listener refused meanwhile; n2 went before
     let queued = pod("n1", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:53:20Z")
         + &pod("n2", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:51:50Z")
         + &repeated(20, "2026-03-01T11:50:05Z", "2026-03-01T11:53:15Z", REFUSED);
-    assert_eq!(beside_stock(&at_now(&(v.clone() + &queued))), Vec::<String>::new(), "queued");
+    assert_eq!(found(&CHECK, &at_now(&(v.clone() + &queued))), Vec::<String>::new(), "queued");
     // and one that still waits
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
-        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
-        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
-        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+                 metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+                 spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+                 renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
     let waits = pod("n1", "2026-03-01T11:56:00Z", "False", "2026-03-01T11:55:00Z")
         + &repeated(22, "2026-03-01T11:56:05Z", "2026-03-01T11:59:55Z", REFUSED);
-    assert_eq!(beside_stock(&at_now(&(v + lease + &waits))), Vec::<String>::new(), "still waits");
+    assert_eq!(found(&CHECK, &at_now(&(v + lease + &waits))), Vec::<String>::new(), "still waits");
 }
 
 #[test]
@@ -293,7 +306,7 @@ fn each_manager_is_measured_by_the_release_that_it_runs() {
         )
     };
     assert!(runs("v1.9.2").contains("v1.9.2"));
-    let of = |tag: &str| beside_stock(&at_now(&(release("v1.9.1") + &daemon_set(HTTPS) + &runs(tag))));
+    let of = |tag: &str| found(&CHECK, &at_now(&(release("v1.9.1") + &daemon_set(HTTPS) + &runs(tag))));
     assert_eq!(of("v1.9.1"), ["warning slow_start Pod longhorn-manager-n1"]);
     assert_eq!(of("v1.9.2"), Vec::<String>::new());
 }
@@ -317,14 +330,12 @@ fn a_slow_start_names_the_container_that_held_it_up() {
 
 #[test]
 fn an_unknown_release_is_not_said_to_wait_without_limit() {
-    let evidence = |version: &str| {
-        let findings = run(&CHECK, &at_now(&(release(version) + &daemon_set(HTTPS)))).report.findings;
-        findings.into_iter().find(|one| one.cause.id == "startup_probe_missing").unwrap().evidence[1]
-            .text
-            .clone()
+    let text = |version: &str| {
+        let facts = run(&CHECK, &at_now(&(release(version) + &daemon_set(HTTPS)))).report.facts;
+        facts.into_iter().find(|one| one.fact == STOCK[1]).unwrap().text
     };
-    assert!(evidence("v1.4.4").contains("without limit"));
-    assert!(evidence("master-head").contains("the release is not known"));
+    assert!(text("v1.4.4").contains("without limit"));
+    assert!(text("master-head").contains("the release is not known"));
 }
 
 #[test]
@@ -349,10 +360,10 @@ fn a_probe_that_killed_counts_although_the_container_is_new() {
 fn readiness_that_was_lost_shows_without_events() {
     let v = release("v1.10.2") + &daemon_set(HTTPS);
     let lost = |since: &str| v.clone() + &pod("n1", "2026-03-01T09:00:00Z", "False", since);
-    assert_eq!(beside_stock(&at_now(&lost("2026-03-01T11:59:30Z"))), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &at_now(&lost("2026-03-01T11:59:30Z"))), Vec::<String>::new());
     let mut cluster = at_now(&lost("2026-03-01T11:59:00Z"));
     cluster.resources.entry(Resource::Events).or_default().readability = Readability::Forbidden;
-    assert_eq!(beside_stock(&cluster), ["warning probe_failing Pod longhorn-manager-n1"]);
+    assert_eq!(found(&CHECK, &cluster), ["warning probe_failing Pod longhorn-manager-n1"]);
     let evaluation = run(&CHECK, &cluster);
     assert_eq!(evaluation.report.unknown.len(), 1);
     assert_eq!(
@@ -361,7 +372,7 @@ fn readiness_that_was_lost_shows_without_events() {
     );
     // the container itself is ready: something else keeps the pod from being Ready
     let other = lost("2026-03-01T11:00:00Z").replace("ready: false", "ready: true");
-    assert_eq!(beside_stock(&at_now(&other)), Vec::<String>::new());
+    assert_eq!(found(&CHECK, &at_now(&other)), Vec::<String>::new());
 }
 
 #[test]
@@ -378,8 +389,8 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
     assert_eq!(found(&CHECK, &cluster(yaml)), Vec::<String>::new());
     let extreme = daemon_set(
         "readinessProbe: {httpGet: {}, periodSeconds: 9223372036854775807, failureThreshold: 9223372036854775807}, \

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::check::{Finding, Severity, VolumeRef, capitalised, counted};
-use crate::report::{Report, Unknown, Verdict};
+use crate::report::{Report, Status, Unknown};
 
 /// How text is dressed for the place it is written to.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,7 @@ const INDENT: &str = "          ";
 
 /// Writes the report.
 pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    write_head(out, report, style)?;
     let (detailed, short): (Vec<_>, Vec<_>) =
         report.findings.iter().partition(|finding| finding.severity >= style.details_from);
     for finding in detailed {
@@ -40,7 +41,35 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<(
         writeln!(out, "{INDENT}(--fail-on={worst} or -o json tells more)\n")?;
     }
     write_unknown(out, report, style)?;
+    write_facts(out, report, style)?;
     write_verdict(out, report, style)
+}
+
+/// What was looked at, and whose data is hurt.
+fn write_head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    let cluster = &report.cluster;
+    let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
+    let recorded = if cluster.recorded { " (recorded)" } else { "" };
+    let moment = cluster
+        .now
+        .map_or("an unknown time".to_owned(), |now| now.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+    writeln!(
+        out,
+        "Longhorn {release} in {} at {moment}{recorded}: {}, {}, {}",
+        cluster.namespace,
+        counted(cluster.nodes, "node"),
+        counted(cluster.volumes, "volume"),
+        counted(cluster.instance_managers, "instance manager")
+    )?;
+    style.wrap(out, "", &format!("data: {}", report.data.line))?;
+    writeln!(out)
+}
+
+fn write_facts(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    for fact in &report.facts {
+        style.wrap(out, "", &format!("fact: {}", sentence(&fact.text)))?;
+    }
+    if report.facts.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 fn write_short(out: &mut dyn Write, finding: &Finding, style: Style) -> io::Result<()> {
@@ -113,20 +142,6 @@ fn by_reason(unknown: &[Unknown]) -> Vec<(&str, Vec<&str>)> {
 }
 
 fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    let cluster = &report.cluster;
-    let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
-    let recorded = if cluster.recorded { " (recorded)" } else { "" };
-    let moment = cluster
-        .now
-        .map_or("an unknown time".to_owned(), |now| now.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
-    writeln!(
-        out,
-        "Longhorn {release} in {} at {moment}{recorded}: {}, {}, {}",
-        cluster.namespace,
-        counted(cluster.nodes, "node"),
-        counted(cluster.volumes, "volume"),
-        counted(cluster.instance_managers, "instance manager")
-    )?;
     if !report.not_recorded.is_empty() {
         style.wrap(out, "", &format!("not recorded, taken as empty: {}", report.not_recorded.join(", ")))?;
     }
@@ -138,12 +153,14 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> io::Resu
         count(Severity::Info),
         report.unknown.len()
     );
-    let (colour, word) = match report.verdict {
-        Verdict::Healthy => ("32", "healthy"),
-        Verdict::Findings => ("1", "findings"),
-        Verdict::Unknown => ("35", "unknown"),
+    let colour = match report.status {
+        Status::Healthy => "32",
+        Status::Info => "36",
+        Status::Warning => "33",
+        Status::Critical => "1;31",
+        Status::Unknown => "35",
     };
-    writeln!(out, "verdict: {} ({counts})", style.paint(colour, word))
+    writeln!(out, "status: {} ({counts})", style.paint(colour, report.status.as_str()))
 }
 
 fn volumes(volumes: &[VolumeRef]) -> String {
@@ -156,6 +173,9 @@ fn volumes(volumes: &[VolumeRef]) -> String {
 
 fn volume(volume: &VolumeRef) -> String {
     let mut text = volume.name.clone();
+    if let Some(robustness) = volume.robustness {
+        text += &format!(" {}", robustness.as_str());
+    }
     if let Some(pvc) = &volume.pvc {
         text += &format!(" (PVC {pvc})");
     }

@@ -8,8 +8,8 @@ use crate::check::{Check, EvidenceSource, Severity};
 use crate::checks;
 use crate::cluster::Readability;
 use crate::generate::Target;
-use crate::longhorn::{Resource, VolumeRobustness};
-use crate::report::EVERY_CHECK;
+use crate::longhorn::{Resource, VolumeHealth, VolumeState};
+use crate::report::{EVERY_CHECK, Status};
 
 /// JSON Schema of the report.
 pub fn schema() -> String {
@@ -19,16 +19,33 @@ pub fn schema() -> String {
         "title": "Report of longhorn-health-exporter",
         "description": "What `check -o json` prints and `/api/v1/report` answers. Within v1 keys are only added.",
         "type": "object",
-        "required": ["schema", "verdict", "cluster", "findings", "unknown", "not_recorded", "resources"],
+        "required": [
+            "schema", "status", "exit_code", "verdict", "cluster", "data", "findings", "facts", "unknown", "not_recorded",
+            "resources"
+        ],
         "additionalProperties": false,
         "properties": {
             "schema": about("Version of this shape.", json!({ "const": "v1" })),
+            "status": about(
+                "How the cluster is, in a word: the worst that was found; `unknown` where nothing urgent was found but \
+                 not everything could be read.",
+                json!({ "enum": Status::ALL.map(Status::as_str) })
+            ),
+            "exit_code": about(
+                "What `check` ends with: 1 for what reaches --fail-on, 2 for what could not be read, else 0.",
+                json!({ "enum": [0, 1, 2] })
+            ),
             "verdict": about(
                 "`unknown` only if nothing was found and not everything could be read.",
                 json!({ "enum": ["healthy", "findings", "unknown"] })
             ),
             "cluster": cluster(),
             "findings": about("What is wrong, worst first.", list(finding())),
+            "data": data(),
+            "facts": about(
+                "What every cluster with this release of Longhorn has: good to know, nothing to act on.",
+                list(fact())
+            ),
             "unknown": about("Checks without a full verdict.", list(unknown())),
             "not_recorded": about(
                 "Kinds of which a recording has no object; they count as empty. Those that checks miss are under unknown.",
@@ -45,14 +62,20 @@ fn verdicts() -> Value {
     let none = json!({ "maxItems": 0 });
     let some = json!({ "minItems": 1 });
     json!([
-        { "properties": { "verdict": { "const": "healthy" }, "findings": none, "unknown": none } },
-        { "properties": { "verdict": { "const": "findings" }, "findings": some } },
-        { "properties": { "verdict": { "const": "unknown" }, "findings": none, "unknown": some } },
+        { "properties": {
+            "verdict": { "const": "healthy" }, "status": { "const": "healthy" }, "findings": none, "unknown": none
+        } },
+        { "properties": {
+            "verdict": { "const": "findings" }, "status": { "not": { "const": "healthy" } }, "findings": some
+        } },
+        { "properties": {
+            "verdict": { "const": "unknown" }, "status": { "const": "unknown" }, "findings": none, "unknown": some
+        } },
     ])
 }
 
 fn cluster() -> Value {
-    let robustness: Vec<_> = VolumeRobustness::KNOWN.iter().map(|known| known.as_str()).collect();
+    let robustness = VolumeHealth::ALL.map(VolumeHealth::as_str);
     let counts: serde_json::Map<String, Value> =
         robustness.iter().map(|name| ((*name).to_owned(), count())).collect();
     about(
@@ -71,6 +94,35 @@ fn cluster() -> Value {
                 "now": about("The moment the verdict is about; left out if a recording has no time in it.", time()),
             }),
         ),
+    )
+}
+
+fn data() -> Value {
+    let volumes = |what: &str| about(&format!("{what} volumes, at most 100."), list(volume()));
+    about(
+        "Whose data is hurt.",
+        object(
+            json!({
+                "known": about("False where volumes cannot be read.", json!({ "type": "boolean" })),
+                "faulted": volumes("Faulted"),
+                "degraded": volumes("Degraded"),
+                "line": text("One sentence about all volumes, the hurt ones by claim."),
+            }),
+            json!({}),
+        ),
+    )
+}
+
+fn fact() -> Value {
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "fact": text("Which fact of the check."),
+            "object": about("What it is about.", object_ref()),
+            "text": text("The fact, in one sentence."),
+            "advice": text("What follows from it, and what may be done about it."),
+        }),
+        json!({}),
     )
 }
 
@@ -129,7 +181,17 @@ fn volume() -> Value {
                 list(json!({ "type": "string" }))
             ),
         }),
-        json!({ "pvc": text("`namespace/name` of the claim, if one is bound.") }),
+        json!({
+            "pvc": text("`namespace/name` of the claim, if one is bound."),
+            "robustness": about(
+                "How it is: its robustness, or `detached`. Left out where no such volume can be read.",
+                json!({ "enum": VolumeHealth::ALL.map(VolumeHealth::as_str) })
+            ),
+            "state": about(
+                "Left out where it is not known.",
+                json!({ "enum": VolumeState::KNOWN.iter().map(|state| state.as_str()).collect::<Vec<_>>() })
+            ),
+        }),
     )
 }
 

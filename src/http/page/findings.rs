@@ -149,10 +149,12 @@ fn write_volumes(html: &mut Html, volumes: &[VolumeRef]) {
         return;
     }
     html.raw("<h3>").text(plural(volumes.len(), "volume", "volumes")).raw(
-        "</h3><div class=\"scroll\"><table><thead><tr><th>Volume<th>Claim<th>Used by</tr></thead><tbody>",
+        "</h3><div class=\"scroll\"><table><thead><tr><th>Volume<th>State<th>Claim<th>Used by</tr></thead><tbody>",
     );
     for volume in volumes.iter().take(MAX_VOLUMES) {
-        html.raw("<tr><td>").text(&volume.name).raw("<td>").text(volume.pvc.as_deref().unwrap_or("–"));
+        let state = volume.robustness.map_or("–", |robustness| robustness.as_str());
+        html.raw("<tr><td>").text(&volume.name).raw("<td>").text(state);
+        html.raw("<td>").text(volume.pvc.as_deref().unwrap_or("–"));
         html.raw("<td>")
             .text(if volume.workloads.is_empty() { "–".to_owned() } else { volume.workloads.join(", ") })
             .raw("</tr>");

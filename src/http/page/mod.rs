@@ -12,7 +12,7 @@ use hyper::header::{self, HeaderName};
 use crate::check::{Severity, capitalised};
 
 use crate::exporter::Moment;
-use crate::report::{Report, Verdict};
+use crate::report::{Report, Status};
 use html::{Html, plural};
 
 const STYLE: &str = include_str!("style.css");
@@ -37,11 +37,13 @@ pub fn landing(moment: &Moment, telemetry_path: &str) -> String {
         .raw("\"><p class=\"name\">longhorn-health-exporter</p><h1>");
     html.text(&headline).raw("</h1>");
     scope(&mut html, report);
+    html.raw("<p class=\"data\">Data: ").text(&report.data.line).raw("</p>");
     html.raw("</header>\n<main>\n");
     waiting(&mut html, moment);
     unknown(&mut html, report);
     findings::write(&mut html, report);
     resources::write_counts(&mut html, moment);
+    facts(&mut html, report);
     resources::write_freshness(&mut html, moment);
     html.raw("</main>\n");
     foot(&mut html, telemetry_path);
@@ -63,15 +65,15 @@ fn verdict(moment: &Moment) -> (&'static str, String) {
             parts.push(plural(count, one, many));
         }
     }
-    match (report.verdict, report.worst()) {
-        (_, Some(Severity::Critical)) => ("critical", parts.join(", ")),
-        (_, Some(Severity::Warning)) => ("warning", parts.join(", ")),
-        (Verdict::Unknown, _) => ("unknown", "Unknown".to_owned()),
-        _ if !report.unknown.is_empty() => {
+    match report.status {
+        Status::Critical => ("critical", parts.join(", ")),
+        Status::Warning => ("warning", parts.join(", ")),
+        Status::Unknown if info > 0 => {
             ("unknown", "Nothing urgent found, but not everything could be seen".to_owned())
         }
-        (_, Some(Severity::Info)) => ("healthy", format!("Healthy, with {}", plural(info, "note", "notes"))),
-        _ => ("healthy", "Healthy".to_owned()),
+        Status::Unknown => ("unknown", "Unknown".to_owned()),
+        Status::Info => ("healthy", format!("Healthy, with {}", plural(info, "note", "notes"))),
+        Status::Healthy => ("healthy", "Healthy".to_owned()),
     }
 }
 
@@ -128,6 +130,22 @@ fn unknown(html: &mut Html, report: &Report) {
         html.raw("<li><b>").text(unknown.check).raw("</b>: ").text(capitalised(&unknown.reason)).raw("</li>");
     }
     html.raw("</ul></section>\n");
+}
+
+/// What every cluster with this release has.
+fn facts(html: &mut Html, report: &Report) {
+    if report.facts.is_empty() {
+        return;
+    }
+    html.raw("<section><h2>Facts about this release</h2><dl class=\"facts\">");
+    for fact in &report.facts {
+        html.raw("<div><dt>")
+            .text(capitalised(&fact.text))
+            .raw("</dt><dd>")
+            .text(&fact.advice)
+            .raw("</dd></div>");
+    }
+    html.raw("</dl></section>\n");
 }
 
 fn foot(html: &mut Html, telemetry_path: &str) {

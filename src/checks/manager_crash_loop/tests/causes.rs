@@ -73,12 +73,19 @@ fn known_panics_need_their_trigger() {
 }
 
 fn evicting_node(node_wide: bool, disk: bool) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
-         spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, d2: {{evictionRequested: {disk}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}\n---\n\
-         apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
-         spec: {{diskFileSpecMap: {{}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+    object(
+        "Node",
+        "node-1",
+        &format!(
+            "spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, \
+             d2: {{evictionRequested: {disk}}}}}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
+        ),
+    ) + &object(
+        "BackingImage",
+        "bi",
+        "spec: {diskFileSpecMap: {}}\n\
+         status: {diskFileStatusMap: {uuid-1: {state: ready}}}",
     )
 }
 
@@ -119,12 +126,7 @@ fn incident_003_by_release_and_by_what_is_evicted() {
 
 #[test]
 fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
-    let installed = |version: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
-             longhorn-system}}\nvalue: {version}\n---\n"
-        )
-    };
+    let installed = |version: &str| release(version);
     let base = |tag: &str, from: &str| manager(tag, &backing_off(1, 12)) + &node("node-1") + &installed(from);
     let without_flag = |yaml: String| yaml.replace(", --upgrade-version-check", "");
     let distribution =

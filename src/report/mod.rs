@@ -1,15 +1,21 @@
 //! Evaluation: every check over one cluster, into one report and its samples.
 
+mod data;
+mod status;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::check::{Check, Finding, Outcome, Sample, Severity, cut};
+use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
-use crate::longhorn::{Resource, VolumeRobustness};
+use crate::longhorn::Resource;
+
+pub use data::Data;
+pub use status::{Status, exit};
 
 /// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
 /// (docs/report.schema.json).
@@ -17,12 +23,23 @@ use crate::longhorn::{Resource, VolumeRobustness};
 pub struct Report {
     /// Version of this shape: `v1`.
     pub schema: &'static str,
-    /// `unknown` only if there are no findings at all but something could not be read.
+    /// How the cluster is, in a word: the worst that was found, and `unknown` where nothing urgent was
+    /// found but not everything could be read.
+    pub status: Status,
+    /// What `check` ends with: 1 for what reaches --fail-on (warning, unless told otherwise), 2 for
+    /// what could not be read, else 0.
+    pub exit_code: u8,
+    /// The same as `status`, coarser: `unknown` only if there are no findings at all but something
+    /// could not be read.
     pub verdict: Verdict,
     /// What was looked at.
     pub cluster: ClusterSummary,
+    /// Whose data is hurt.
+    pub data: Data,
     /// What is wrong, worst first.
     pub findings: Vec<Finding>,
+    /// What every cluster with this release of Longhorn has: good to know, nothing to act on.
+    pub facts: Vec<Fact>,
     /// Checks without a (full) verdict.
     pub unknown: Vec<Unknown>,
     /// Kinds of which a recording has no object; they count as empty. Those of which the cluster had
@@ -64,7 +81,7 @@ pub struct ClusterSummary {
     pub nodes: usize,
     /// Volumes.
     pub volumes: usize,
-    /// Volumes by robustness.
+    /// Volumes by how they are: by robustness, and `detached` for those that are not attached.
     pub volumes_by_robustness: BTreeMap<&'static str, usize>,
     /// Instance managers.
     pub instance_managers: usize,
@@ -121,6 +138,7 @@ pub fn evaluate(cluster: &Cluster) -> Evaluation {
 /// Runs the checks that are wanted.
 pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
     let mut findings = Vec::new();
+    let mut stock = Vec::new();
     let mut unknown = Vec::new();
     let mut samples = BTreeMap::new();
     let mut facts = Vec::new();
@@ -138,17 +156,18 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
         outcome.findings.iter_mut().for_each(Finding::shorten);
         outcome.unknown.iter_mut().for_each(cut);
         findings.append(&mut outcome.findings);
+        stock.append(&mut outcome.stock);
         facts.append(&mut outcome.facts);
         samples.append(&mut outcome.samples);
         unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let report = report(cluster, findings, unknown);
+    let report = report(cluster, findings, stock, unknown);
     Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
 }
 
-fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) -> Report {
+fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unknown: Vec<Unknown>) -> Report {
     if let Some(absence) = cluster.absence() {
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
     }
@@ -157,19 +176,11 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Healthy,
     };
-    let mut volumes_by_robustness = BTreeMap::new();
-    for robustness in VolumeRobustness::KNOWN {
-        volumes_by_robustness.insert(robustness.as_str(), 0);
-    }
-    for volume in cluster.objects.volumes.iter() {
-        let robustness = match volume.status.robustness {
-            VolumeRobustness::Unset | VolumeRobustness::Unrecognized => VolumeRobustness::Unknown,
-            known => known,
-        };
-        *volumes_by_robustness.entry(robustness.as_str()).or_default() += 1;
-    }
-    Report {
+    let (volumes_by_robustness, data) = data::of(cluster);
+    let mut report = Report {
         schema: "v1",
+        status: Status::of(&findings, unknown.is_empty()),
+        exit_code: exit::OK,
         verdict,
         cluster: ClusterSummary {
             namespace: cluster.namespace.clone(),
@@ -181,7 +192,9 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
             volumes_by_robustness,
             instance_managers: cluster.objects.instance_managers.len(),
         },
+        data,
         findings,
+        facts,
         unknown,
         not_recorded: Resource::all()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
@@ -189,7 +202,9 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, mut unknown: Vec<Unknown>) 
             .map(Resource::label)
             .collect(),
         resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
-    }
+    };
+    report.exit_code = report.exit_code_from(Some(Severity::Warning));
+    report
 }
 
 fn resource_report(cluster: &Cluster, resource: Resource) -> ResourceReport {

@@ -1,0 +1,102 @@
+//! The verdict in a word, and as an exit code.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::check::{Finding, Severity};
+
+/// How the cluster is, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Everything was read and nothing is wrong.
+    Healthy,
+    /// Everything was read, and there is no more than notes.
+    Info,
+    /// Something is to be looked at in working hours.
+    Warning,
+    /// Something is to be acted on now.
+    Critical,
+    /// Nothing urgent was found, but not everything could be read.
+    Unknown,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Status; 5] =
+        [Status::Healthy, Status::Info, Status::Warning, Status::Critical, Status::Unknown];
+
+    /// As in reports and labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Healthy => "healthy",
+            Status::Info => "info",
+            Status::Warning => "warning",
+            Status::Critical => "critical",
+            Status::Unknown => "unknown",
+        }
+    }
+
+    /// Of what was found and whether every check had its say. What is not known never passes for
+    /// health, and a problem that is known is told before it.
+    pub fn of(findings: &[Finding], all_known: bool) -> Self {
+        match findings.iter().map(|finding| finding.severity).max() {
+            Some(Severity::Critical) => Status::Critical,
+            Some(Severity::Warning) => Status::Warning,
+            _ if !all_known => Status::Unknown,
+            Some(Severity::Info) => Status::Info,
+            None => Status::Healthy,
+        }
+    }
+}
+
+/// Exit codes of a verdict. A contract.
+pub mod exit {
+    /// Nothing reaches the threshold.
+    pub const OK: u8 = 0;
+    /// Something reaches the threshold.
+    pub const FINDINGS: u8 = 1;
+    /// Could not read what the verdict needs.
+    pub const UNKNOWN: u8 = 2;
+}
+
+impl Report {
+    /// The exit code with this threshold; `None` fails on nothing but ignorance. A known problem wins
+    /// over not knowing.
+    pub fn exit_code_from(&self, fail_on: Option<Severity>) -> u8 {
+        let reached = fail_on.zip(self.worst()).is_some_and(|(least, worst)| worst >= least);
+        match (reached, self.unknown.is_empty()) {
+            (true, _) => exit::FINDINGS,
+            (false, false) => exit::UNKNOWN,
+            (false, true) => exit::OK,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Cause, ObjectRef};
+
+    fn finding(severity: Severity) -> Finding {
+        Finding {
+            severity,
+            ..Finding::new(const { &Cause::info("c", "") }, ObjectRef::cluster("Node", "n"), "m")
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_neither_healthy_nor_hides_a_problem() {
+        for (found, all_known, expected) in [
+            (None, true, Status::Healthy),
+            (None, false, Status::Unknown),
+            (Some(Severity::Info), true, Status::Info),
+            (Some(Severity::Info), false, Status::Unknown),
+            (Some(Severity::Warning), false, Status::Warning),
+            (Some(Severity::Critical), false, Status::Critical),
+        ] {
+            let findings: Vec<_> = found.into_iter().map(finding).collect();
+            assert_eq!(Status::of(&findings, all_known), expected, "{found:?} {all_known}");
+        }
+    }
+}
