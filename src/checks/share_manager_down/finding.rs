@@ -47,7 +47,7 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
         .because(EvidenceSource::History, format!("pod share-manager-{name} was replaced {times}"));
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
-    if let Some(last) = cluster.history.gone_pods().filter(its).next_back() {
+    if let Some(last) = cluster.history.gone_pods().rfind(its) {
         let why = pods::trouble(&last.last)
             .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
         finding = finding
