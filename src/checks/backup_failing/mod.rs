@@ -11,7 +11,7 @@
 //! - A RecurringJob is run by a CronJob of the same name that forbids a second run beside the first (controller/recurring_job_controller.go
 //!   newCronJob). It backs up every volume with one of its labels, but no faulted or restoring one, and no detached one unless
 //!   `allow-recurring-job-while-volume-detached` is true (app/recurringjob/util.go filterVolumesForJob; app/recurring_job.go
-//!   up to 1.11). Each run makes a new backup, changed or not.
+//!   up to 1.8). Each run makes a new backup, changed or not.
 
 mod backups;
 mod causes;

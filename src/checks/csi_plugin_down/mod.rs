@@ -2,7 +2,7 @@
 //!
 //! On each node the DaemonSet `longhorn-csi-plugin` runs the containers node-driver-registrar, longhorn-liveness-probe and
 //! longhorn-csi-plugin; no release gives them a readiness probe (longhorn-manager csi/deployment.go NewPluginDeployment at v1.3.3
-//! and v1.12.1; a startup probe since 1.4), so Ready means that all containers run. The registrar makes the kubelet write
+//! and v1.12.1; a startup probe since 1.8.1), so Ready means that all containers run. The registrar makes the kubelet write
 //! the driver into the node's CSINode. The Deployments csi-attacher, csi-provisioner, csi-resizer and csi-snapshotter elect
 //! a leader each, so one working pod of three is enough. The driver deployer makes all of it
 //! (driver_deployer_blocked looks at that), with the tolerations and the node selector of Longhorn's settings.

@@ -83,7 +83,7 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     Finding::new(
         &causes::INCOMPATIBLE,
         ObjectRef::new("EngineImage", namespace, name),
-        format!("engine image {of} is too old or too new for this Longhorn, and volumes use it"),
+        format!("engine image {of} is too old or too new for this Longhorn, and still in use"),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("its volumes cannot be attached, and those that are attached cannot be managed")
