@@ -32,6 +32,7 @@ pub use instance_manager::{
 pub use kubernetes::{
     DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
     NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
+    Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;
@@ -42,8 +43,9 @@ pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Termin
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
-pub use share_manager::{CSI_DRIVER, CsiNode, ShareManager, ShareManagerState};
+pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use volume::{
-    DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
+    CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
+    VolumeState, Workload,
 };

@@ -34,9 +34,6 @@ narrow! {
     }
 }
 
-/// Name of Longhorn's CSI driver (longhorn-manager v1.12.1 types/types.go LonghornDriverName).
-pub const CSI_DRIVER: &str = "driver.longhorn.io";
-
 open_enum! {
     /// State of a share manager, the same from 1.3 on (longhorn-manager
     /// k8s/pkg/apis/longhorn/v1beta2/sharemanager.go at v1.3.3 and v1.12.1).

@@ -5,6 +5,8 @@
 //! these queries aggregate targets away, so that two exporter pods are drawn as one. `target-logql`
 //! and `target-logql-auto` are about Loki.
 
+#[path = "../support/promql.rs"]
+mod promql;
 mod queries;
 #[path = "../support/scenario.rs"]
 mod scenario;
@@ -17,7 +19,6 @@ use std::path::Path;
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::generate::grafana::DASHBOARDS;
-use longhorn_health_exporter::generate::promql;
 use serde_json::{Value, json};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -92,7 +93,7 @@ fn dashboards_are_stable_and_leave_the_data_source_open() {
         complaints.unless(alerts, id, "alerts are not annotated");
     }
     // links lead there: a contract
-    let expected = ["overview", "instance-managers", "managers", "eviction", "exporter"];
+    let expected = ["overview", "volumes", "instance-managers", "managers", "eviction", "exporter"];
     let expected: BTreeSet<_> = expected.iter().map(|id| format!("longhorn-health-{id}")).collect();
     assert_eq!(uids, expected);
 }
@@ -282,7 +283,7 @@ fn comparisons(expr: &str) -> Vec<(String, String)> {
 
 /// Values of the steps of a panel as Grafana gets them.
 fn steps(config: &str, board: Dashboard, title: &str) -> Vec<f64> {
-    let settings = longhorn_health_exporter::generate::config::parse("c.yaml", config).unwrap();
+    let settings = longhorn_health_exporter::generate::settings::parse("c.yaml", config).unwrap();
     let dashboard = longhorn_health_exporter::generate::grafana::dashboard(board, &settings).unwrap();
     let dashboard = serde_json::to_value(dashboard).unwrap();
     let panel = list(&dashboard, "panels").iter().find(|panel| panel["title"] == title).unwrap();

@@ -17,7 +17,7 @@ use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity};
 use crate::checks;
 use crate::cluster::Cluster;
-use crate::near;
+use crate::did_you_mean;
 use crate::report::{Report, evaluate_only};
 
 /// Options of `check`.
@@ -83,7 +83,7 @@ fn check_id(text: &str) -> Result<&'static str, String> {
         return Ok(check.id);
     }
     let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
-    Err(format!("no such check; {}", near::hint(text, &ids)))
+    Err(format!("no such check; {}", did_you_mean::hint(text, &ids)))
 }
 
 /// Runs `check`.

@@ -298,7 +298,7 @@ mod tests {
         assert!(text.starts_with("unknown   cluster\n          The recording has no pods, "), "{text}");
         assert!(
             text.contains(
-                "\nunknown   manager_crash_loop, webhook_unavailable,\n          node_unregistered, "
+                "\nunknown   manager_crash_loop, manager_start_stuck,\n          manager_half_alive, webhook_unavailable,"
             ),
             "{text}"
         );

@@ -123,6 +123,10 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         Resource::PriorityClasses => {
             ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
         }
+        Resource::CsiAttachments => (
+            "volumeattachments",
+            "Attachments of volumes to nodes as Kubernetes wants them; those of other CSI drivers are dropped at once.",
+        ),
         Resource::NodeEvents => (
             "node-events",
             "Events about Kubernetes nodes: what node-problem-detector reports with the monitors of \
@@ -144,9 +148,9 @@ fn crash_logs() -> Right {
     Right {
         id: "crash-logs",
         reach: Reach::Longhorn,
-        purpose: "The last lines of a longhorn-manager container that crashed, for --crash-logs=auto.",
+        purpose: "The last lines of a longhorn-manager or driver deployer that crashed or does not get on, for --crash-logs=auto.",
         without: "manager_crash_loop tells causes by fingerprint (exit code, events, other objects) instead of by log; \
-                  some stay unknown."
+                  some stay unknown. manager_start_stuck finds managers that hang later, and without their cause."
             .to_owned(),
         rules: vec![rule],
     }
