@@ -27,6 +27,7 @@ pub mod facts;
 pub mod generate;
 pub mod history;
 pub mod http;
+pub mod incidents;
 pub mod longhorn;
 pub mod metrics;
 mod near;

@@ -106,6 +106,12 @@ fn has_only(directory: &Path, endings: &[&str]) -> bool {
 /// The status, the data line and the findings; their evidence and remedies are in the whole reports.
 fn findings(report: &Report) -> String {
     let mut text = format!("status: {}\ndata: {}\n", report.status.as_str(), report.data.line);
+    for incident in &report.incidents {
+        let _ = writeln!(text, "\n{} incident {}: {}", incident.severity, incident.cause, incident.title);
+        for consequence in &incident.consequences {
+            let _ = writeln!(text, "  {} on {}", consequence.text, consequence.nodes.join(", "));
+        }
+    }
     for finding in &report.findings {
         let node = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
         let (severity, object) = (finding.severity, &finding.object);

@@ -8,6 +8,7 @@
 pub mod alert;
 pub mod fact;
 pub mod finding;
+pub mod follows;
 pub mod gauge;
 pub mod outcome;
 pub mod panel;
@@ -18,6 +19,7 @@ pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold};
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
+pub use follows::{Follows, Link, Same};
 pub use gauge::{Gauge, GaugeKind, Sample, Stability};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};

@@ -1,6 +1,6 @@
 //! The checks: one folder per way in which Longhorn fails.
 
-use crate::check::Check;
+use crate::check::{Check, Follows};
 
 pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
@@ -40,4 +40,20 @@ pub const ALL: &[&Check] = &[
 /// A check by its id.
 pub fn by_id(id: &str) -> Option<&'static Check> {
     ALL.iter().copied().find(|check| check.id == id)
+}
+
+/// What the causes of a check follow from.
+pub fn follows(id: &str) -> &'static [Follows] {
+    match id {
+        "driver_deployer_blocked" => driver_deployer_blocked::follows::FOLLOWS,
+        "eviction_stalled" => eviction_stalled::follows::FOLLOWS,
+        "instance_manager_down" => instance_manager_down::follows::FOLLOWS,
+        "known_bad_release" => known_bad_release::follows::FOLLOWS,
+        "manager_crash_loop" => manager_crash_loop::follows::FOLLOWS,
+        "manager_probes" => manager_probes::follows::FOLLOWS,
+        "node_iscsi_errors" => node_iscsi_errors::follows::FOLLOWS,
+        "node_unregistered" => node_unregistered::follows::FOLLOWS,
+        "webhook_unavailable" => webhook_unavailable::follows::FOLLOWS,
+        _ => &[],
+    }
 }

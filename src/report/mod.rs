@@ -12,6 +12,7 @@ use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
+use crate::incidents::{self, Incident};
 use crate::longhorn::Resource;
 
 pub use data::Data;
@@ -36,7 +37,9 @@ pub struct Report {
     pub cluster: ClusterSummary,
     /// Whose data is hurt.
     pub data: Data,
-    /// What is wrong, worst first.
+    /// What is wrong, told by root causes; the one to look at first in front.
+    pub incidents: Vec<Incident>,
+    /// What is wrong, one by one, worst first.
     pub findings: Vec<Finding>,
     /// What every cluster with this release of Longhorn has: good to know, nothing to act on.
     pub facts: Vec<Fact>,
@@ -193,6 +196,7 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unkno
             instance_managers: cluster.objects.instance_managers.len(),
         },
         data,
+        incidents: incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
         findings,
         facts,
         unknown,

@@ -6,6 +6,7 @@
 //! The container itself ends with a fatal error when mounts do not propagate or Kubernetes is too old
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
+pub mod follows;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@
 //! node-drain-policy allows, see [`drain`].
 
 mod drain;
+pub mod follows;
 mod progress;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 //! controller/instance_manager_controller.go syncStatusWithPod, syncStatusWithNode).
 
 mod diagnose;
+pub mod follows;
 #[cfg(test)]
 mod tests;
 

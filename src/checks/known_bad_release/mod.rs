@@ -5,6 +5,7 @@
 //! show, is a fact of the release and no finding. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
+pub mod follows;
 #[cfg(test)]
 mod tests;
 

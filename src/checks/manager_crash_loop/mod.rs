@@ -9,6 +9,7 @@
 mod cause;
 mod diagnosis;
 mod facts;
+pub mod follows;
 mod host;
 mod remedy;
 pub mod rules;

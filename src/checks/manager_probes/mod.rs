@@ -9,6 +9,7 @@
 
 mod config;
 mod events;
+pub mod follows;
 mod gauges;
 pub mod model;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! Events of the node, with the monitors of deploy/node-problem-detector. Without it there are no
 //! such Events, and this check has nothing to find.
 
+pub mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 //! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until somebody
 //! deletes it. In between is a node that both know and that has no running manager.
 
+pub mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
