@@ -20,7 +20,7 @@ pub fn schema() -> String {
         "description": "What `check -o json` prints and `/api/v1/report` answers. Within v1 keys are only added.",
         "type": "object",
         "required": [
-            "schema", "status", "exit_code", "verdict", "cluster", "data", "incidents", "findings", "facts", "unknown", "not_recorded",
+            "schema", "status", "exit_code", "verdict", "cluster", "data", "incidents", "findings", "accepted", "facts", "unknown", "not_recorded",
             "resources"
         ],
         "additionalProperties": false,
@@ -46,6 +46,11 @@ pub fn schema() -> String {
             ),
             "findings": about("What is wrong, one by one, worst first.", list(finding())),
             "data": data(),
+            "accepted": about(
+                "What was found and accepted: counted apart, and part of neither status nor exit code.",
+                list(accepted())
+            ),
+            "selected": about("Says which part of the report this is; left out of a whole one.", selected()),
             "facts": about(
                 "What every cluster with this release of Longhorn has: good to know, nothing to act on.",
                 list(fact())
@@ -94,6 +99,7 @@ fn cluster() -> Value {
                 "instance_managers": about("Number of instance managers.", count()),
             }),
             json!({
+                "name": text("What people call the cluster, if they have said so."),
                 "longhorn_version": text("Longhorn's release, if known."),
                 "now": about("The moment the verdict is about; left out if a recording has no time in it.", time()),
             }),
@@ -164,6 +170,30 @@ fn causes(check: &Check) -> Value {
         "if": { "properties": { "check": { "const": check.id } } },
         "then": { "properties": { "cause": { "enum": causes }, "runbook": { "enum": runbooks } } },
     })
+}
+
+fn accepted() -> Value {
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("Its cause."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "object": about("What it is about.", object_ref()),
+            "message": text("What is wrong."),
+            "reason": text("Why it is accepted."),
+        }),
+        json!({
+            "node": text("Node it happens on."),
+            "until": about("The last day on which it is.", json!({ "type": "string", "format": "date" })),
+        }),
+    )
+}
+
+fn selected() -> Value {
+    object(
+        json!({ "by": text("What was asked for, in words."), "left_out": about("Findings that are not shown.", count()) }),
+        json!({}),
+    )
 }
 
 fn incident() -> Value {
