@@ -65,7 +65,12 @@ fn healthy_stock_clusters_say_healthy() {
         assert_eq!((report.status, report.verdict, report.exit_code), (Status::Healthy, Verdict::Healthy, 0));
         let metrics = scenario::exposition(scenario::cluster(&path));
         assert!(metrics.contains("longhorn_health_status{status=\"healthy\"} 1\n"), "{name}: {metrics}");
-        for (format, word) in [("table", "status: healthy"), ("junit", "name=\"status\" value=\"healthy\"")] {
+        for (format, word) in [
+            ("table", "HEALTHY "),
+            ("wide", "HEALTHY "),
+            ("markdown", "### Longhorn: healthy"),
+            ("junit", "name=\"status\" value=\"healthy\""),
+        ] {
             let output = std::process::Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"))
                 .args(["check", "-o", format, "--from"])
                 .arg(path.join("cluster.yaml"))

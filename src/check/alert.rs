@@ -1,26 +1,19 @@
 //! Alerts as data.
 
-use super::Severity;
+use super::{Cause, Severity};
 
-/// An alert. The expression stands literally in the check, so that searching for a metric name
-/// finds every use; only these placeholders are filled in by the generator:
-///
-/// - `$job` → the job matcher, `job="longhorn-health-exporter"`;
-/// - `$without` → `instance, pod, container, endpoint, service`: the labels to aggregate away so
-///   that two exporter pods give one alert and a replaced pod does not restart `for`;
-/// - `$cluster` → the cluster label with a comma (`cluster, `) for `by (…)` and `on (…)` lists;
-/// - `$name` of a [`Threshold`] → its value.
+/// An alert. Say only what is special: `Alert { name: …, ..Alert::PLAIN }`.
 #[derive(Debug)]
 pub struct Alert {
     /// CamelCase, starts with `Longhorn`, at most 40 characters. Also the name of the runbook.
     pub name: &'static str,
-    /// Causes of the check that this alert covers.
-    pub causes: &'static [&'static str],
-    /// PromQL with placeholders.
-    pub expr: &'static str,
+    /// What it fires on.
+    pub when: When,
+    /// Causes on which it does not fire, but whose findings point to its runbook.
+    pub also: &'static [&'static Cause],
     /// How long the expression must hold: `0m`, `5m`, `1h`.
     pub hold: &'static str,
-    /// How long the alert goes on after the expression ends; empty for none.
+    /// How long the alert goes on after the expression ends; empty for not at all.
     pub keep_firing_for: &'static str,
     /// `critical` means act now, `warning` a ticket, `info` context only.
     pub severity: Severity,
@@ -34,6 +27,37 @@ pub struct Alert {
     pub why: &'static str,
     /// Runbook in Markdown: what to do first, then the sections Meaning, Impact, Diagnosis, Mitigation.
     pub runbook: &'static str,
+}
+
+/// What an alert fires on. The generator renders the expression from it, once.
+#[derive(Debug)]
+pub enum When {
+    /// A finding with one of these causes of the check. One alert per finding; pods of the exporter
+    /// and severities of the finding are aggregated away.
+    Found(&'static [&'static Cause]),
+    /// The same, with the exceptions that few alerts need.
+    FoundBut {
+        /// As in [`When::Found`].
+        causes: &'static [&'static Cause],
+        /// Only findings of this severity; for causes whose findings differ in it.
+        severity: Option<Severity>,
+        /// Labels of the finding to aggregate away as well, so that several findings give one alert.
+        without: &'static [&'static str],
+    },
+    /// Anything else. The expression stands literally here, so that searching for the name of a
+    /// metric finds every use. Only these placeholders are filled in:
+    ///
+    /// - `$job` → the job matcher, `job="longhorn-health-exporter"`;
+    /// - `$without` → `instance, pod, container, endpoint, service`: the labels to aggregate away so
+    ///   that two exporter pods give one alert and a replaced pod does not restart `for`;
+    /// - `$cluster` → the cluster label with a comma (`cluster, `) for `by (…)` and `on (…)` lists;
+    /// - `$name` of a [`Threshold`] → its value.
+    Promql {
+        /// PromQL with placeholders.
+        expr: &'static str,
+        /// `<name of the alert>.test.yaml`: what the promtool cases need to know of the series.
+        cases: &'static str,
+    },
 }
 
 /// A number in an alert's expression that the configuration may change. Dashboards draw the same
@@ -50,4 +74,34 @@ pub struct Threshold {
     pub unit: &'static str,
     /// Why this value.
     pub why: &'static str,
+}
+
+impl Alert {
+    /// The defaults: a warning at once, that ends with its expression.
+    pub const PLAIN: Alert = Alert {
+        name: "",
+        when: When::Found(&[]),
+        also: &[],
+        hold: "0m",
+        keep_firing_for: "",
+        severity: Severity::Warning,
+        thresholds: &[],
+        summary: "",
+        description: "",
+        why: "",
+        runbook: "",
+    };
+
+    /// The causes on which it fires; none for a literal expression.
+    pub const fn fires_on(&self) -> &'static [&'static Cause] {
+        match self.when {
+            When::Found(causes) | When::FoundBut { causes, .. } => causes,
+            When::Promql { .. } => &[],
+        }
+    }
+
+    /// The causes whose findings point to its runbook.
+    pub fn causes(&self) -> impl Iterator<Item = &'static Cause> {
+        self.fires_on().iter().chain(self.also).copied()
+    }
 }

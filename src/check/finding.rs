@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Cause;
 use crate::cluster::{ObjectRef, VolumeRef};
 
 /// How bad a finding is.
@@ -45,7 +46,7 @@ pub struct Finding {
     /// Id of the check.
     pub check: &'static str,
     /// Cause, from the check's closed list.
-    pub cause: String,
+    pub cause: &'static Cause,
     /// How bad.
     pub severity: Severity,
     /// What it is about.
@@ -159,12 +160,12 @@ impl Remedy {
 }
 
 impl Finding {
-    /// A finding about an object; check, severity and runbook are filled in by the outcome.
-    pub fn new(cause: impl Into<String>, object: ObjectRef, message: impl Into<String>) -> Self {
+    /// A finding about an object, as bad as its cause; check and runbook are filled in by the outcome.
+    pub fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         Finding {
             check: "",
-            cause: cause.into(),
-            severity: Severity::Info,
+            cause,
+            severity: cause.severity,
             object,
             node: None,
             disk: None,
@@ -176,6 +177,12 @@ impl Finding {
             remedy: Remedy::default(),
             runbook: None,
         }
+    }
+
+    /// Has a severity of its own, for the few causes whose summary says so.
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
     }
 
     /// Names the node; an empty name is none.
@@ -247,9 +254,13 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "\u{1f980}".repeat(100_000);
-        let mut finding = Finding::new("c", ObjectRef::cluster("Node", "n"), format!("x{long}"))
-            .impact("short")
-            .because(EvidenceSource::Api, long.clone());
+        let mut finding = Finding::new(
+            const { &Cause::info("c", "") },
+            ObjectRef::cluster("Node", "n"),
+            format!("x{long}"),
+        )
+        .impact("short")
+        .because(EvidenceSource::Api, long.clone());
         finding.shorten();
         assert_eq!(finding.impact, "short");
         for text in [&finding.message, &finding.evidence[0].text] {

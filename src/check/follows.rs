@@ -16,7 +16,7 @@ pub struct Follows {
     pub same: Same,
     /// Whether the other is the reason, or only keeps this from healing.
     pub link: Link,
-    /// The consequence in a few words, before `on NODE`: `crash loop`.
+    /// The consequence in a few words. The nodes are named behind words that end in `on`: `crash loop on`.
     pub told: &'static str,
 }
 

@@ -2,23 +2,54 @@
 
 use std::sync::Arc;
 
-/// Declaration of a metric family.
+/// Declaration of a metric family. The number of its labels is part of its type, so that a sample with
+/// another number of values does not compile; lists hold it as `Gauge`, whatever the number. Say
+/// only what is special:
+///
+/// ```
+/// use longhorn_health_exporter::check::Gauge;
+/// static WAITING: Gauge<[&str; 2]> = Gauge {
+///     name: "longhorn_health_waiting_nodes",
+///     help: "Nodes that wait, by state and reason.",
+///     labels: ["state", "reason"],
+///     absent: "no node waits",
+///     example: "sum without (reason) (longhorn_health_waiting_nodes)",
+///     ..Gauge::PLAIN
+/// };
+/// let declared: &[&Gauge] = &[&WAITING];
+/// assert_eq!(declared[0].labels.len(), 2);
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use longhorn_health_exporter::check::{Gauge, Outcome};
+/// static WAITING: Gauge<[&str; 1]> = Gauge { labels: ["node"], ..Gauge::PLAIN };
+/// fn run(out: &mut Outcome) {
+///     out.sample(&WAITING, &["node-1", "reason"], 1.0);
+/// }
+/// ```
 #[derive(Debug)]
-pub struct Gauge {
+pub struct Gauge<Labels: ?Sized = [&'static str]> {
     /// Full name, literally.
     pub name: &'static str,
     /// Help text: what it computes and in which unit, one sentence.
     pub help: &'static str,
     /// Gauge or counter.
     pub kind: GaugeKind,
-    /// Label names in the order in which values are given.
-    pub labels: &'static [&'static str],
     /// When there is no series.
     pub absent: &'static str,
     /// A query a user would write.
     pub example: &'static str,
-    /// May it change?
-    pub stability: Stability,
+    /// Label names in the order in which values are given.
+    pub labels: Labels,
+}
+
+impl<const N: usize> Gauge<[&'static str; N]> {
+    /// The defaults of a gauge.
+    pub const PLAIN: Self =
+        Gauge { name: "", help: "", kind: GaugeKind::Gauge, absent: "", example: "", labels: [""; N] };
+
+    /// The defaults of a counter, whose name ends in `_total`.
+    pub const COUNTER: Self = Gauge { kind: GaugeKind::Counter, ..Self::PLAIN };
 }
 
 /// Type of a family.
@@ -28,15 +59,6 @@ pub enum GaugeKind {
     Gauge,
     /// Only grows, until the exporter restarts; the name ends in `_total`.
     Counter,
-}
-
-/// What users may rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stability {
-    /// Frozen except for added labels.
-    Stable,
-    /// May change in any release.
-    Experimental,
 }
 
 /// One value of a family.

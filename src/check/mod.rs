@@ -5,22 +5,24 @@
 //! references and the access rules are generated; its `run` is a pure function from [`Cluster`] to
 //! an [`Outcome`].
 
-pub mod alert;
-pub mod fact;
-pub mod finding;
-pub mod follows;
-pub mod gauge;
-pub mod outcome;
-pub mod panel;
-pub mod record;
+mod alert;
+mod cause;
+mod fact;
+mod finding;
+mod follows;
+mod gauge;
+mod outcome;
+mod panel;
+mod record;
 mod words;
 
 pub use crate::cluster::{ObjectRef, VolumeRef};
-pub use alert::{Alert, Threshold};
+pub use alert::{Alert, Threshold, When};
+pub use cause::Cause;
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use follows::{Follows, Link, Same};
-pub use gauge::{Gauge, GaugeKind, Sample, Stability};
+pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
@@ -44,43 +46,75 @@ pub struct Check {
     /// Kinds that make findings more precise; without them the check still runs.
     pub uses: &'static [Resource],
     /// The closed list of causes.
-    pub causes: &'static [Cause],
+    pub causes: &'static [&'static Cause],
+    /// What its causes follow from.
+    pub follows: &'static [Follows],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
     pub records: &'static [&'static Record],
     /// Alerts on this check.
     pub alerts: &'static [Alert],
-    /// What promtool's cases of these alerts need beside what is derived from their expressions
-    /// (`alerts.test.yaml` beside the check); empty where that is enough.
-    pub cases: &'static str,
     /// Panels about this check.
     pub panels: &'static [Panel],
     /// Looks at the cluster. Pure: no clock, no I/O, no panic on any input.
     pub run: fn(&Cluster, &mut Outcome),
 }
 
-/// A reason for which a check finds something.
-#[derive(Debug)]
-pub struct Cause {
-    /// snake_case; a contract: it is a label value.
-    pub id: &'static str,
-    /// How bad it is, unless the finding overrides it where the summary says so.
-    pub severity: Severity,
-    /// What the cause means, in one sentence.
-    pub summary: &'static str,
-}
-
 impl Check {
+    /// What most checks leave out.
+    pub const PLAIN: Check = Check {
+        id: "",
+        title: "",
+        summary: "",
+        needs: &[],
+        uses: &[],
+        causes: &[],
+        follows: &[],
+        gauges: &[],
+        records: &[],
+        alerts: &[],
+        panels: &[],
+        run: |_, _| {},
+    };
+
     /// The declaration of a cause.
     pub fn cause(&self, id: &str) -> Option<&'static Cause> {
-        self.causes.iter().find(|cause| cause.id == id)
+        self.causes.iter().copied().find(|cause| cause.id == id)
     }
 
     /// The runbook of a finding with this cause: that of the first alert which lists the cause,
     /// else that of the check's first alert.
-    pub fn runbook(&self, cause: &str) -> Option<&'static str> {
-        let named = self.alerts.iter().find(|alert| alert.causes.contains(&cause));
+    pub fn runbook(&self, cause: &Cause) -> Option<&'static str> {
+        let named = self.alerts.iter().find(|alert| alert.causes().any(|listed| listed == cause));
         named.or(self.alerts.first()).map(|alert| alert.name)
+    }
+
+    /// Stops the build where an alert names a cause that its check does not list.
+    ///
+    /// ```compile_fail,E0080
+    /// use longhorn_health_exporter::check::{Alert, Cause, Check, When};
+    /// const OF_ANOTHER: Cause = Cause::warning("deadlock", "…");
+    /// static CHECK: Check = Check {
+    ///     id: "toy",
+    ///     alerts: &[Alert { name: "LonghornToy", when: When::Found(&[&OF_ANOTHER]), ..Alert::PLAIN }],
+    ///     ..Check::PLAIN
+    /// };
+    /// const _: () = CHECK.assert_alerts_name_own_causes();
+    /// ```
+    pub const fn assert_alerts_name_own_causes(&self) {
+        let mut alerts = self.alerts;
+        while let [alert, rest @ ..] = alerts {
+            self.assert_lists(alert.fires_on());
+            self.assert_lists(alert.also);
+            alerts = rest;
+        }
+    }
+
+    const fn assert_lists(&self, mut causes: &[&Cause]) {
+        while let [cause, rest @ ..] = causes {
+            assert!(cause.is_in(self.causes), "an alert names a cause that its check does not list");
+            causes = rest;
+        }
     }
 }

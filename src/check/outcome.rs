@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
+use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 
@@ -33,17 +33,16 @@ impl<'a> Outcome<'a> {
         Outcome { check, cluster, findings, stock, samples: BTreeMap::new(), unknown, facts }
     }
 
-    /// Adds a finding; its severity is that of its cause.
-    pub fn find(&mut self, finding: Finding) {
-        let severity = self.check.cause(&finding.cause).map_or(Severity::Info, |cause| cause.severity);
-        self.find_as(severity, finding);
-    }
-
-    /// Adds a finding with a severity of its own, for the few causes whose declaration says so.
-    pub fn find_as(&mut self, severity: Severity, mut finding: Finding) {
+    /// Adds a finding.
+    pub fn find(&mut self, mut finding: Finding) {
+        debug_assert!(
+            self.check.causes.contains(&finding.cause),
+            "{} does not list cause {}",
+            self.check.id,
+            finding.cause
+        );
         finding.check = self.check.id;
-        finding.severity = severity;
-        finding.runbook = self.check.runbook(&finding.cause);
+        finding.runbook = self.check.runbook(finding.cause);
         self.findings.push(finding);
     }
 
@@ -60,13 +59,17 @@ impl<'a> Outcome<'a> {
     }
 
     /// Adds a sample of a family that the check declares.
-    pub fn sample(&mut self, gauge: &'static Gauge, labels: &[&str], value: f64) {
-        debug_assert_eq!(gauge.labels.len(), labels.len(), "{}", gauge.name);
+    pub fn sample<const N: usize>(
+        &mut self,
+        gauge: &'static Gauge<[&'static str; N]>,
+        labels: &[&str; N],
+        value: f64,
+    ) {
         debug_assert!(
             self.check.gauges.iter().any(|declared| declared.name == gauge.name),
-            "{} is not declared by {}",
-            gauge.name,
-            self.check.id
+            "{} does not list {}",
+            self.check.id,
+            gauge.name
         );
         if value.is_nan() {
             return; // an unknown value is no sample

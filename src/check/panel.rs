@@ -2,7 +2,8 @@
 
 use super::Threshold;
 
-/// A panel of one of the dashboards. Its place follows from the order of the checks.
+/// A panel of one of the dashboards. Its place follows from the order of the checks. Say only what is
+/// special: `Panel { title: …, ..Panel::TABLE }`.
 #[derive(Debug)]
 pub struct Panel {
     /// Where it is drawn.
@@ -29,6 +30,29 @@ pub struct Panel {
     /// What "no data" means here, such as `no setting is pending, or the exporter does not report`:
     /// an empty panel never claims health alone, as one that nobody feeds is empty too.
     pub no_data: &'static str,
+}
+
+impl Panel {
+    /// A big number on the overview.
+    pub const STAT: Panel = Panel {
+        dashboard: Dashboard::Overview,
+        title: "",
+        description: "",
+        kind: PanelKind::Stat,
+        unit: Unit::Short,
+        queries: &[],
+        steps: &[],
+        width: Width::Sixth,
+        no_data: "",
+    };
+    /// Lines over time, half a row wide.
+    pub const TIME_SERIES: Panel = Panel { kind: PanelKind::TimeSeries, width: Width::Half, ..Self::STAT };
+    /// States over time, half a row wide.
+    pub const STATE_TIMELINE: Panel = Panel { kind: PanelKind::StateTimeline, ..Self::TIME_SERIES };
+    /// Rows of labels, half a row wide.
+    pub const TABLE: Panel = Panel { kind: PanelKind::Table, ..Self::TIME_SERIES };
+    /// Horizontal bars, half a row wide.
+    pub const BAR_GAUGE: Panel = Panel { kind: PanelKind::BarGauge, ..Self::TIME_SERIES };
 }
 
 /// The dashboards.

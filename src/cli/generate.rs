@@ -32,7 +32,7 @@ enum TargetArg {
     Rules,
     /// Grafana dashboards
     Dashboards,
-    /// Access rules, and copies of rules and dashboards for the chart and kustomize
+    /// Access rules for the chart and kustomize
     Deploy,
     /// Runbooks, references and JSON schemas
     Docs,

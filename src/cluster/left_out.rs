@@ -41,16 +41,14 @@ mod tests {
     use crate::cluster::Cluster;
     use crate::longhorn::Resource;
     use crate::report::{Verdict, evaluate, evaluate_only};
-    use crate::testing::{MANAGER, live_at, partial};
+    use crate::testing::{self, MANAGER, live_at, partial};
 
     const READY: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-a, \
         namespace: longhorn-system, labels: {app: longhorn-manager}}\nspec: {nodeName: node-1}\n\
         status: {conditions: [{type: Ready, status: 'True'}]}\n---\n";
 
     fn object(kind: &str) -> String {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: {kind}\nmetadata: {{name: a, namespace: longhorn-system}}\n---\n"
-        )
+        testing::object(kind, "a", "")
     }
 
     fn left_out(cluster: &Cluster) -> Vec<Resource> {

@@ -1,93 +1,95 @@
 //! Alerts on the exporter itself: without them its silence would look like health.
 
-use crate::check::{Alert, Severity};
+use crate::check::{Alert, Severity, When};
 
 /// Alerts that belong to no single check.
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthExporterDown",
-        causes: &[],
-        expr: "(group by ($cluster) (last_over_time(up{$job}[1d])) \
+        when: When::Promql {
+            expr: "(group by ($cluster) (last_over_time(up{$job}[1d])) \
                unless on ($cluster) group by ($cluster) (up{$job} == 1) \
                or on () absent(up{$job} == 1)) == 1",
+            cases: include_str!("LonghornHealthExporterDown.test.yaml"),
+        },
         hold: "10m",
-        keep_firing_for: "",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "Nothing watches the health of Longhorn.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
         why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
               each cluster that had an exporter in the last day is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornHealthNotSynced",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"pending\"}) == 1",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"pending\"}) == 1",
+            cases: "",
+        },
         hold: "10m",
-        keep_firing_for: "",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "The Longhorn health exporter has not read the cluster yet.",
         description: "Since its start longhorn-health-exporter has had no answer from the Kubernetes API for \
                       {{ $labels.resource }}. Until it has, it gives no verdict at all. Look at its log.",
         why: "A first sync takes seconds, on the largest clusters a minute; ten minutes ride out an API server \
               that restarts.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornHealthResourceStale",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"stale\"}) == 1",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"stale\"}) == 1",
+            cases: "",
+        },
         hold: "5m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
                       Verdicts that need it are unknown. Look at longhorn_health_resource_errors_total for the reason.",
         why: "The exporter itself calls a kind stale only after a quarter of an hour without an answer \
               (--stale-after); five minutes more keep a single late answer from being an alert.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornHealthAccessDenied",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"forbidden\"}) == 1",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"forbidden\"}) == 1",
+            cases: "",
+        },
         hold: "15m",
-        keep_firing_for: "",
         severity: Severity::Info,
-        thresholds: &[],
         summary: "The Longhorn health exporter may not read a kind.",
         description: "The Kubernetes API refuses longhorn-health-exporter access to {{ $labels.resource }}. Grant \
                       it, or switch this alert off if it is withheld on purpose.",
         why: "Cluster-wide kinds may be withheld on purpose, so this alone wakes nobody: when a verdict \
               is lost by it, LonghornHealthCheckUnknown says so. A quarter of an hour rides out changes of roles.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornHealthCheckUnknown",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_check_unknown{$job}) == 1",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_check_unknown{$job}) == 1",
+            cases: "",
+        },
         hold: "15m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A Longhorn health check has no verdict.",
         description: "Check {{ $labels.check }} cannot see what it needs, so its silence does not mean health. The \
                       page of the exporter names the reason.",
         why: "A quarter of an hour is longer than any passing failure of the API server.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornHealthBadWebConfig",
-        causes: &[],
-        expr: "min without ($without) (longhorn_health_exporter_web_config_last_reload_successful{$job}) == 0",
+        when: When::Promql {
+            expr: "min without ($without) (longhorn_health_exporter_web_config_last_reload_successful{$job}) == 0",
+            cases: include_str!("LonghornHealthBadWebConfig.test.yaml"),
+        },
         hold: "10m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "The Longhorn health exporter cannot use its changed web configuration.",
         description: "The web configuration of longhorn-health-exporter, or a certificate or key that it names, has \
                       changed and cannot be used. The one before it stays in force until its certificate expires or \
@@ -95,5 +97,6 @@ pub const ALERTS: &[Alert] = &[
         why: "Files that are replaced one after the other are half new for a moment; ten minutes are longer. One \
               pod of two is enough, as each reads its own files.",
         runbook: include_str!("LonghornHealthBadWebConfig.md"),
+        ..Alert::PLAIN
     },
 ];

@@ -1,6 +1,6 @@
 //! The families that belong to no single check.
 
-use crate::check::{Gauge, GaugeKind, Stability};
+use crate::check::{Gauge, GaugeKind};
 
 /// Every family of the exporter itself, in the order of the page.
 pub const ALL: &[&Gauge] = &[
@@ -46,14 +46,13 @@ const STATIC: &str = "the exporter serves a recording or the demo";
 macro_rules! families {
     ($( $name:ident = $kind:ident $text:literal [$($label:literal),*] $help:literal, absent $absent:expr, example $example:literal; )*) => { $(
         #[doc = $help]
-        pub static $name: Gauge = Gauge {
+        pub static $name: Gauge<[&str; <[&str]>::len(&[$($label),*])]> = Gauge {
             name: $text,
             help: $help,
             kind: GaugeKind::$kind,
-            labels: &[$($label),*],
+            labels: [$($label),*],
             absent: $absent,
             example: $example,
-            stability: Stability::Experimental,
         };
     )* };
 }

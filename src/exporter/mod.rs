@@ -13,6 +13,3 @@ pub use evaluator::{Evaluator, Moment};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::PANELS;
-
-/// What its alerts need beside the generated cases.
-pub const CASES: &str = include_str!("alerts.test.yaml");

@@ -78,7 +78,12 @@ struct Page {
 }
 
 impl Page {
-    fn add(&mut self, gauge: &'static Gauge, labels: &[&str], value: f64) {
+    fn add<const N: usize>(
+        &mut self,
+        gauge: &'static Gauge<[&'static str; N]>,
+        labels: &[&str; N],
+        value: f64,
+    ) {
         let labels = labels.iter().map(|label| Arc::from(*label)).collect();
         self.own.entry(gauge.name).or_default().push(Sample { labels, value });
     }
@@ -124,11 +129,11 @@ impl Page {
             let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
             let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
             let severity = finding.severity.as_str();
-            self.add(&FINDING, &[check, cause, severity, object.kind, &object.name, node, disk], 1.0);
+            self.add(&FINDING, &[check, cause.id, severity, object.kind, &object.name, node, disk], 1.0);
             for volume in finding.volumes.iter().take(*volumes) {
                 let claim = volume.pvc.as_deref().and_then(|pvc| pvc.split_once('/'));
                 let (namespace, pvc) = claim.unwrap_or_default();
-                let labels = [check, cause.as_str(), &object.name, &volume.name, pvc, namespace];
+                let labels = [check, cause.id, &object.name, &volume.name, pvc, namespace];
                 self.add(&FINDING_VOLUME, &labels, 1.0);
             }
         }
@@ -215,7 +220,7 @@ impl<'a> Details<'a> {
         let Some(since) = finding.since.map(|since| since.as_second()) else { return };
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
-        let key = [finding.check, &finding.cause, finding.object.kind, &finding.object.name, node, disk];
+        let key = [finding.check, finding.cause.id, finding.object.kind, &finding.object.name, node, disk];
         self.since.entry(key).and_modify(|earliest| *earliest = since.min(*earliest)).or_insert(since);
     }
 }

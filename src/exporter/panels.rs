@@ -1,6 +1,6 @@
 //! Panels about all checks together and about the exporter itself.
 
-use crate::check::{Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
+use crate::check::{Dashboard, Panel, Query, Step, Unit, Width};
 
 const GOOD_IS_ZERO: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 const WARN_FROM_ONE: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "orange")];
@@ -16,133 +16,103 @@ const SEVERITIES: &[Step] = &[
 /// Panels that belong to no single check.
 pub const PANELS: &[Panel] = &[
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Critical findings",
         description: "Problems to act on now. Without data the exporter is down or has not synced: not health.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
             legend: "critical",
         }],
         steps: GOOD_IS_ZERO,
-        width: Width::Sixth,
         no_data: "the exporter is down or not synced",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Warnings",
         description: "Problems to look at in working hours.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
             legend: "warning",
         }],
         steps: WARN_FROM_ONE,
-        width: Width::Sixth,
         no_data: "the exporter is down or not synced",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Firing alerts",
         description: "Alerts of these rules that fire now. Grey is no proof of health: the rules may not be loaded.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "count(max without ($without) (ALERTS{$alerts, alertstate=\"firing\"}))",
             legend: "firing",
         }],
         steps: &[Step::at(1.0, "orange")],
-        width: Width::Sixth,
         no_data: "none, if the rules are loaded",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Checks without verdict",
         description: "Checks that could not see what they need. Their silence does not mean health.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_unknown{$job}))",
             legend: "unknown",
         }],
         steps: WARN_FROM_ONE,
-        width: Width::Sixth,
         no_data: "the exporter is down or not synced",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Exporter pods up",
         description: "Exporters that Prometheus can scrape. Without one, nothing on this page is known.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query { expr: "sum by ($cluster job) (up{$job})", legend: "up" }],
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
-        width: Width::Sixth,
         no_data: "Prometheus has no such target",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Age of the oldest data",
         description: "How long ago the Kubernetes API last answered for the kind that waited longest. Minutes are fine; from a quarter of an hour on the exporter calls a kind stale.",
-        kind: PanelKind::Stat,
         unit: Unit::Seconds,
         queries: &[Query {
             expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
             legend: "oldest",
         }],
         steps: &[Step::at(0.0, "green"), Step::at(900.0, "orange")],
-        width: Width::Sixth,
         no_data: "the exporter is down, or serves a recording",
+        ..Panel::STAT
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Findings",
         description: "Everything that is wrong now. Check leads to the dashboard, cause to the runbook, node to what else is there. The page of the exporter has evidence and remedy.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1",
             legend: "{{check}} {{cause}} {{object}}",
         }],
-        steps: &[],
         width: Width::Full,
         no_data: "nothing is found; make sure that no check is without verdict",
+        ..Panel::TABLE
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Firing alerts, one by one",
         description: "What Alertmanager has been told. The alert leads to its runbook and to the dashboard that tells more.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
             legend: "{{alertname}} {{object}} {{node}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "none, if the rules are loaded",
+        ..Panel::TABLE
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Volumes that are hit",
         description: "Volumes and their claims that a finding concerns: whom to tell.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
             legend: "{{volume}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no finding names a volume; make sure that no check is without verdict",
+        ..Panel::TABLE
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Worst finding of each check over time",
         description: "Shows what began together and what followed. A gap is an exporter that was down, not health.",
-        kind: PanelKind::StateTimeline,
         unit: Unit::Severity,
         queries: &[Query {
             expr: "max by ($cluster check) (4 * (longhorn_health_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_findings{$job, severity=\"info\"} > bool 0))",
@@ -151,83 +121,67 @@ pub const PANELS: &[Panel] = &[
         steps: SEVERITIES,
         width: Width::Full,
         no_data: "the exporter is down or not synced",
+        ..Panel::STATE_TIMELINE
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Findings over time",
         description: "Number of findings by check.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_findings{$job}))",
             legend: "{{check}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down or not synced",
+        ..Panel::TIME_SERIES
     },
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Volumes by robustness",
         description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_volumes{$job})",
             legend: "{{robustness}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down or not synced",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "State of each kind",
         description: "How the exporter's view of each kind is. Anything but readable makes checks unknown; \
                       not_served is normal for kinds that are younger than the Longhorn release.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
             legend: "{{resource}} {{state}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down",
+        ..Panel::TABLE
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Last answer of the Kubernetes API",
         description: "When the API last answered for each kind. Minutes are fine for quiet kinds.",
-        kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
             expr: "max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}) * 1000",
             legend: "{{resource}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down, or serves a recording",
+        ..Panel::TABLE
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Failed calls",
         description: "Lists and watches that failed, by kind and reason. Single expired ones are normal.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[$__rate_interval]))",
             legend: "{{resource}} {{reason}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no call failed, or the exporter serves a recording",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Time per evaluation and page",
         description: "How long the checks run and how long a page takes to write, for each exporter pod.",
-        kind: PanelKind::TimeSeries,
         unit: Unit::Seconds,
         queries: &[
             Query {
@@ -239,45 +193,38 @@ pub const PANELS: &[Panel] = &[
                 legend: "page {{instance}}",
             },
         ],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "CPU",
         description: "CPU that each exporter pod uses.",
-        kind: PanelKind::TimeSeries,
         unit: Unit::Cores,
         queries: &[Query {
             expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[$__rate_interval]))",
             legend: "{{instance}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Memory",
         description: "Resident memory of each exporter pod. It grows with the number of objects, not with time.",
-        kind: PanelKind::TimeSeries,
         unit: Unit::Bytes,
         queries: &[Query {
             expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
             legend: "{{instance}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Web configurations that are not in force",
         description: "Exporter pods whose changed --web.config.file, or a certificate that it names, cannot be used. \
                       They go on with the one before it.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
             legend: "not in force",
@@ -285,19 +232,18 @@ pub const PANELS: &[Panel] = &[
         steps: WARN_FROM_ONE,
         width: Width::Half,
         no_data: "the exporter is down, or has no web configuration",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Web configuration in force",
         description: "When each exporter pod read the web configuration that is in force, certificates included.",
-        kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
             expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
             legend: "{{instance}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter is down, or has no web configuration",
+        ..Panel::TABLE
     },
 ];

@@ -12,7 +12,7 @@ use super::gauges::*;
 const AT_CLKTCK: usize = 17;
 
 /// What could be read, by family.
-pub fn read() -> Vec<(&'static Gauge, f64)> {
+pub fn read() -> Vec<(&'static Gauge<[&'static str; 0]>, f64)> {
     let file = |name: &str| fs::read_to_string(format!("/proc/{name}")).unwrap_or_default();
     let (stat, status, limits) = (file("self/stat"), file("self/status"), file("self/limits"));
     let ticks = fs::read("/proc/self/auxv").ok().and_then(|auxv| ticks_per_second(&auxv));

@@ -1,6 +1,8 @@
 //! The list from which everything is made, with what the exporter says about itself.
 
-use crate::check::{Alert, Cause, Dashboard, Gauge, Panel, Record};
+use std::borrow::Cow;
+
+use crate::check::{Alert, Cause, Dashboard, Gauge, Panel, Record, When};
 use crate::checks::{self, manager_crash_loop};
 use crate::exporter;
 use crate::generate::promql;
@@ -15,15 +17,13 @@ pub struct Area {
     /// What it computes.
     pub summary: &'static str,
     /// Its causes.
-    pub causes: &'static [Cause],
+    pub causes: &'static [&'static Cause],
     /// Its series.
     pub gauges: &'static [&'static Gauge],
     /// Its recording rules.
     pub records: &'static [&'static Record],
     /// Its alerts.
     pub alerts: &'static [Alert],
-    /// What it writes beside the generated cases of its alerts, as `alerts.test.yaml`.
-    pub cases: &'static str,
     /// Its panels.
     pub panels: &'static [Panel],
 }
@@ -39,7 +39,6 @@ pub fn areas() -> impl Iterator<Item = Area> {
         records: check.records,
         alerts: check.alerts,
         panels: check.panels,
-        cases: check.cases,
     });
     checks.chain([EXPORTER])
 }
@@ -54,7 +53,6 @@ const EXPORTER: Area = Area {
     records: &[],
     alerts: exporter::ALERTS,
     panels: exporter::PANELS,
-    cases: exporter::CASES,
 };
 
 /// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of
@@ -68,7 +66,6 @@ pub const KUBE_STATE_METRICS: Area = Area {
     records: &[],
     alerts: manager_crash_loop::KUBE_STATE_METRICS_ALERTS,
     panels: &[],
-    cases: include_str!("../checks/manager_crash_loop/kube-state-metrics.test.yaml"),
 };
 
 /// Every alert on the exporter's series.
@@ -87,6 +84,28 @@ pub fn records_in(expr: &str) -> Vec<&'static Record> {
 }
 
 impl Area {
+    /// The expression of one of its alerts, with placeholders.
+    pub fn expr(&self, alert: &Alert) -> Cow<'static, str> {
+        let (causes, severity, without) = match alert.when {
+            When::Promql { expr, .. } => return Cow::Borrowed(expr),
+            When::Found(causes) => (causes, None, &[][..]),
+            When::FoundBut { causes, severity, without } => (causes, severity, without),
+        };
+        let ids: Vec<_> = causes.iter().map(|cause| cause.id).collect();
+        let mut matchers = format!("$job, check=\"{}\"", self.id);
+        match ids.as_slice() {
+            // all of them: no matcher, so that the expression stays short
+            _ if ids.len() == self.causes.len() => {}
+            [id] => matchers += &format!(", cause=\"{id}\""),
+            _ => matchers += &format!(", cause=~\"{}\"", ids.join("|")),
+        }
+        if let Some(severity) = severity {
+            matchers += &format!(", severity=\"{severity}\"");
+        }
+        let without = [&["$without"], without].concat().join(", ");
+        Cow::Owned(format!("max without ({without}) (longhorn_health_finding{{{matchers}}}) == 1"))
+    }
+
     /// The dashboard that shows this part: that of its first panel off the overview.
     pub fn dashboard(&self) -> Dashboard {
         let own = self.panels.iter().map(|panel| panel.dashboard).find(|board| *board != Dashboard::Overview);

@@ -50,7 +50,7 @@ pub enum Target {
     Dashboards,
     /// References for readers.
     Docs,
-    /// Access rules, and copies of rules and dashboards for the chart and kustomize.
+    /// Access rules for the chart and kustomize.
     Deploy,
 }
 
@@ -112,9 +112,13 @@ impl Target {
                 artifacts.extend(promtool::artifacts(settings)?);
                 Ok(artifacts)
             }
-            Target::Dashboards => grafana::artifacts(settings),
+            Target::Dashboards => {
+                let mut artifacts = grafana::artifacts(settings)?;
+                artifacts.push(deploy::dashboards(&artifacts));
+                Ok(artifacts)
+            }
             Target::Docs => docs::artifacts(settings),
-            Target::Deploy => deploy::artifacts(settings),
+            Target::Deploy => Ok(deploy::artifacts()),
         }
     }
 

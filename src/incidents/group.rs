@@ -34,7 +34,8 @@ impl Ties {
         let (mut parents, mut held_up) = (Vec::new(), Vec::new());
         for (place, finding) in findings.iter().enumerate() {
             let relations = || {
-                let declared = checks::follows(finding.check).iter();
+                let declared =
+                    checks::by_id(finding.check).map(|check| check.follows).unwrap_or_default().iter();
                 declared.filter(|follows| follows.causes.contains(&cause_of(finding)))
             };
             let tied =

@@ -70,7 +70,7 @@ pub struct Consequence {
     pub severity: Severity,
     /// In a few words, without the places.
     pub text: String,
-    /// Nodes concerned.
+    /// Nodes concerned, where it matters which.
     pub nodes: Vec<String>,
     /// Number of findings.
     pub count: usize,
@@ -143,8 +143,8 @@ fn incident(
 }
 
 /// How the cause of a finding is written.
-pub fn cause_of(finding: &Finding) -> &str {
-    &finding.cause
+pub fn cause_of(finding: &Finding) -> &'static str {
+    finding.cause.id
 }
 
 fn health(volume: &VolumeRef) -> VolumeHealth {
@@ -167,14 +167,26 @@ fn title(roots: &[&Finding]) -> String {
     format!("{}: {places}", capitalised(summary))
 }
 
-/// Nodes by name, many of them only by number: `320 nodes: a, b, c and 317 more`.
+/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes, a, b, c and 317 more`.
 pub fn places(nodes: &[String]) -> String {
     const NAMED: usize = 3;
-    let named: Vec<&str> = nodes.iter().take(NAMED).map(String::as_str).collect();
-    match nodes.len().checked_sub(NAMED) {
-        Some(more) if more > 0 => format!("{} nodes, {} and {more} more", nodes.len(), named.join(", ")),
-        _ => named.join(", "),
+    let mut named: Vec<&str> = Vec::new();
+    for (node, before) in nodes.iter().zip([None].into_iter().chain(nodes.iter().map(Some))).take(NAMED) {
+        named.push(before.and_then(|before| ending(node, before)).unwrap_or(node));
     }
+    let named = named.join(", ");
+    match nodes.len().checked_sub(NAMED) {
+        Some(more) if more > 0 => format!("{} nodes, {named} and {more} more", nodes.len()),
+        _ => named,
+    }
+}
+
+/// What tells a node from the one before it, where both are numbered alike.
+fn ending<'a>(node: &'a str, before: &str) -> Option<&'a str> {
+    let (name, number) = node.rsplit_once('-')?;
+    let same = before.rsplit_once('-').is_some_and(|(other, _)| other == name);
+    let numbered = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    (same && numbered).then(|| node.get(name.len()..)).flatten()
 }
 
 fn nodes_of(findings: &[&Finding]) -> Vec<String> {
@@ -228,9 +240,10 @@ fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> V
             )),
         }
     }
-    let named = |(consequence, members): (Consequence, Vec<&Finding>)| Consequence {
-        nodes: nodes_of(&members),
-        ..consequence
-    };
+    let named =
+        |(consequence, members): (Consequence, Vec<&Finding>)| match consequence.text.strip_suffix(" on") {
+            Some(text) => Consequence { nodes: nodes_of(&members), text: text.to_owned(), ..consequence },
+            None => consequence,
+        };
     told.into_iter().map(named).collect()
 }

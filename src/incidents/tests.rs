@@ -8,7 +8,7 @@ use crate::testing::time;
 
 fn declared() -> Vec<(&'static str, &'static Follows)> {
     let all = checks::ALL.iter();
-    all.flat_map(|check| checks::follows(check.id).iter().map(|follows| (check.id, follows))).collect()
+    all.flat_map(|check| check.follows.iter().map(|follows| (check.id, follows))).collect()
 }
 
 /// `check/cause` of what a relation names, with `*` spelled out.
@@ -123,13 +123,12 @@ fn scenarios_name_their_root_first() {
     }
 }
 
-fn finding(check: &'static str, cause: &str, node: &str) -> Finding {
-    let mut finding =
-        Finding::new(cause, ObjectRef::cluster("Pod", &format!("pod-{node}")), format!("{cause} of {node}"))
-            .node(node);
-    finding.check = check;
-    finding.severity = checks::by_id(check).unwrap().cause(cause).unwrap().severity;
-    finding
+fn finding(check: &str, cause: &str, node: &str) -> Finding {
+    let check = checks::by_id(check).unwrap();
+    let cause = check.cause(cause).unwrap();
+    let object = ObjectRef::cluster("Pod", &format!("pod-{node}"));
+    let finding = Finding::new(cause, object, format!("{cause} of {node}")).node(node);
+    Finding { check: check.id, severity: cause.severity, ..finding }
 }
 
 #[test]
@@ -169,11 +168,7 @@ fn many_objects_with_one_cause_are_one_incident() {
         (1, 320, 320, MAX_LISTED)
     );
     assert_eq!(told[0].consequences[0].count, 320);
-    assert!(
-        told[0].title.ends_with(": 320 nodes, worker-1, worker-2, worker-3 and 317 more"),
-        "{}",
-        told[0].title
-    );
+    assert!(told[0].title.ends_with(": 320 nodes, worker-1, -2, -3 and 317 more"), "{}", told[0].title);
 }
 
 #[test]
@@ -216,6 +211,18 @@ fn data_at_stake_is_told_before_reach() {
     let first = |findings: &[Finding]| of(findings, 9)[0].check;
     assert_eq!(first(&[wide.clone(), narrow(VolumeHealth::Faulted)]), "instance_manager_down");
     assert_eq!(first(&[narrow(VolumeHealth::Degraded), wide]), "webhook_unavailable");
+}
+
+#[test]
+fn nodes_that_are_numbered_alike_are_told_by_their_numbers() {
+    let told = |names: &[&str]| places(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(told(&["worker-1", "worker-3", "worker-10"]), "worker-1, -3, -10");
+    assert_eq!(told(&["a-1", "b-2", "b-c"]), "a-1, b-2, b-c");
+    assert_eq!(
+        told(&["ip-10-0-0-1.internal", "ip-10-0-0-2.internal"]),
+        "ip-10-0-0-1.internal, ip-10-0-0-2.internal"
+    );
+    assert_eq!(told(&[]), "");
 }
 
 #[test]

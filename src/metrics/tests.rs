@@ -1,26 +1,23 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::check::Stability;
 
-static STATE: Gauge = Gauge {
+static STATE: Gauge<[&str; 2]> = Gauge {
     name: "test_state",
     help: "A \"state\"\nwith \\ in it.",
-    kind: GaugeKind::Gauge,
-    labels: &["object", "state"],
+    labels: ["object", "state"],
     absent: "",
     example: "",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static CALLS: Gauge = Gauge {
+static CALLS: Gauge<[&str; 0]> = Gauge {
     name: "test_calls_seconds_total",
     help: "Calls.",
-    kind: GaugeKind::Counter,
-    labels: &[],
+    labels: [],
     absent: "",
     example: "",
-    stability: Stability::Experimental,
+    ..Gauge::COUNTER
 };
 
 fn sample(labels: &[&str], value: f64) -> Sample {

@@ -180,9 +180,9 @@ mod tests {
     use crate::testing::time;
 
     fn finding(object: &str) -> Finding {
-        let mut finding = Finding::new("orphan_held", ObjectRef::cluster("InstanceManager", object), "m");
-        finding.check = "instance_manager_stale";
-        finding
+        let check = checks::by_id("instance_manager_stale").unwrap();
+        let object = ObjectRef::cluster("InstanceManager", object);
+        Finding { check: check.id, ..Finding::new(check.cause("orphan_held").unwrap(), object, "m") }
     }
 
     fn read(yaml: &str) -> anyhow::Result<Vec<Acceptance>> {

@@ -76,10 +76,13 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::ObjectRef;
+    use crate::check::{Cause, ObjectRef};
 
     fn finding(severity: Severity) -> Finding {
-        Finding { severity, ..Finding::new("c", ObjectRef::cluster("Node", "n"), "m") }
+        Finding {
+            severity,
+            ..Finding::new(const { &Cause::info("c", "") }, ObjectRef::cluster("Node", "n"), "m")
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ fn variables_are_followed_and_all_means_all() {
 }
 
 fn longhorn_families() -> Vec<(&'static str, &'static [&'static str])> {
-    let gauges = catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, gauge.labels));
+    let gauges = catalogue::areas().flat_map(|area| area.gauges).map(|gauge| (gauge.name, &gauge.labels));
     let records = catalogue::areas().flat_map(|area| area.records).map(|record| (record.name, record.labels));
     gauges.chain(records).collect()
 }
@@ -250,7 +250,7 @@ fn thresholds_of_shared_numbers_are_drawn() {
     let mut compared = 0;
     for area in catalogue::areas() {
         for alert in area.alerts {
-            for (record, threshold) in comparisons(alert.expr) {
+            for (record, threshold) in comparisons(&area.expr(alert)) {
                 compared += 1;
                 let draws = |panel: &Panel| {
                     let steps = panel.steps.iter().map(|step| &step.from);

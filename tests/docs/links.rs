@@ -149,7 +149,7 @@ fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
     for check in checks::ALL {
         for cause in check.causes {
             let runbook =
-                check.runbook(cause.id).unwrap_or_else(|| panic!("{}: no alert, no runbook", check.id));
+                check.runbook(cause).unwrap_or_else(|| panic!("{}: no alert, no runbook", check.id));
             assert!(alerts().contains(runbook), "{runbook}");
         }
     }

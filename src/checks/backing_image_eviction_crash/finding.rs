@@ -1,5 +1,6 @@
 //! What is said about a copy, and what to do.
 
+use super::causes;
 use std::collections::BTreeMap;
 
 use crate::check::*;
@@ -44,17 +45,15 @@ impl<'a> Words<'a> {
     pub fn at_risk(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let volumes = self.owned.get(node).cloned().unwrap_or_default();
-        let message = format!(
-            "eviction is requested on node {node} while backing image {image} has a copy on disk {} in its status only: \
-             longhorn-manager on {node} panics",
-            pair.place.name
-        );
+        let message =
+            format!("eviction of {node} crashes its manager: backing image {image} has a stale copy");
         let impact = format!(
             "while the manager of {node} crashes, nothing attaches, detaches, rebuilds or evicts for the {} it \
              looks after; running I/O goes on",
             count(&volumes)
         );
-        let mut finding = self.start("at_risk", pair, message).impact(impact).remedy(self.workaround(pair));
+        let mut finding =
+            self.start(&causes::AT_RISK, pair, message).impact(impact).remedy(self.workaround(pair));
         finding.volumes = volumes;
         finding = finding.because(
             EvidenceSource::Api,
@@ -86,7 +85,7 @@ impl<'a> Words<'a> {
             "kubectl -n {namespace} get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|{}'",
             pair.uuid
         ));
-        self.start("latent", pair, message)
+        self.start(&causes::LATENT, pair, message)
             .impact("none until eviction is requested; then the manager of the node crashes in a loop")
             .remedy(remedy)
     }
@@ -100,10 +99,10 @@ impl<'a> Words<'a> {
             pair.place.name
         );
         let remedy = Remedy::new(format!("Wait some seconds before requesting eviction of {}.", scope(pair)));
-        self.start("transient", pair, message).impact("none").remedy(remedy.read(self.list()))
+        self.start(&causes::TRANSIENT, pair, message).impact("none").remedy(remedy.read(self.list()))
     }
 
-    fn start(&self, cause: &str, pair: &StaleCopy, message: String) -> Finding {
+    fn start(&self, cause: &'static Cause, pair: &StaleCopy, message: String) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let object = ObjectRef::new("BackingImage", &self.cluster.namespace, image);
         let left = self.copies.get(node).copied().unwrap_or_default();

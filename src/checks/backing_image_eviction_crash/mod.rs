@@ -9,6 +9,7 @@
 //! of a cordoned node does not come into it: the function returns early without a request in the
 //! node's spec.
 
+mod causes;
 mod finding;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use crate::longhorn::Resource;
 const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",
     summary: "Copies of backing images that are in the status but no longer in the spec, on releases whose \
@@ -33,35 +34,14 @@ pub const CHECK: Check = Check {
               upgrade the release of the manager on the node counts.",
     needs: &[Resource::LonghornNodes, Resource::BackingImages, Resource::Settings],
     uses: &[Resource::DaemonSets, Resource::Pods, Resource::Volumes],
-    causes: &[
-        Cause {
-            id: "at_risk",
-            severity: Severity::Critical,
-            summary: "eviction is requested where a copy is in the status but no longer in the spec: the manager of the node panics",
-        },
-        Cause {
-            id: "latent",
-            severity: Severity::Warning,
-            summary: "a copy has been in the status only for minutes: a request for eviction would make the manager panic",
-        },
-        Cause {
-            id: "transient",
-            severity: Severity::Info,
-            summary: "a copy has been in the status only for seconds, as it is after every removal of a copy",
-        },
-    ],
+    causes: causes::ALL,
     gauges: &[&STATUS_NOT_SPEC, &UNSAFE_COPIES],
-    records: &[],
     alerts: &[
         Alert {
             name: "LonghornBackingImageEvictionCrashRisk",
-            causes: &["at_risk"],
-            expr: "max without ($without) (longhorn_health_finding{$job, check=\"backing_image_eviction_crash\", \
-                   cause=\"at_risk\"}) == 1",
-            hold: "0m",
+            when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             severity: Severity::Critical,
-            thresholds: &[],
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
             description: "Backing image {{ $labels.object }} still lists a copy on \
                           {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status that has left \
@@ -71,16 +51,13 @@ pub const CHECK: Check = Check {
             why: "The manager looks at the pair at least every 30 seconds, so every minute of waiting is a crash. \
                   Five more minutes of firing bridge the restarts in between.",
             runbook: include_str!("LonghornBackingImageEvictionCrashRisk.md"),
+            ..Alert::PLAIN
         },
         Alert {
             name: "LonghornBackingImageEvictionCrashLatent",
-            causes: &["latent", "transient"],
-            expr: "max without ($without) (longhorn_health_finding{$job, check=\"backing_image_eviction_crash\", \
-                   cause=\"latent\"}) == 1",
+            when: When::Found(&[&causes::LATENT]),
+            also: &[&causes::TRANSIENT],
             hold: "5m",
-            keep_firing_for: "",
-            severity: Severity::Warning,
-            thresholds: &[],
             summary: "Requesting eviction now would make longhorn-manager panic.",
             description: "Backing image {{ $labels.object }} has listed a copy on \
                           {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }} in its status only for minutes. \
@@ -89,37 +66,33 @@ pub const CHECK: Check = Check {
             why: "The finding itself waits three minutes; five more keep a restart of the exporter or of the backing \
                   image manager from alerting.",
             runbook: include_str!("LonghornBackingImageEvictionCrashLatent.md"),
+            ..Alert::PLAIN
         },
     ],
-    cases: "",
     panels: PANELS,
     run,
+    ..Check::PLAIN
 };
 
 const PANELS: &[Panel] = &[
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Eviction crash risk",
         description: "Copies of backing images that crash a manager while eviction is requested now. \
                       Anything but 0: clear the eviction flags first, see the runbook.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
                    check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
             legend: "at risk",
         }],
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
-        width: Width::Sixth,
         no_data: "the exporter does not know; see the unknown checks",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Safe to request eviction",
         description: "Copies that would crash a manager of this release if eviction were requested on their node. \
                       0 means that eviction may be requested, or resumed after the workaround.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
             legend: "unsafe copies",
@@ -127,43 +100,39 @@ const PANELS: &[Panel] = &[
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
         width: Width::Quarter,
         no_data: "the release or the backing images cannot be read",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Copies in status but not in spec",
         description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
                       clean-up; minutes mean that the backing image manager of the node does not answer.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster backing_image, node, disk) \
                    (longhorn_health_backing_image_status_not_spec{$job}) == 1",
             legend: "{{backing_image}} on {{node}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "spec and status of every backing image agree, or the exporter does not report",
+        ..Panel::TABLE
     },
 ];
 
-static STATUS_NOT_SPEC: Gauge = Gauge {
+static STATUS_NOT_SPEC: Gauge<[&str; 3]> = Gauge {
     name: "longhorn_health_backing_image_status_not_spec",
     help: "1 for a copy of a backing image that its status lists but its spec no longer does.",
-    kind: GaugeKind::Gauge,
-    labels: &["backing_image", "node", "disk"],
+    labels: ["backing_image", "node", "disk"],
     absent: "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
     example: "count by (node) (longhorn_health_backing_image_status_not_spec)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static UNSAFE_COPIES: Gauge = Gauge {
+static UNSAFE_COPIES: Gauge<[&str; 0]> = Gauge {
     name: "longhorn_health_backing_image_eviction_unsafe_copies",
     help: "Copies of backing images on which this release's manager panics if eviction is requested on their node; 0 is safe.",
-    kind: GaugeKind::Gauge,
-    labels: &[],
+    labels: [],
     absent: "nodes or backing images cannot be read, or the release is unknown while such copies exist",
     example: "longhorn_health_backing_image_eviction_unsafe_copies == 0",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -3,34 +3,35 @@ use crate::check::Finding;
 use crate::facts::stale_copies::Exposure;
 use crate::longhorn::{Release, Resource};
 use crate::report::Verdict;
+use crate::testing::release as version;
 use crate::testing::*;
 
 const NOW: &str = "2026-01-01T12:00:00Z";
 const UNSAFE: &str = "longhorn_health_backing_image_eviction_unsafe_copies";
 const PAIR: &str = "longhorn_health_backing_image_status_not_spec";
 
-fn version(release: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
-         metadata: {{name: current-longhorn-version, namespace: longhorn-system}}\nvalue: {release}\n---\n"
-    )
-}
-
 /// Node `n1` with disks `d1` (uuid-1) and `d2` (uuid-2).
 fn node(node: bool, d1: bool, d2: bool) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: n1, namespace: longhorn-system}}\n\
-         spec:\n  evictionRequested: {node}\n  disks:\n    d1: {{evictionRequested: {d1}}}\n    d2: {{evictionRequested: {d2}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}\n---\n"
+    object(
+        "Node",
+        "n1",
+        &format!(
+            "spec:\n  evictionRequested: {node}\n  disks:\n    d1: {{evictionRequested: {d1}}}\n    d2: {{evictionRequested: {d2}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
+        ),
     )
 }
 
 /// Backing image `img` with a copy on uuid-2 in both, and one on uuid-1 in the status only.
 fn image(changed: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: img, namespace: longhorn-system}}\n\
-         spec: {{diskFileSpecMap: {{uuid-2: {{evictionRequested: false}}}}}}\n\
-         status:\n  diskFileStatusMap:\n    uuid-1: {{state: ready, lastStateTransitionTime: '{changed}'}}\n    uuid-2: {{state: ready}}\n---\n"
+    object(
+        "BackingImage",
+        "img",
+        &format!(
+            "spec: {{diskFileSpecMap: {{uuid-2: {{evictionRequested: false}}}}}}\n\
+             status:\n  diskFileStatusMap:\n    uuid-1: {{state: ready, \
+             lastStateTransitionTime: '{changed}'}}\n    uuid-2: {{state: ready}}"
+        ),
     )
 }
 
@@ -100,12 +101,11 @@ fn what_is_evicted_decides_by_release() {
 fn managers(pod: &str, template: &str) -> String {
     let image = |tag: &str| format!("longhornio/longhorn-manager:{tag}");
     let (pod, template) = (image(pod), image(template));
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: m1, namespace: longhorn-system, labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: n1, containers: [{{name: longhorn-manager, image: '{pod}'}}]}}\n---\n\
-         apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: '{template}'}}]}}}}}}\n---\n"
-    )
+    longhorn_manager(
+        "m1",
+        "",
+        &format!("spec: {{nodeName: n1, containers: [{{name: longhorn-manager, image: '{pod}'}}]}}"),
+    ) + &manager_daemon_set(&format!("image: '{template}'"))
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::check::*;
 use crate::cluster::Cluster;
@@ -21,7 +21,7 @@ use crate::longhorn::{ConditionStatus, InstanceManager, Resource, condition};
 const SHOWN: usize = 10;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",
     summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
@@ -30,83 +30,75 @@ pub const CHECK: Check = Check {
     uses: &[Resource::InstanceManagers],
     causes: settings::CAUSES,
     gauges: &[&PENDING],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_danger_zone_pending{$job}) > 0",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_danger_zone_pending{$job}) > 0",
+            cases: include_str!("LonghornDangerZoneSettingPending.test.yaml"),
+        },
         hold: "1h",
-        keep_firing_for: "",
         severity: Severity::Info,
-        thresholds: &[],
         summary: "A Longhorn danger-zone setting is changed but not in force.",
         description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
+        ..Alert::PLAIN
     }],
-    cases: include_str!("alerts.test.yaml"),
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
         title: "Danger-zone settings pending",
         description: "Settings that are changed but not in force. Most of them restart instance managers \
                       once their volumes are detached.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
             legend: "{{setting}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no setting is pending, or the exporter does not report",
+        ..Panel::TABLE
     }],
     run,
+    ..Check::PLAIN
 };
 
-static PENDING: Gauge = Gauge {
+static PENDING: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_danger_zone_pending",
     help: "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
-    kind: GaugeKind::Gauge,
-    labels: &["setting"],
+    labels: ["setting"],
     absent: "the setting is in force, or Longhorn is older than 1.7 and does not say",
     example: "longhorn_health_danger_zone_pending > 0",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for setting in cluster.objects.settings.iter() {
         let name = setting.metadata.name.as_str();
         let not_applied = setting.status.applied == Some(false);
-        if !settings::is_danger_zone(name) || !not_applied {
-            continue;
-        }
+        let Some(cause) = settings::cause_of(name).filter(|_| not_applied) else { continue };
         out.sample(&PENDING, &[name], 1.0);
         let text = format!("settings.longhorn.io {name}: status.applied is false");
-        out.find(finding(cluster, name).because(EvidenceSource::Api, text));
+        out.find(finding(cluster, cause, name).because(EvidenceSource::Api, text));
     }
-    let mut holders: BTreeMap<String, Vec<&InstanceManager>> = BTreeMap::new();
+    let mut holders: BTreeMap<&str, Vec<&InstanceManager>> = BTreeMap::new();
     for manager in cluster.objects.instance_managers.iter() {
         let Some(synced) = condition(&manager.status.conditions, "SettingSynced") else { continue };
         if synced.status != ConditionStatus::False {
             continue;
         }
         // The message lists the settings by name; a setting already reported is not reported twice.
-        let named: BTreeSet<&str> = settings::named_in(&synced.message).collect();
-        for name in named {
-            let cause = settings::cause_of(name);
+        for (name, cause) in settings::named_in(&synced.message) {
             if !out.findings.iter().any(|finding| finding.cause == cause) {
                 out.sample(&PENDING, &[name], 1.0);
-                out.find(finding(cluster, name).since(synced.last_transition_time.get()));
+                out.find(finding(cluster, cause, name).since(synced.last_transition_time.get()));
             }
-            holders.entry(cause).or_default().push(manager);
+            holders.entry(cause.id).or_default().push(manager);
         }
     }
     for finding in &mut out.findings {
-        add_holders(finding, holders.get(&finding.cause).map(Vec::as_slice).unwrap_or_default());
+        add_holders(finding, holders.get(finding.cause.id).map(Vec::as_slice).unwrap_or_default());
     }
 }
 
-fn finding(cluster: &Cluster, name: &str) -> Finding {
+fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let namespace = &cluster.namespace;
     let (impact, text) = if settings::restarts_instance_managers(name) {
         (
@@ -129,7 +121,7 @@ fn finding(cluster: &Cluster, name: &str) -> Finding {
         .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
     Finding::new(
-        settings::cause_of(name),
+        cause,
         ObjectRef::new("Setting", namespace, name),
         format!("setting {name} is changed but not in force"),
     )

@@ -1,5 +1,7 @@
 //! The danger zone by name.
 
+use std::collections::BTreeMap;
+
 use crate::check::{Cause, Severity};
 
 /// A setting of the danger zone as a cause.
@@ -9,51 +11,46 @@ const fn setting(id: &'static str) -> Cause {
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
 /// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.
-pub const CAUSES: &[Cause] = &[
-    setting("concurrent_backing_image_replenish_per_node_limit"),
-    setting("concurrent_replica_rebuild_per_node_limit"),
-    setting("data_engine_cpu_isolation_enabled"),
-    setting("data_engine_cpu_mask"),
-    setting("data_engine_hugepage_enabled"),
-    setting("data_engine_interrupt_mode_enabled"),
-    setting("data_engine_iobuf_large_pool_size"),
-    setting("data_engine_iobuf_small_pool_size"),
-    setting("data_engine_memory_size"),
-    setting("data_engine_number_of_cpu_cores"),
-    setting("disable_replica_rebuild"),
-    setting("disable_snapshot_purge"),
-    setting("endpoint_network_for_rwx_volume"),
-    setting("engine_image_pod_liveness_probe_failure_threshold"),
-    setting("engine_image_pod_liveness_probe_period"),
-    setting("engine_image_pod_liveness_probe_timeout"),
-    setting("guaranteed_engine_cpu"),
-    setting("guaranteed_engine_manager_cpu"),
-    setting("guaranteed_instance_manager_cpu"),
-    setting("guaranteed_replica_manager_cpu"),
-    setting("instance_manager_pod_liveness_probe_timeout"),
-    setting("log_path"),
-    setting("priority_class"),
-    setting("storage_network"),
-    setting("storage_network_for_rwx_volume_enabled"),
-    setting("system_managed_components_node_selector"),
-    setting("system_managed_csi_components_resource_limits"),
-    setting("taint_toleration"),
-    setting("v1_data_engine"),
-    setting("v2_data_engine"),
-    setting("v2_data_engine_cpu_mask"),
-    setting("v2_data_engine_guaranteed_instance_manager_cpu"),
-    setting("v2_data_engine_hugepage_limit"),
+pub const CAUSES: &[&Cause] = &[
+    &setting("concurrent_backing_image_replenish_per_node_limit"),
+    &setting("concurrent_replica_rebuild_per_node_limit"),
+    &setting("data_engine_cpu_isolation_enabled"),
+    &setting("data_engine_cpu_mask"),
+    &setting("data_engine_hugepage_enabled"),
+    &setting("data_engine_interrupt_mode_enabled"),
+    &setting("data_engine_iobuf_large_pool_size"),
+    &setting("data_engine_iobuf_small_pool_size"),
+    &setting("data_engine_memory_size"),
+    &setting("data_engine_number_of_cpu_cores"),
+    &setting("disable_replica_rebuild"),
+    &setting("disable_snapshot_purge"),
+    &setting("endpoint_network_for_rwx_volume"),
+    &setting("engine_image_pod_liveness_probe_failure_threshold"),
+    &setting("engine_image_pod_liveness_probe_period"),
+    &setting("engine_image_pod_liveness_probe_timeout"),
+    &setting("guaranteed_engine_cpu"),
+    &setting("guaranteed_engine_manager_cpu"),
+    &setting("guaranteed_instance_manager_cpu"),
+    &setting("guaranteed_replica_manager_cpu"),
+    &setting("instance_manager_pod_liveness_probe_timeout"),
+    &setting("log_path"),
+    &setting("priority_class"),
+    &setting("storage_network"),
+    &setting("storage_network_for_rwx_volume_enabled"),
+    &setting("system_managed_components_node_selector"),
+    &setting("system_managed_csi_components_resource_limits"),
+    &setting("taint_toleration"),
+    &setting("v1_data_engine"),
+    &setting("v2_data_engine"),
+    &setting("v2_data_engine_cpu_mask"),
+    &setting("v2_data_engine_guaranteed_instance_manager_cpu"),
+    &setting("v2_data_engine_hugepage_limit"),
 ];
 
-/// The cause for a setting.
-pub fn cause_of(name: &str) -> String {
-    name.replace('-', "_")
-}
-
-/// True for settings of the danger zone.
-pub fn is_danger_zone(name: &str) -> bool {
-    let cause = cause_of(name);
-    CAUSES.iter().any(|known| known.id == cause)
+/// The cause for a setting; `None` if it is not in the danger zone.
+pub fn cause_of(name: &str) -> Option<&'static Cause> {
+    let id = name.replace('-', "_");
+    CAUSES.iter().copied().find(|known| known.id == id)
 }
 
 /// What the alert says of each kind of setting: that of RWX volumes, those of [`OTHERS`], the rest.
@@ -75,10 +72,10 @@ pub fn restarts_instance_managers(name: &str) -> bool {
     !name.contains(RWX) && !OTHERS.iter().any(|start| name.starts_with(start))
 }
 
-/// The danger-zone settings that a condition message names.
-pub fn named_in(message: &str) -> impl Iterator<Item = &str> {
+/// The danger-zone settings that a condition message names, with their causes.
+pub fn named_in(message: &str) -> BTreeMap<&str, &'static Cause> {
     let words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    words.filter(|word| is_danger_zone(word))
+    words.filter_map(|word| Some((word, cause_of(word)?))).collect()
 }
 
 #[cfg(test)]
@@ -92,7 +89,7 @@ mod tests {
         let restart = |name: &str| restarts_instance_managers(name);
         assert!(restart("priority-class") && restart("storage-network") && restart("log-path"));
         for name in ["storage-network-for-rwx-volume-enabled", "endpoint-network-for-rwx-volume"] {
-            assert!(!restart(name) && is_danger_zone(name), "{name}");
+            assert!(!restart(name) && cause_of(name).is_some(), "{name}");
         }
         for start in OTHERS {
             assert!(CAUSES.iter().any(|known| known.id.replace('_', "-").starts_with(start)), "{start}");

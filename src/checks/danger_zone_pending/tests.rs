@@ -2,10 +2,7 @@ use super::CHECK;
 use crate::testing::*;
 
 fn setting(name: &str, applied: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
-         value: x\n{applied}\n---\n"
-    )
+    object("Setting", name, &format!("value: x\n{applied}"))
 }
 
 #[test]
@@ -26,9 +23,9 @@ fn only_danger_zone_settings_that_are_not_applied_are_found() {
 #[test]
 fn an_instance_manager_that_is_not_synced_is_evidence_and_not_a_second_finding() {
     let manager = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
-        metadata: {name: im-1, namespace: longhorn-system}\nspec: {nodeID: node-1}\n\
-        status: {conditions: [{type: SettingSynced, status: 'False', \
-        message: 'settings not synced: priority-class, log-path'}]}\n---\n";
+                   metadata: {name: im-1, namespace: longhorn-system}\nspec: {nodeID: node-1}\n\
+                   status: {conditions: [{type: SettingSynced, status: 'False', \
+                   message: 'settings not synced: priority-class, log-path'}]}\n---\n";
     let cluster = cluster(&(setting("priority-class", "status: {applied: false}") + manager));
     assert_eq!(
         found(&CHECK, &cluster),
@@ -52,10 +49,13 @@ fn unreadable_settings_are_unknown_and_not_healthy() {
 
 /// An instance manager whose condition SettingSynced is False with this message.
 fn unsynced(name: &str, message: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
-         metadata: {{name: {name}, namespace: longhorn-system}}\nspec: {{nodeID: node-1}}\n\
-         status: {{conditions: [{{type: SettingSynced, status: 'False', message: '{message}'}}]}}\n---\n"
+    object(
+        "InstanceManager",
+        name,
+        &format!(
+            "spec: {{nodeID: node-1}}\n\
+             status: {{conditions: [{{type: SettingSynced, status: 'False', message: '{message}'}}]}}"
+        ),
     )
 }
 

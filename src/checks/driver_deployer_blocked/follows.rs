@@ -7,5 +7,5 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
     &["managers_down"],
     &["webhook_unavailable/deadlock", "webhook_unavailable/no_ready_endpoint", "manager_crash_loop/*"],
     Same::Cluster,
-    "driver deployer blocked",
+    "driver deployer waits",
 )];

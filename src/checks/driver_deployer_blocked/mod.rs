@@ -6,7 +6,8 @@
 //! The container itself ends with a fatal error when mounts do not propagate or Kubernetes is too old
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
-pub mod follows;
+mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -21,50 +22,27 @@ const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
 const BACKEND: &str = "longhorn-backend";
 
-const MANAGERS_DOWN: &str = "managers_down";
-const DNS_SUSPECTED: &str = "dns_suspected";
-const MOUNT_PROPAGATION: &str = "mount_propagation";
-const KUBERNETES_VERSION: &str = "kubernetes_version";
-const UNKNOWN: &str = "unknown";
-
 /// So long the wait is a normal part of an installation: managers queue for the webhook lease.
 const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
 const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 
-const fn cause(id: &'static str, summary: &'static str) -> Cause {
-    Cause { id, severity: Severity::Warning, summary }
-}
-
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
     needs: &[Resource::Pods],
     uses: &[Resource::EndpointSlices, Resource::LonghornNodes, Resource::KubeNodes],
-    causes: &[
-        cause(MANAGERS_DOWN, "no longhorn-manager is ready to answer"),
-        cause(
-            DNS_SUSPECTED,
-            "managers are ready, but the deployer does not reach their Service: DNS or network",
-        ),
-        cause(MOUNT_PROPAGATION, "mounts do not propagate on a node, so CSI cannot be deployed"),
-        cause(KUBERNETES_VERSION, "Kubernetes is older than the deployer accepts"),
-        cause(UNKNOWN, "the deployer crash-loops for a reason that neither its log nor the API shows"),
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
-        causes: &[MANAGERS_DOWN, DNS_SUSPECTED, MOUNT_PROPAGATION, KUBERNETES_VERSION, UNKNOWN],
-        expr: "max without ($without, object) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
+        when: When::FoundBut { causes: causes::ALL, severity: None, without: &["object"] },
         hold: "10m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
                       driver, cause {{ $labels.cause }}. Its Init:0/1 is a consequence: look at the managers first, \
@@ -72,29 +50,27 @@ pub const CHECK: Check = Check {
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
         runbook: include_str!("LonghornDriverDeployerBlocked.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
             legend: "{{cause}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the driver deployer is not blocked, or the exporter does not report",
+        ..Panel::TABLE
     }],
     run,
+    ..Check::PLAIN
 };
 
 /// What blocks the deployer.
 struct Block {
-    cause: &'static str,
+    cause: &'static Cause,
     since: Option<Timestamp>,
     message: String,
     evidence: Vec<Evidence>,
@@ -131,12 +107,12 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let (answers, endpoints) = backend(cluster);
     let (cause, message) = match answers {
         true => (
-            DNS_SUSPECTED,
+            &causes::DNS_SUSPECTED,
             format!(
                 "{name} waits for {BACKEND} although managers are ready: DNS or the network is suspected"
             ),
         ),
-        false => (MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready")),
+        false => (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready")),
     };
     let fact = |text| Evidence { source: EvidenceSource::Api, text };
     Some(Block { cause, since, message, evidence: vec![fact(waits), fact(endpoints)] })
@@ -166,7 +142,7 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster)).unwrap_or_else(|| {
         let code =
             crash.end.map_or("an unknown code".to_owned(), |end| format!("exit code {}", end.exit_code));
-        (UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
+        (&causes::UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
     });
     Some(Block {
         cause,
@@ -179,28 +155,28 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     })
 }
 
-fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static str, EvidenceSource, String)> {
+fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
     let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
     let fatal = log.text.lines().rev().find(is_fatal)?;
     let cause = if fatal.contains("MountPropagation is not set") {
-        MOUNT_PROPAGATION
+        &causes::MOUNT_PROPAGATION
     } else if fatal.contains("failed Kubernetes version check") {
-        KUBERNETES_VERSION
+        &causes::KUBERNETES_VERSION
     } else {
-        UNKNOWN
+        &causes::UNKNOWN
     };
     let line: String = fatal.trim().chars().take(400).collect();
     Some((cause, EvidenceSource::Log, format!("the last log ends with: {line}")))
 }
 
-fn by_api(cluster: &Cluster) -> Option<(&'static str, EvidenceSource, String)> {
+fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)> {
     let mut nodes = cluster.objects.longhorn_nodes.iter();
     let no_propagation =
         nodes.find(|node| status(&node.status.conditions, "MountPropagation") == ConditionStatus::False);
     if let Some(node) = no_propagation {
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
-        return Some((MOUNT_PROPAGATION, EvidenceSource::Api, fact));
+        return Some((&causes::MOUNT_PROPAGATION, EvidenceSource::Api, fact));
     }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
@@ -210,20 +186,20 @@ fn by_api(cluster: &Cluster) -> Option<(&'static str, EvidenceSource, String)> {
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
     Some((
-        KUBERNETES_VERSION,
+        &causes::KUBERNETES_VERSION,
         EvidenceSource::Api,
         format!("node {} runs Kubernetes {kubelet}", old.metadata.name),
     ))
 }
 
-fn remedy(cluster: &Cluster, pod: &Pod, cause: &str) -> Remedy {
+fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
-    match cause {
-        MANAGERS_DOWN => Remedy::new("Mend the managers; the deployer goes on by itself. See manager_crash_loop and webhook_unavailable.")
+    match *cause {
+        causes::MANAGERS_DOWN => Remedy::new("Mend the managers; the deployer goes on by itself. See manager_crash_loop and webhook_unavailable.")
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
             .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}")),
-        DNS_SUSPECTED => Remedy::new(
+        causes::DNS_SUSPECTED => Remedy::new(
             "Look at CoreDNS and at the network between this node and the managers. A DNS that answers from \
              outside for every name, by a search domain, is a known trap.",
         )
@@ -232,13 +208,13 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &str) -> Remedy {
         .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
         // its name differs, as on RKE2, its label does not
         .change("kubectl -n kube-system rollout restart deployment -l k8s-app=kube-dns".to_owned()),
-        MOUNT_PROPAGATION => Remedy::new(
+        causes::MOUNT_PROPAGATION => Remedy::new(
             "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
              mount --make-rshared /), then restart the manager there.",
         )
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B6 MountPropagation"))
         .read(format!("{} --previous", log(MAIN))),
-        KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
+        causes::KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
             .read("kubectl version".to_owned())
             .read(format!("{} --previous", log(MAIN))),
         _ => Remedy::new("Read the last log of the deployer.").read(format!("{} --previous", log(MAIN))),

@@ -7,9 +7,11 @@ use crate::testing::*;
 const NOW: &str = "2026-03-01T12:00:00Z";
 
 fn deployer(status: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-driver-deployer-a, namespace: longhorn-system, \
-         labels: {{app: longhorn-driver-deployer}}}}\nspec: {{nodeName: node-1}}\nstatus: {{{status}}}\n---\n"
+    object_with(
+        "Pod",
+        "longhorn-driver-deployer-a",
+        "labels: {app: longhorn-driver-deployer}",
+        &format!("spec: {{nodeName: node-1}}\nstatus: {{{status}}}"),
     )
 }
 
@@ -30,30 +32,27 @@ fn crashing() -> String {
 }
 
 fn backend(ready: bool) -> String {
-    format!(
-        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: b, namespace: longhorn-system, \
-         labels: {{kubernetes.io/service-name: longhorn-backend}}}}\nendpoints: [{{conditions: {{ready: {ready}}}}}]\n---\n"
-    )
+    endpoint_slice("longhorn-backend", &format!("{{conditions: {{ready: {ready}}}}}"))
 }
 
 fn manager(ready: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, labels: \
-         {{app: longhorn-manager}}}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    longhorn_manager(
+        "longhorn-manager-a",
+        "",
+        &format!("status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"),
     )
 }
 
 fn mount_propagation(status: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
-         status: {{conditions: [{{type: MountPropagation, status: '{status}'}}]}}\n---\n"
+    object(
+        "Node",
+        "node-1",
+        &format!("status: {{conditions: [{{type: MountPropagation, status: '{status}'}}]}}"),
     )
 }
 
 fn kubelet(version: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{kubeletVersion: {version}}}}}\n---\n"
-    )
+    kube_node("node-1", &format!("status: {{nodeInfo: {{kubeletVersion: {version}}}}}"))
 }
 
 const OLD: &str = "2026-03-01T00:00:00Z";
@@ -109,7 +108,7 @@ fn fatal_exits_of_the_deployer() {
             pod_uid: String::new(),
             text: line.into(),
         });
-        run(&CHECK, &cluster).report.findings[0].cause.clone()
+        run(&CHECK, &cluster).report.findings[0].cause
     };
     let fatal = |text: &str| format!("time=\"t\" level=fatal msg=\"Error deploying driver: {text}\"");
     assert_eq!(

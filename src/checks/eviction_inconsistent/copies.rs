@@ -1,5 +1,6 @@
 //! Copies of backing images whose spec, status and disks contradict each other.
 
+use super::causes;
 use std::collections::{HashMap, HashSet};
 
 use super::Suspicion;
@@ -130,7 +131,7 @@ impl<'a> View<'a> {
             ));
         Some(
             Suspicion::new(
-                "copy_not_starting",
+                &causes::COPY_NOT_STARTING,
                 self.object(image),
                 format!("backing image {name} wants a copy on disk {} of node {node}, but the copy does not start", place.name),
             )
@@ -163,7 +164,7 @@ impl<'a> View<'a> {
         let unknown = self.disks.contains("");
         let heals = gives_up_missing_disks(self.code);
         let mut suspicion = Suspicion::new(
-            "missing_disk",
+            &causes::MISSING_DISK,
             self.object(image),
             format!("backing image {name} has a copy on disk {uuid}, which no node lists"),
         )
@@ -208,7 +209,7 @@ impl<'a> View<'a> {
                 .change(patch(&self.cluster.namespace, "backingimages.longhorn.io", name, &reset));
         Some(
             Suspicion::new(
-                "sticky_backing_image_flag",
+                &causes::STICKY_BACKING_IMAGE_FLAG,
                 self.object(image),
                 format!(
                     "backing image {name} is still asked to leave disk {} of node {node}, although eviction was withdrawn there",
@@ -255,7 +256,7 @@ impl<'a> View<'a> {
             .read(format!("kubectl -n {} get replicas.longhorn.io {} -o wide", self.cluster.namespace, names.join(" ")));
         Some(
             Suspicion::new(
-                "copy_in_use",
+                &causes::COPY_IN_USE,
                 self.object(image),
                 format!("the copy of backing image {name} on disk {} of node {node} shall leave, but {} there needs it", place.name, replicas(&names)),
             )
@@ -294,7 +295,7 @@ impl<'a> View<'a> {
             }
             found.push(
                 Suspicion::new(
-                    "copy_in_use",
+                    &causes::COPY_IN_USE,
                     ObjectRef::new("Replica", namespace, name),
                     format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
                 )
@@ -347,7 +348,7 @@ impl<'a> View<'a> {
         .read(format!("kubectl -n {} get backingimagemanagers.longhorn.io -o wide", self.cluster.namespace));
         Some(
             Suspicion::new(
-                "no_usable_copy",
+                &causes::NO_USABLE_COPY,
                 self.object(image),
                 format!("no copy of backing image {name} is usable"),
             )

@@ -1,5 +1,6 @@
 //! Backing image managers and data sources that are not where they should be.
 
+use super::causes;
 use jiff::SignedDuration;
 
 use super::Suspicion;
@@ -40,7 +41,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
         .change(format!("kubectl -n {namespace} delete pod {pod_name}"));
     Some(
         Suspicion::new(
-            "data_source_moved",
+            &causes::DATA_SOURCE_MOVED,
             ObjectRef::new("BackingImageDataSource", namespace, name),
             format!("backing image {name} is prepared for node {wanted}, but its pod runs on node {actual}"),
         )
@@ -73,7 +74,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         .read(format!("kubectl -n {namespace} get backingimagemanagers.longhorn.io {name} -o yaml"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io default-backing-image-manager-image"));
     let mut suspicion = Suspicion::new(
-        "manager_stale",
+        &causes::MANAGER_STALE,
         ObjectRef::new("BackingImageManager", namespace, name),
         format!("backing image manager {name} {why}"),
     )

@@ -1,5 +1,6 @@
 //! Replicas that are asked to leave against the facts.
 
+use super::causes;
 use std::collections::BTreeMap;
 
 use super::Suspicion;
@@ -70,7 +71,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
     }
     Some(
         Suspicion::new(
-            "stale_replica_flag",
+            &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
             format!("replica {} is asked to leave node {name}, but nothing requests that any more", replica.metadata.name),
         )
@@ -120,7 +121,7 @@ fn not_attached(
     .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'"));
     Some(
         Suspicion::new(
-            "no_candidate_disk",
+            &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
                 "detached volume {volume} has replica {} to evict, but Longhorn does not attach it for that",
@@ -166,7 +167,7 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
             .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={volume}"));
     Some(
         Suspicion::new(
-            "last_rw_replica",
+            &causes::LAST_RW_REPLICA,
             object(cluster, replica),
             format!("replica {last} is asked to leave but is the only good one of volume {volume}, and none is being rebuilt"),
         )

@@ -1,5 +1,6 @@
 //! Nodes and disks whose requests contradict what Longhorn can do about them.
 
+use super::causes;
 use jiff::SignedDuration;
 
 use super::Suspicion;
@@ -55,7 +56,7 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
     .read(get(cluster, name))
     .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name} -o wide", cluster.namespace));
     Some(
-        Suspicion::new("suspended_node_down", object(cluster, disk.node), message)
+        Suspicion::new(&causes::SUSPENDED_NODE_DOWN, object(cluster, disk.node), message)
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
@@ -87,7 +88,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
     .read(get(cluster, name))
     .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={} -o wide", disk.uuid()));
     Some(
-        Suspicion::new("disk_not_ready_hides_replicas", object(cluster, disk.node), message)
+        Suspicion::new(&causes::DISK_NOT_READY_HIDES_REPLICAS, object(cluster, disk.node), message)
             .at(name, disk.name)
             .volumes(volumes(cluster, &replicas))
             .fact(format!(
@@ -122,7 +123,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Su
         .change(patch(&cluster.namespace, "nodes.longhorn.io", name, &off));
         found.push(
             Suspicion::new(
-                "scheduling_still_allowed",
+                &causes::SCHEDULING_STILL_ALLOWED,
                 object(cluster, node),
                 format!("{what} is asked to be emptied while new replicas may still be scheduled there"),
             )
@@ -155,7 +156,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
     Some(
         Suspicion::new(
-            "disk_keys_differ",
+            &causes::DISK_KEYS_DIFFER,
             object(cluster, node),
             format!(
                 "spec and status of node {name} list different disks, so every change of the node is refused"
@@ -184,7 +185,7 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
             .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
     Some(
         Suspicion::new(
-            "auto_evicting_stale",
+            &causes::AUTO_EVICTING_STALE,
             object(cluster, node),
             format!("node {name} says that it is evicting automatically, but it is not cordoned any more"),
         )

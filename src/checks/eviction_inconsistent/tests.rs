@@ -2,24 +2,11 @@ use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;
 use crate::report::Verdict;
+use crate::testing::release as version;
 use crate::testing::*;
 
 const NOW: &str = "2026-01-01T12:00:00Z";
 const OLD: &str = "2025-12-01T00:00:00Z";
-
-fn object(kind: &str, name: &str, rest: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: {kind}\nmetadata: {{name: {name}, namespace: longhorn-system}}\n{rest}\n---\n"
-    )
-}
-
-fn setting(name: &str, value: &str) -> String {
-    object("Setting", name, &format!("value: '{value}'"))
-}
-
-fn version(release: &str) -> String {
-    setting("current-longhorn-version", release)
-}
 
 /// Node `n1` with the ready disk `d1` (uuid-1) and a replica on it. `{node}` and `{disk}` are more fields of the
 /// specs.
@@ -44,9 +31,7 @@ fn replica(name: &str, spec: &str) -> String {
 }
 
 fn kube(unschedulable: bool) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nspec: {{unschedulable: {unschedulable}}}\n---\n"
-    )
+    kube_node("n1", &format!("spec: {{unschedulable: {unschedulable}}}"))
 }
 
 fn image(spec: &str, status: &str) -> String {
@@ -260,7 +245,7 @@ fn a_flag_that_outlives_its_request_sticks() {
     let flagged = image("uuid-1: {evictionRequested: true}", "uuid-1: {state: ready}");
     let base = version("v1.12.1") + &flagged;
     let finding = only(&(base.clone() + &node("", "")));
-    assert_eq!((finding.cause.as_str(), finding.disk.as_deref()), ("sticky_backing_image_flag", Some("d1")));
+    assert_eq!((finding.cause.id, finding.disk.as_deref()), ("sticky_backing_image_flag", Some("d1")));
     assert_eq!(
         finding.remedy.commands.iter().find(|command| command.changes).unwrap().run,
         "kubectl -n longhorn-system patch backingimages.longhorn.io img --type merge \
@@ -301,10 +286,7 @@ fn copies_in_use_by_release() {
     for (release, code, moving) in
         [("v1.8.1", "v1.8.2", false), ("v1.8.2", "v1.8.1", true), ("v1.10.0", "v1.9.0", true)]
     {
-        let set = format!(
-            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-             spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: 'longhorn-manager:{code}'}}]}}}}}}\n---\n"
-        );
+        let set = manager_daemon_set(&format!("image: 'longhorn-manager:{code}'"));
         let moves = recorded(&(base(release, "evictionRequested: true") + &set));
         assert_eq!(moves == used, moving, "{release} {code} {moves:?}");
     }
@@ -466,7 +448,7 @@ fn every_contradiction_names_what_to_do() {
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));
     for finding in &report.findings {
-        assert!(CHECK.cause(&finding.cause).is_some(), "{}", finding.cause);
+        assert!(CHECK.cause(finding.cause.id).is_some(), "{}", finding.cause);
         assert!(
             !finding.impact.is_empty() && !finding.remedy.text.is_empty() && !finding.evidence.is_empty()
         );

@@ -3,6 +3,7 @@
 //! controller/instance_manager_controller.go canDeleteInstanceManagerPDB; datastore/longhorn.go
 //! ListVolumePDBProtectedHealthyReplicasRO).
 
+use super::causes;
 use std::collections::HashMap;
 
 use jiff::SignedDuration;
@@ -101,7 +102,7 @@ impl<'a> View<'a> {
         finding = finding.because(EvidenceSource::Api, text);
         finding.evidence.push(held.evidence());
         let severity = if wanted.is_some() && held.lasting { Severity::Warning } else { Severity::Info };
-        out.find_as(severity, finding);
+        out.find(finding.severity(severity));
     }
 
     /// What needs the budget gone, beyond the cordon.
@@ -224,7 +225,7 @@ impl<'a> View<'a> {
         };
         let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
         let message = format!("the budget of instance manager {name} keeps node {node} from being drained");
-        let mut finding = Finding::new("pdb_blocks", object, message).node(node).volumes(volumes);
+        let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact("a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain")
             .remedy(remedy)

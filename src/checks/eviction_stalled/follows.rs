@@ -9,7 +9,7 @@ pub const FOLLOWS: &[Follows] = &[
         &["no_progress"],
         &["backing_image_eviction_crash/at_risk", "manager_crash_loop/*"],
         Same::Node,
-        "eviction stands still",
+        "eviction stands still on",
     ),
     Follows::caused_by(
         &["no_progress"],
@@ -21,12 +21,12 @@ pub const FOLLOWS: &[Follows] = &[
             "eviction_inconsistent/no_usable_copy",
         ],
         Same::Node,
-        "eviction stands still",
+        "eviction stands still on",
     ),
     Follows::caused_by(
         &["pdb_blocks"],
         &["backing_image_eviction_crash/at_risk", "manager_crash_loop/*"],
         Same::Node,
-        "drain blocked",
+        "drain blocked on",
     ),
 ];

@@ -6,8 +6,9 @@
 //! cordoned node Longhorn removes the PodDisruptionBudgets of its instance managers itself, as soon as
 //! node-drain-policy allows, see [`drain`].
 
+mod causes;
 mod drain;
-pub mod follows;
+mod follows;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use crate::facts::eviction::{evicting_disks, images_by_disk};
 use crate::longhorn::Resource;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
     summary: "Replicas and copies of backing images that do not leave an evicted node or disk, and PodDisruptionBudgets of \
@@ -34,36 +35,14 @@ pub const CHECK: Check = Check {
         Resource::Events,
         Resource::Pods,
     ],
-    causes: &[
-        Cause {
-            id: "no_progress",
-            severity: Severity::Warning,
-            summary: "what remains on an evicted disk has not become less for half an hour, and nothing is being rebuilt",
-        },
-        Cause {
-            id: "pdb_blocks",
-            severity: Severity::Warning,
-            summary: "the PodDisruptionBudget of an instance manager holds up the drain of a cordoned node; info while \
-                      nothing but the cordon asks for it, or for the first quarter of an hour",
-        },
-        Cause {
-            id: "no_schedulable_disk",
-            severity: Severity::Warning,
-            summary: "volumes on an evicted disk need a replica elsewhere, but no disk can take it",
-        },
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&REMAINING_REPLICAS, &REMAINING_COPIES, &PROGRESS],
-    records: &[],
     alerts: &[
         Alert {
             name: "LonghornEvictionStalled",
-            causes: &["no_progress", "no_schedulable_disk"],
-            expr: "max without ($without) (longhorn_health_finding{$job, check=\"eviction_stalled\", \
-                   cause=~\"no_progress|no_schedulable_disk\"}) == 1",
+            when: When::Found(&[&causes::NO_PROGRESS, &causes::NO_SCHEDULABLE_DISK]),
             hold: "15m",
-            keep_firing_for: "",
-            severity: Severity::Warning,
-            thresholds: &[],
             summary: "Eviction of a Longhorn node or disk does not advance.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} does not \
                           advance: {{ $labels.cause }}. Do not remove the node or disk. See first where the replicas could go: \
@@ -71,16 +50,16 @@ pub const CHECK: Check = Check {
             why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
                   rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",
             runbook: include_str!("LonghornEvictionStalled.md"),
+            ..Alert::PLAIN
         },
         Alert {
             name: "LonghornDrainBlocked",
-            causes: &["pdb_blocks"],
-            expr: "max without ($without) (longhorn_health_finding{$job, check=\"eviction_stalled\", \
-                   cause=\"pdb_blocks\", severity=\"warning\"}) == 1",
+            when: When::FoundBut {
+                causes: &[&causes::PDB_BLOCKS],
+                severity: Some(Severity::Warning),
+                without: &[],
+            },
             hold: "15m",
-            keep_firing_for: "",
-            severity: Severity::Warning,
-            thresholds: &[],
             summary: "A Longhorn instance manager holds up the drain of a node.",
             description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }} from being \
                           drained. \
@@ -88,11 +67,12 @@ pub const CHECK: Check = Check {
                           evidence of the finding for what is missing; do not delete the budget by hand.",
             why: "The finding waits a quarter of an hour for the workloads to leave; as much again is longer than a usual drain.",
             runbook: include_str!("LonghornDrainBlocked.md"),
+            ..Alert::PLAIN
         },
     ],
-    cases: "",
     panels: PANELS,
     run,
+    ..Check::PLAIN
 };
 
 const PANELS: &[Panel] = &[
@@ -101,91 +81,77 @@ const PANELS: &[Panel] = &[
         title: "Replicas left to evict",
         description: "Replicas on nodes and disks that are asked to be emptied, counted by disk UUID. A line that stays flat \
                       without a rebuild is a stalled eviction; 0 is empty.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job})",
             legend: "{{node}} {{disk}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no eviction is requested, or the exporter does not report",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Backing image copies left to evict",
         description: "Copies of backing images that are wanted on disks which are asked to be emptied. They leave after the replicas \
                       that need them.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job})",
             legend: "{{node}} {{disk}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no eviction is requested, or the exporter does not report",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
         description: "When what remains on an evicted disk last changed. Half an hour and no rebuild is a stalled eviction.",
-        kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
             expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
             legend: "{{node}} {{disk}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no eviction is under way, or the exporter does not report",
+        ..Panel::TABLE
     },
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Drains held up",
         description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an \
                       eviction or a drain waits for it. The finding says what is missing.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster object, node, severity) \
                    (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
             legend: "{{object}} on {{node}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no cordoned node is held up, or the exporter does not report",
+        ..Panel::TABLE
     },
 ];
 
-static REMAINING_REPLICAS: Gauge = Gauge {
+static REMAINING_REPLICAS: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_eviction_remaining_replicas",
     help: "Replicas that have to leave a disk on which eviction is requested, by the disk UUID in their spec.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "disk"],
+    labels: ["node", "disk"],
     absent: "nothing requests eviction of the disk, neither a person nor node-drain-policy",
     example: "sum by (node) (longhorn_health_eviction_remaining_replicas)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static REMAINING_COPIES: Gauge = Gauge {
+static REMAINING_COPIES: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_eviction_remaining_backing_image_copies",
     help: "Copies of backing images in their spec on a disk of which a person requests eviction.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "disk"],
+    labels: ["node", "disk"],
     absent: "no person requests eviction of the disk; automatic eviction leaves backing images alone",
     example: "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static PROGRESS: Gauge = Gauge {
+static PROGRESS: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_eviction_progress_timestamp_seconds",
     help: "When what remains on an evicted disk last changed, in seconds since the epoch.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "disk"],
+    labels: ["node", "disk"],
     absent: "no eviction is under way on the disk, nothing remains, or no time is known yet",
     example: "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

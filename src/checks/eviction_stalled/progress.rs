@@ -1,5 +1,6 @@
 //! What remains on an evicted disk, and since when it has not become less.
 
+use super::causes;
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
@@ -201,7 +202,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().take(10).map(|v| v.volume).collect::<Vec<_>>().join(" ")))
     .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'"));
     let mut finding = Finding::new(
-        "no_schedulable_disk",
+        &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
         format!("eviction of disk {name} on node {node} waits: no disk can take a replica of {}", counted(unplaced.len(), "volume")),
     )
@@ -239,7 +240,7 @@ fn no_progress(
     .read(format!("kubectl -n {namespace} get backingimages.longhorn.io -o yaml"))
     .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'"));
     let mut finding = Finding::new(
-        "no_progress",
+        &causes::NO_PROGRESS,
         object(cluster, disk),
         format!("eviction of disk {name} on node {node} does not advance: {} remain", left.text()),
     )

@@ -2,6 +2,7 @@ use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;
 use crate::report::Verdict;
+use crate::testing::release as version;
 use crate::testing::*;
 
 const NOW: &str = "2026-01-01T12:00:00Z";
@@ -12,18 +13,7 @@ const PROGRESS: &str = "longhorn_health_eviction_progress_timestamp_seconds";
 const NOTHING: [&str; 0] = [];
 
 fn object(kind: &str, name: &str, rest: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: {kind}\n\
-         metadata: {{name: {name}, namespace: longhorn-system, creationTimestamp: '{OLD}'}}\n{rest}\n---\n"
-    )
-}
-
-fn setting(name: &str, value: &str) -> String {
-    object("Setting", name, &format!("value: '{value}'"))
-}
-
-fn version(release: &str) -> String {
-    setting("current-longhorn-version", release)
+    object_with(kind, name, &format!("creationTimestamp: '{OLD}'"), rest)
 }
 
 /// Node `n1` with the disks `d1` (uuid-1) and `d2` (uuid-2).
@@ -60,9 +50,7 @@ fn engine(modes: &str) -> String {
 }
 
 fn kube(name: &str, unschedulable: bool, taint: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\nspec: {{unschedulable: {unschedulable}, taints: [{taint}]}}\n---\n"
-    )
+    kube_node(name, &format!("spec: {{unschedulable: {unschedulable}, taints: [{taint}]}}"))
 }
 
 fn recorded(yaml: &str) -> Vec<String> {
@@ -139,9 +127,14 @@ fn times_in_objects_speak_for_movement() {
     let base = version("v1.12.1") + &node(false, true) + &replica("r1", "uuid-1", "");
     assert_eq!(only(&base).cause, "no_progress");
     let event = |time: &str| {
-        format!(
-            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: longhorn-system}}\nreason: EvictionUserRequested\n\
-             lastTimestamp: '{time}'\ninvolvedObject: {{kind: Replica, name: r1}}\n---\n"
+        object(
+            "Event",
+            "e",
+            &format!(
+                "reason: EvictionUserRequested\n\
+                 lastTimestamp: '{time}'\n\
+                 involvedObject: {{kind: Replica, name: r1}}"
+            ),
         )
     };
     assert_eq!(recorded(&(base.clone() + &event("2026-01-01T11:30:01Z"))), NOTHING);
@@ -220,14 +213,12 @@ fn manager(name: &str, node: &str, status: &str) -> String {
         &format!(
             "spec: {{nodeID: {node}, type: aio, dataEngine: v1}}\nstatus: {{currentState: running, {status}}}"
         ),
-    ) + &format!(
-        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n"
-    )
+    ) + &object("PodDisruptionBudget", name, "")
 }
 
 fn why(yaml: &str) -> (String, String) {
     let finding = only(yaml);
-    assert_eq!((finding.cause.as_str(), finding.object.name.as_str()), ("pdb_blocks", "im-1"));
+    assert_eq!((finding.cause.id, finding.object.name.as_str()), ("pdb_blocks", "im-1"));
     (finding.severity.to_string(), finding.evidence[0].text.clone())
 }
 

@@ -1,10 +1,11 @@
 //! What is wrong with one instance manager.
 
+use super::causes;
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Evidence, Outcome};
+use crate::check::{Cause, Evidence, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
@@ -19,14 +20,14 @@ const STARTED: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is wrong, since when, and whether that is long enough to act.
 pub struct Trouble {
-    pub cause: &'static str,
+    pub cause: &'static Cause,
     pub aged: bool,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
 }
 
 impl Trouble {
-    fn plain(cause: &'static str, evidence: Evidence) -> Self {
+    fn plain(cause: &'static Cause, evidence: Evidence) -> Self {
         Trouble { cause, aged: true, since: None, evidence: vec![evidence] }
     }
 }
@@ -64,10 +65,10 @@ pub fn diagnose(
 /// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
 fn lost(cluster: &Cluster, im: &InstanceManager) -> Trouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
-        return Trouble::plain("node_down", down);
+        return Trouble::plain(&causes::NODE_DOWN, down);
     }
     let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
-    let mut trouble = Trouble::plain("node_down", api(said));
+    let mut trouble = Trouble::plain(&causes::NODE_DOWN, api(said));
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
 }
@@ -82,14 +83,14 @@ fn dead_pod(
     let name = &im.metadata.name;
     match fleet.pod_of(im) {
         None => {
-            let since = out.first_seen("pod_missing", name);
+            let since = out.first_seen(causes::POD_MISSING.id, name);
             let facts = vec![api("state is running, but there is no pod of its name")];
-            Some(aged(cluster, "pod_missing", since, RECREATED, facts))
+            Some(aged(cluster, &causes::POD_MISSING, since, RECREATED, facts))
         }
         Some(pod) if has_ended(pod) => {
-            let since = ended_at(pod).or(out.first_seen("pod_failed", name));
+            let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
             let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
-            Some(aged(cluster, "pod_failed", since, RECREATED, facts))
+            Some(aged(cluster, &causes::POD_FAILED, since, RECREATED, facts))
         }
         _ => None,
     }
@@ -104,7 +105,7 @@ fn not_running(
 ) -> Option<Trouble> {
     let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
     if let Some(down) = nodes::down(cluster, node) {
-        return Some(Trouble::plain("node_down", down));
+        return Some(Trouble::plain(&causes::NODE_DOWN, down));
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));
@@ -112,7 +113,7 @@ fn not_running(
     {
         let cordoned = api(format!("node {node} is cordoned: Longhorn makes no instance manager pod there"));
         return Some(Trouble {
-            cause: "node_cordoned",
+            cause: &causes::NODE_CORDONED,
             aged: true,
             since: None,
             evidence: vec![said, cordoned],
@@ -130,27 +131,27 @@ fn not_running(
         None => {
             evidence.push(api("there is no pod of its name"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
-            let trouble = aged(cluster, "pod_missing", since, RECREATED, evidence);
+            let trouble = aged(cluster, &causes::POD_MISSING, since, RECREATED, evidence);
             // only an error is one from the start; else the pod is about to be made
             (trouble.aged || state == InstanceManagerState::Error).then_some(trouble)
         }
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = ended_at(pod).or(said_since).or(first_seen);
-            Some(aged(cluster, "pod_failed", since, RECREATED, evidence))
+            Some(aged(cluster, &causes::POD_FAILED, since, RECREATED, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
             // applies settings, too
             let since = pod.metadata.deletion_timestamp.get();
             evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
-            let trouble = aged(cluster, "pod_failed", since, RECREATED, evidence);
+            let trouble = aged(cluster, &causes::POD_FAILED, since, RECREATED, evidence);
             trouble.aged.then_some(trouble)
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = not_up_since(cluster, pod, said_since, first_seen);
-            let trouble = aged(cluster, "starting_stuck", since, STARTED, evidence);
+            let trouble = aged(cluster, &causes::STARTING_STUCK, since, STARTED, evidence);
             trouble.aged.then_some(trouble) // before that it is an ordinary start
         }
     }
@@ -180,7 +181,7 @@ fn young(cluster: &Cluster, im: &InstanceManager) -> Option<Timestamp> {
 /// In a recording nothing ages, so there an unknown age counts as long.
 fn aged(
     cluster: &Cluster,
-    cause: &'static str,
+    cause: &'static Cause,
     since: Option<Timestamp>,
     patience: SignedDuration,
     mut evidence: Vec<Evidence>,
@@ -206,7 +207,7 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
             false => "does not find such a default instance manager and cannot sync its node",
         };
         Trouble::plain(
-            "labels_missing",
+            &causes::LABELS_MISSING,
             api(format!("it has no labels {}; {release} {then}", missing.join(", "))),
         )
     })

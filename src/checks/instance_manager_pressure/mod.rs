@@ -4,6 +4,7 @@
 //! Each cause is one finding about the instance manager that is worst off, with how many share it:
 //! these are properties of a release and of settings, and rarely of one object.
 
+mod causes;
 mod cpu;
 #[cfg(test)]
 mod tests;
@@ -19,55 +20,35 @@ use crate::facts::text::listed;
 use crate::longhorn::{InstanceManager, Pod, Release, Resource};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
     summary: "The pods of instance managers are set up so that they are easily lost: the liveness probe gives up \
               early, the CPU request is below what the settings ask for, or their PriorityClass never matches.",
     needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
     uses: &[Resource::LonghornNodes, Resource::KubeNodes, Resource::PriorityClasses],
-    causes: &[
-        Cause {
-            id: "probe_window_short",
-            severity: Severity::Info,
-            summary: "the liveness probe gives up in less than 30 seconds, and sooner than in the stock release",
-        },
-        Cause {
-            id: "cpu_request_low",
-            severity: Severity::Info,
-            summary: "the pod requests less CPU than the settings ask for, or none is asked for",
-        },
-        Cause {
-            id: "priority_class_mismatch",
-            severity: Severity::Warning,
-            summary: "the pod's PriorityClass never matches the setting, so Longhorn replaces idle pods again and again",
-        },
-    ],
+    causes: causes::ALL,
     gauges: &[&WINDOW, &INSTANCES, &MISMATCHES],
     records: &[&BUSIEST, &SHORTEST_WINDOW],
     alerts: &[PRIORITY_CLASS, UNDER_PRESSURE],
-    cases: include_str!("alerts.test.yaml"),
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instances in the busiest instance manager",
             description: "More processes take longer to answer the liveness probe. Spread volumes when it grows.",
-            kind: PanelKind::TimeSeries,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
                 legend: "{{data_engine}}",
             }],
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
-            width: Width::Half,
             no_data: "no instance manager runs, or the exporter does not report",
+            ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Shortest liveness window",
             description: "For how long an instance manager may fail its liveness probe before the kubelet kills it: \
                           15 s before 1.6.4 and 1.7.3, 30 s until 1.9.1, 66 s from 1.9.2 on.",
-            kind: PanelKind::Stat,
             unit: Unit::Seconds,
             queries: &[Query {
                 expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
@@ -76,39 +57,38 @@ pub const CHECK: Check = Check {
             steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
             no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
+            ..Panel::STAT
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-static WINDOW: Gauge = Gauge {
+static WINDOW: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_instance_manager_min_probe_window_seconds",
     help: "Shortest liveness window (period times failure threshold) of all instance manager pods of a data engine.",
-    kind: GaugeKind::Gauge,
-    labels: &["data_engine"],
+    labels: ["data_engine"],
     absent: "no instance manager pod of this data engine has a liveness probe",
     example: "longhorn_health_instance_manager_min_probe_window_seconds < 30",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static INSTANCES: Gauge = Gauge {
+static INSTANCES: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_instance_manager_max_instances",
     help: "Running or starting instances in the busiest instance manager of a data engine.",
-    kind: GaugeKind::Gauge,
-    labels: &["data_engine"],
+    labels: ["data_engine"],
     absent: "there is no instance manager of this data engine",
     example: "longhorn_health_instance_manager_max_instances > 100",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static MISMATCHES: Gauge = Gauge {
+static MISMATCHES: Gauge<[&str; 0]> = Gauge {
     name: "longhorn_health_instance_manager_priority_class_mismatches",
     help: "Instance manager pods whose PriorityClass differs from the setting priority-class.",
-    kind: GaugeKind::Gauge,
-    labels: &[],
+    labels: [],
     absent: "never",
     example: "longhorn_health_instance_manager_priority_class_mismatches > 0",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 static BUSIEST: Record = Record {
@@ -127,19 +107,19 @@ static SHORTEST_WINDOW: Record = Record {
 
 const PRIORITY_CLASS: Alert = Alert {
     name: "LonghornPriorityClassMismatch",
-    causes: &["priority_class_mismatch"],
-    expr: "max without ($without, object, node) (longhorn_health_finding{$job, check=\"instance_manager_pressure\", \
-           cause=\"priority_class_mismatch\"}) == 1",
+    when: When::FoundBut {
+        causes: &[&causes::PRIORITY_CLASS_MISMATCH],
+        severity: None,
+        without: &["object", "node"],
+    },
     hold: "2h",
-    keep_firing_for: "",
-    severity: Severity::Warning,
-    thresholds: &[],
     summary: "Longhorn replaces idle instance managers every hour because their PriorityClass never matches.",
     description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because the \
                   cluster has a globalDefault PriorityClass while the setting is empty. Set priority-class to that \
                   class in a maintenance window.",
     why: "Longhorn compares every hour; two of them without a match are no change under way.",
     runbook: include_str!("LonghornPriorityClassMismatch.md"),
+    ..Alert::PLAIN
 };
 
 const BUSY: Threshold = Threshold {
@@ -161,11 +141,13 @@ const IMPATIENT: Threshold = Threshold {
 
 const UNDER_PRESSURE: Alert = Alert {
     name: "LonghornInstanceManagerUnderPressure",
-    causes: &["probe_window_short", "cpu_request_low"],
-    expr: "data_engine:longhorn_health_instance_manager_max_instances:max > $instances \
+    when: When::Promql {
+        expr: "data_engine:longhorn_health_instance_manager_max_instances:max > $instances \
            and data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min < $window",
+        cases: include_str!("LonghornInstanceManagerUnderPressure.test.yaml"),
+    },
+    also: &[&causes::PROBE_WINDOW_SHORT, &causes::CPU_REQUEST_LOW],
     hold: "1h",
-    keep_firing_for: "",
     severity: Severity::Info,
     thresholds: &[BUSY, IMPATIENT],
     summary: "A busy Longhorn instance manager has an impatient liveness probe.",
@@ -174,6 +156,7 @@ const UNDER_PRESSURE: Alert = Alert {
                   in it. Upgrade Longhorn, or spread the volumes.",
     why: "The window alone is a property of the release; it hurts where many processes share one instance manager.",
     runbook: include_str!("LonghornInstanceManagerUnderPressure.md"),
+    ..Alert::PLAIN
 };
 
 /// The first release with the fix bears this long.
@@ -274,7 +257,7 @@ fn cpu_lack(cluster: &Cluster, release: Release, im: &InstanceManager, pod: &Pod
         .then(|| format!("{name} requests {requested:.3} cores, the settings ask for {wanted:.3}"))
 }
 
-fn about(cluster: &Cluster, cause: &str, shared: &Shared, message: String) -> Option<Finding> {
+fn about(cluster: &Cluster, cause: &'static Cause, shared: &Shared, message: String) -> Option<Finding> {
     let (im, _) = shared.first()?;
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
@@ -301,7 +284,7 @@ fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Sh
          custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,\
          THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold"
     ));
-    let finding = about(cluster, "probe_window_short", &short, message)?;
+    let finding = about(cluster, &causes::PROBE_WINDOW_SHORT, &short, message)?;
     Some(
         finding
             .impact(format!(
@@ -322,7 +305,7 @@ fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
          managers are idle, so detach the volumes of a node in a maintenance window.",
     )
     .read(format!("kubectl -n {ns} get settings.longhorn.io guaranteed-instance-manager-cpu"));
-    let finding = about(cluster, "cpu_request_low", &poor, message)?;
+    let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
     Some(
         finding
             .impact("under load on the node the instance manager is starved and fails its liveness probe")
@@ -382,7 +365,7 @@ fn priority_class_mismatch(
              all volumes are detached.",
         ),
     };
-    let mut finding = about(cluster, "priority_class_mismatch", &mismatched, message)?
+    let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
         .remedy(remedy);
     if !cluster.can_read(Resource::PriorityClasses) {

@@ -1,6 +1,5 @@
 use super::CHECK;
 use crate::facts::instance_managers::fixtures::*;
-use crate::testing::*;
 
 /// A healthy instance manager of 8 × 12 % = 0.96 cores whose pod is changed by `pod`.
 fn base(version: &str, pod: impl Fn(String) -> String) -> String {
@@ -23,9 +22,7 @@ fn base(version: &str, pod: impl Fn(String) -> String) -> String {
 }
 
 fn class(name: &str) -> String {
-    format!(
-        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {name}}}\nglobalDefault: true\n---\n"
-    )
+    object("PriorityClass", name, "globalDefault: true")
 }
 
 fn found_in(yaml: &str) -> Vec<String> {

@@ -4,7 +4,8 @@
 //! deletes the failed pod and makes a new one of the same name (longhorn-manager v1.12.1
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
-use crate::check::{Evidence, EvidenceSource, counted};
+use super::causes;
+use crate::check::{Cause, Evidence, EvidenceSource, counted};
 use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
@@ -44,21 +45,21 @@ impl Verdict {
 
     /// Name of the fact under which it is counted; unlike the cause, unique.
     pub fn fact(self) -> &'static str {
-        if self == Verdict::Drained { "drained" } else { self.cause() }
+        if self == Verdict::Drained { "drained" } else { self.cause().id }
     }
 
     /// The cause as declared.
-    pub fn cause(self) -> &'static str {
+    pub fn cause(self) -> &'static Cause {
         match self {
-            Verdict::LivenessProbe => "liveness_probe",
-            Verdict::OomKilled => "oom_killed",
-            Verdict::Evicted | Verdict::Drained => "evicted",
-            Verdict::NodeLost => "node_lost",
-            Verdict::Panic => "panic",
-            Verdict::SettingsSync => "settings_sync",
-            Verdict::StaleCleanup => "stale_cleanup",
-            Verdict::Deleted => "deleted",
-            Verdict::Unknown => "unknown",
+            Verdict::LivenessProbe => &causes::LIVENESS_PROBE,
+            Verdict::OomKilled => &causes::OOM_KILLED,
+            Verdict::Evicted | Verdict::Drained => &causes::EVICTED,
+            Verdict::NodeLost => &causes::NODE_LOST,
+            Verdict::Panic => &causes::PANIC,
+            Verdict::SettingsSync => &causes::SETTINGS_SYNC,
+            Verdict::StaleCleanup => &causes::STALE_CLEANUP,
+            Verdict::Deleted => &causes::DELETED,
+            Verdict::Unknown => &causes::UNKNOWN,
         }
     }
 

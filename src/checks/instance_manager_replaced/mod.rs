@@ -5,6 +5,7 @@
 //! v1.12.1 controller/instance_manager_controller.go handlePod). The exporter therefore remembers
 //! the last state of every pod that vanished.
 
+mod causes;
 mod judge;
 mod story;
 #[cfg(test)]
@@ -27,7 +28,7 @@ use judge::{Scene, Verdict};
 use traces::{Hits, Span, Traces};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
@@ -43,125 +44,80 @@ pub const CHECK: Check = Check {
         Resource::LonghornNodes,
         Resource::KubeNodes,
     ],
-    causes: CAUSES,
+    causes: causes::ALL,
     gauges: &[&REPLACEMENTS, &LAST],
-    records: &[],
     alerts: &[REPLACED],
-    cases: include_str!("alerts.test.yaml"),
     panels: &[
         Panel {
-            dashboard: Dashboard::Overview,
             title: "Instance managers lost in 24 h",
             description: "Instance manager pods that ended unexpectedly. Each took all its engines and replicas along.",
-            kind: PanelKind::Stat,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "sum without (cause, expected) (max without ($without) \
                        (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
                 legend: "lost",
             }],
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
-            width: Width::Sixth,
             no_data: "the exporter does not report",
+            ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance manager pods that ended, by cause",
             description: "Pods that ended in an hour. settings_sync and stale_cleanup are Longhorn's own doing.",
-            kind: PanelKind::TimeSeries,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause, expected) \
                        (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
                 legend: "{{cause}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "the exporter does not report",
+            ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Last replacements",
             description: "Instance managers that were replaced in the last 24 hours.",
-            kind: PanelKind::Table,
             unit: Unit::FromNow,
             queries: &[Query {
                 expr: "max without ($without) \
                        (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
                 legend: "{{instance_manager}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
+            ..Panel::TABLE
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-const fn cause(id: &'static str, severity: Severity, summary: &'static str) -> Cause {
-    Cause { id, severity, summary }
-}
-
-const CAUSES: &[Cause] = &[
-    cause("liveness_probe", Severity::Warning, "the kubelet killed it because its liveness probe failed"),
-    cause("oom_killed", Severity::Warning, "the kernel killed it for want of memory"),
-    cause(
-        "evicted",
-        Severity::Warning,
-        "it was evicted; severity info when a drain evicted it and no volume was hit",
-    ),
-    cause("node_lost", Severity::Warning, "its node went down, rebooted or was removed"),
-    cause("panic", Severity::Warning, "its process ended with exit code 2, as a Go program does that panics"),
-    cause("settings_sync", Severity::Info, "Longhorn replaced it while it was idle, to apply settings"),
-    cause("stale_cleanup", Severity::Info, "Longhorn removed it because it was old or not needed any more"),
-    cause("deleted", Severity::Warning, "somebody deleted its pod while volumes ran in it"),
-    cause(
-        "unknown",
-        Severity::Warning,
-        "it ended and nothing tells why; severity info without any trace of harm",
-    ),
-];
-
-static REPLACEMENTS: Gauge = Gauge {
+static REPLACEMENTS: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_instance_manager_replacements_total",
     help: "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
-    kind: GaugeKind::Counter,
-    labels: &["cause", "expected"],
+    labels: ["cause", "expected"],
     absent: "never; zero for a cause that was not seen",
     example: "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0",
-    stability: Stability::Experimental,
+    ..Gauge::COUNTER
 };
 
-static LAST: Gauge = Gauge {
+static LAST: Gauge<[&str; 4]> = Gauge {
     name: "longhorn_health_instance_manager_last_replacement_timestamp_seconds",
     help: "When the instance manager's pod was last made anew, or ended if there is no new one.",
-    kind: GaugeKind::Gauge,
-    labels: &["instance_manager", "node", "cause", "expected"],
+    labels: ["instance_manager", "node", "cause", "expected"],
     absent: "the instance manager was not replaced in the last 24 hours",
     example: "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 const REPLACED: Alert = Alert {
     name: "LonghornInstanceManagerReplaced",
-    causes: &[
-        "liveness_probe",
-        "oom_killed",
-        "evicted",
-        "node_lost",
-        "panic",
-        "settings_sync",
-        "stale_cleanup",
-        "deleted",
-        "unknown",
-    ],
     // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
     // exporter (which a lost node may cause), and two exporters agree on it
-    expr: "time() - max without ($without) \
+    when: When::Promql {
+        expr: "time() - max without ($without) \
            (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job, expected=\"false\"}) < $window",
-    hold: "0m",
-    keep_firing_for: "",
-    severity: Severity::Warning,
+        cases: include_str!("LonghornInstanceManagerReplaced.test.yaml"),
+    },
+    also: causes::ALL,
     thresholds: &[Threshold {
         name: "window",
         default: 3600.0,
@@ -176,6 +132,7 @@ const REPLACED: Alert = Alert {
                   ended with it: look for faulted and degraded volumes first, then for the cause.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),
+    ..Alert::PLAIN
 };
 
 /// How far back findings go.
@@ -226,7 +183,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     for verdict in Verdict::ALL {
-        let labels = [verdict.cause(), expected_label(verdict)];
+        let labels = [verdict.cause().id, expected_label(verdict)];
         out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
     }
 }
@@ -363,9 +320,9 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
     let made = end.successor.and_then(|pod| pod.metadata.created()).unwrap_or(end.at);
     // an end of which nothing is known but that it did no harm is neither
     if end.severity == severity_of(end.verdict) {
-        let labels = [end.manager, end.node, end.verdict.cause(), expected_label(end.verdict)];
+        let labels = [end.manager, end.node, end.verdict.cause().id, expected_label(end.verdict)];
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
     let (severity, finding) = (end.severity, story::finding(cluster, end, others));
-    out.find_as(severity, finding);
+    out.find(finding.severity(severity));
 }

@@ -6,7 +6,6 @@ use super::CHECK;
 use crate::cluster::Cluster;
 use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::{Objects, Pod};
-use crate::testing::*;
 
 const NOW: &str = "2026-01-02T12:00:00Z";
 const GONE: &str = "2026-01-02T11:50:00Z";
@@ -77,7 +76,7 @@ fn incident_000_is_named_with_cause_and_volumes() {
     let cluster = saw(&last("Failed", &terminated(137, "Error")), &(after() + &probe + &hit()));
     let evaluation = run(&CHECK, &cluster);
     let finding = &evaluation.report.findings[0];
-    assert_eq!((finding.cause.as_str(), finding.node.as_deref()), ("liveness_probe", Some("node-1")));
+    assert_eq!((finding.cause.id, finding.node.as_deref()), ("liveness_probe", Some("node-1")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("shop/data-v"));
     assert!(finding.impact.contains("StatefulSet shop/db"), "{}", finding.impact);
     assert!(finding.evidence.iter().any(|fact| fact.text.contains("failed liveness probe")));
@@ -223,7 +222,7 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
     let again = pod(&last("Failed", &terminated(2, "Error")).replace("uid-1", "uid-2"));
     cluster.history.pod_gone(Arc::new(again), "uid-3", cluster.now);
     let report = run(&CHECK, &cluster).report;
-    assert_eq!((report.findings.len(), report.findings[0].cause.as_str()), (1, "panic"));
+    assert_eq!((report.findings.len(), report.findings[0].cause.id), (1, "panic"));
     assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("it also ended")));
     cluster = later(cluster, 2 * 24 * 3600);
     cluster = later(cluster, 60);

@@ -1,8 +1,9 @@
 //! Why an old instance manager is still there.
 
+use super::causes;
 use jiff::SignedDuration;
 
-use crate::check::{Evidence, EvidenceSource, Outcome};
+use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::{Cluster, Readability};
 use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
 use crate::facts::text::duration;
@@ -34,16 +35,16 @@ pub enum Why {
 
 impl Why {
     /// The cause as declared.
-    pub fn as_str(self) -> &'static str {
+    pub fn cause(self) -> &'static Cause {
         match self {
-            Why::OrphanHeld => "orphan_held",
-            Why::Stuck => "stuck",
-            Why::DeletionStuck => "deletion_stuck",
-            Why::EngineUpgradePending => "engine_upgrade_pending",
-            Why::ReattachPending => "reattach_pending",
-            Why::ReplicaHeld => "replica_held",
-            Why::NodeDown => "node_down",
-            Why::CleanupPending => "cleanup_pending",
+            Why::OrphanHeld => &causes::ORPHAN_HELD,
+            Why::Stuck => &causes::STUCK,
+            Why::DeletionStuck => &causes::DELETION_STUCK,
+            Why::EngineUpgradePending => &causes::ENGINE_UPGRADE_PENDING,
+            Why::ReattachPending => &causes::REATTACH_PENDING,
+            Why::ReplicaHeld => &causes::REPLICA_HELD,
+            Why::NodeDown => &causes::NODE_DOWN,
+            Why::CleanupPending => &causes::CLEANUP_PENDING,
         }
     }
 }
@@ -97,7 +98,7 @@ pub fn classify<'a>(
                 fleet.holders(im).into_iter().map(|held| holder(cluster, fleet, im, held, out)).collect();
             match holders.iter().map(|holder| holder.why).min() {
                 Some(why) => {
-                    let since = out.first_seen(why.as_str(), &im.metadata.name);
+                    let since = out.first_seen(why.cause().id, &im.metadata.name);
                     Case { why, since, holders, evidence: Vec::new() }
                 }
                 None => idle(cluster, fleet, im, IDLE, "idle", out),

@@ -7,6 +7,7 @@
 //! reattach is expected (Longhorn knowledge base, "Some old instance manager pods are still running
 //! after upgrade"); one held by an instance without owner, or by nothing, is not.
 
+mod causes;
 mod classify;
 mod remedy;
 #[cfg(test)]
@@ -24,7 +25,7 @@ use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resourc
 use classify::{Case, Why};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
     summary: "An instance manager with another than the default image is still there. Says what holds it, \
@@ -44,135 +45,76 @@ pub const CHECK: Check = Check {
         Resource::DaemonSets,
         Resource::Orphans,
     ],
-    causes: CAUSES,
+    causes: causes::ALL,
     gauges: &[&OLD, &HOLDERS],
-    records: &[],
     alerts: &[STUCK, HELD],
-    cases: "",
     panels: &[
         Panel {
-            dashboard: Dashboard::Overview,
             title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although \
                           nothing holds them. None of them clears by itself.",
-            kind: PanelKind::Stat,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
                        check=\"instance_manager_stale\", severity=\"warning\"}))",
                 legend: "stuck",
             }],
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
-            width: Width::Sixth,
             no_data: "the exporter does not report",
+            ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers by cause",
             description: "How the clean-up after an upgrade goes on. engine_upgrade_pending, reattach_pending \
                           and replica_held are expected until the volumes are upgraded and attached again.",
-            kind: PanelKind::TimeSeries,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
                 legend: "{{cause}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "the exporter does not report",
+            ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Volumes that hold an old instance manager",
             description: "Upgrade the engine of those with engine_upgrade_pending, then detach and attach \
                           those with reattach_pending.",
-            kind: PanelKind::Table,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                        (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
                 legend: "{{volume}}",
             }],
-            steps: &[],
             width: Width::Full,
             no_data: "no volume holds an old instance manager, or the exporter does not report",
+            ..Panel::TABLE
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-const CAUSES: &[Cause] = &[
-    Cause {
-        id: "orphan_held",
-        severity: Severity::Warning,
-        summary: "a running instance that no Engine or Replica owns holds it; that never clears by itself",
-    },
-    Cause {
-        id: "stuck",
-        severity: Severity::Warning,
-        summary: "nothing holds it, and yet the longhorn-manager of its node does not remove it",
-    },
-    Cause {
-        id: "deletion_stuck",
-        severity: Severity::Warning,
-        summary: "it was deleted minutes ago and is still there",
-    },
-    Cause {
-        id: "engine_upgrade_pending",
-        severity: Severity::Info,
-        summary: "a volume that still runs an older engine image holds it; expected until that is upgraded",
-    },
-    Cause {
-        id: "reattach_pending",
-        severity: Severity::Info,
-        summary: "the engine of a volume stays in it until the volume is detached; expected after a live upgrade",
-    },
-    Cause {
-        id: "replica_held",
-        severity: Severity::Info,
-        summary: "a replica runs in it; expected until its volume is upgraded, rebuilt or attached again",
-    },
-    Cause {
-        id: "node_down",
-        severity: Severity::Info,
-        summary: "its node does not answer; Longhorn keeps it until the node is back",
-    },
-    Cause {
-        id: "cleanup_pending",
-        severity: Severity::Info,
-        summary: "nothing holds it, or what holds it is starting or stopping; Longhorn should remove it soon",
-    },
-];
-
-static OLD: Gauge = Gauge {
+static OLD: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_old_instance_managers",
     help: "Old instance managers that are still there, by cause; those with several causes count under the worst.",
-    kind: GaugeKind::Gauge,
-    labels: &["cause"],
+    labels: ["cause"],
     absent: "never; zero for a cause that does not apply",
     example: "sum without (cause) (longhorn_health_old_instance_managers)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static HOLDERS: Gauge = Gauge {
+static HOLDERS: Gauge<[&str; 4]> = Gauge {
     name: "longhorn_health_old_instance_manager_holders",
     help: "Running or starting instances that hold an old instance manager, by role and by what would free it.",
-    kind: GaugeKind::Gauge,
-    labels: &["instance_manager", "node", "role", "cause"],
+    labels: ["instance_manager", "node", "role", "cause"],
     absent: "the instance manager is not old, or nothing holds it",
     example: "sum by (cause) (longhorn_health_old_instance_manager_holders)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
-    causes: &["orphan_held", "stuck", "deletion_stuck"],
-    expr: "max without ($without) (longhorn_health_finding{$job, check=\"instance_manager_stale\", \
-           cause=~\"orphan_held|stuck|deletion_stuck\"}) == 1",
+    when: When::Found(&[&causes::ORPHAN_HELD, &causes::STUCK, &causes::DELETION_STUCK]),
     hold: "15m",
-    keep_firing_for: "",
-    severity: Severity::Warning,
-    thresholds: &[],
     summary: "An old Longhorn instance manager will not go away by itself.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
                   {{ $labels.cause }}. It keeps CPU and memory reserved and runs an old image. orphan_held: an \
@@ -181,23 +123,22 @@ const STUCK: Alert = Alert {
     why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour rides out a restart of \
           all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
+    ..Alert::PLAIN
 };
 
 const HELD: Alert = Alert {
     name: "LonghornOldInstanceManagerHeld",
-    causes: &["engine_upgrade_pending", "reattach_pending", "replica_held", "node_down", "cleanup_pending"],
-    expr: "max without ($without) (longhorn_health_finding{$job, check=\"instance_manager_stale\", \
-           cause=~\"engine_upgrade_pending|reattach_pending|replica_held\"}) == 1",
+    when: When::Found(&[&causes::ENGINE_UPGRADE_PENDING, &causes::REATTACH_PENDING, &causes::REPLICA_HELD]),
+    also: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     hold: "24h",
-    keep_firing_for: "",
     severity: Severity::Info,
-    thresholds: &[],
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
                   {{ $labels.cause }}. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
                   detach and attach them at the next occasion.",
     why: "Waiting is normal after an upgrade; a day later nobody upgrades by hand any more and the rest is forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
+    ..Alert::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -206,7 +147,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.unknown("setting default-instance-manager-image is missing, so old and default look alike");
     }
     let orphans = orphans_by_instance(cluster);
-    let mut counts: BTreeMap<&str, usize> = CAUSES.iter().map(|cause| (cause.id, 0)).collect();
+    let mut counts: BTreeMap<&str, usize> = causes::ALL.iter().map(|cause| (cause.id, 0)).collect();
     for im in cluster.objects.instance_managers.iter() {
         let case = match im.metadata.is_deleting() {
             true => match classify::deletion(cluster, im) {
@@ -216,7 +157,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             false if fleet.is_old(im) => classify::classify(cluster, &fleet, im, out),
             false => continue,
         };
-        *counts.entry(case.why.as_str()).or_default() += 1;
+        *counts.entry(case.why.cause().id).or_default() += 1;
         sample_holders(im, &case, out);
         out.find(finding(cluster, &fleet, im, &case, &orphans));
     }
@@ -228,7 +169,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 fn sample_holders(im: &InstanceManager, case: &Case, out: &mut Outcome) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for holder in &case.holders {
-        *counts.entry((holder.role.as_str(), holder.why.as_str())).or_default() += 1;
+        *counts.entry((holder.role.as_str(), holder.why.cause().id)).or_default() += 1;
     }
     for ((role, cause), count) in counts {
         out.sample(&HOLDERS, &[&im.metadata.name, &im.spec.node_id, role, cause], count as f64);
@@ -263,7 +204,7 @@ fn finding(
     let volumes = cluster.volume_refs(case.holders.iter().filter_map(|holder| holder.volume));
     let shards = doomed_shards(im, case);
     let mut finding = Finding::new(
-        case.why.as_str(),
+        case.why.cause(),
         ObjectRef::new("InstanceManager", &cluster.namespace, name),
         message(im, case, volumes.len()),
     )

@@ -1,7 +1,6 @@
 use super::CHECK;
 use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::Resource;
-use crate::testing::*;
 
 const NOW: &str = "2026-01-02T00:00:00Z";
 
@@ -142,11 +141,10 @@ fn in_an_upgrade_the_manager_on_the_node_decides() {
         pod.replace("node-1", node).replace("longhorn-manager-1", &format!("longhorn-manager-{node}"))
     };
     let set = |version: &str| {
-        format!(
-            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-             spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: 'longhorn-manager:{version}', \
-             command: [longhorn-manager, --instance-manager-image, '{NEW}']}}]}}}}}}\n---\n"
-        )
+        manager_daemon_set(&format!(
+            "image: 'longhorn-manager:{version}', command: [longhorn-manager, --instance-manager-image, \
+             '{NEW}']"
+        ))
     };
     let (old_code, new_code) = ("v1.10.2", "v1.11.0");
     let (default, removed) = (Vec::new(), one("cleanup_pending"));

@@ -5,7 +5,7 @@
 //! show, is a fact of the release and no finding. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
-pub mod follows;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -17,22 +17,29 @@ use crate::longhorn::{Release, Resource};
 
 /// Causes of the check, one an issue.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
-const CAUSES: &[Cause] = &{
-    const fn cause(issue: &KnownIssue) -> Cause {
-        Cause { id: issue.cause, severity: Severity::Warning, summary: issue.effect }
-    }
-    let mut causes =
-        [const { Cause { id: "", severity: Severity::Info, summary: "" } }; known_issues::ALL.len()];
+static CAUSES: [Cause; known_issues::ALL.len()] = {
+    let mut causes = [const { Cause::info("", "") }; known_issues::ALL.len()];
     let mut at = 0;
     while at < causes.len() {
-        causes[at] = cause(&known_issues::ALL[at]);
+        causes[at] = Cause::warning(known_issues::ALL[at].cause, known_issues::ALL[at].effect);
         at += 1;
     }
     causes
 };
 
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
+static LIST: [&Cause; CAUSES.len()] = {
+    let mut list = [&CAUSES[0]; CAUSES.len()];
+    let mut at = 0;
+    while at < list.len() {
+        list[at] = &CAUSES[at];
+        at += 1;
+    }
+    list
+};
+
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",
     summary: "The installed Longhorn release has a known bug, and what triggers it can be read from the API and is met. \
@@ -45,51 +52,44 @@ pub const CHECK: Check = Check {
         Resource::Volumes,
         Resource::KubeNodes,
     ],
-    causes: CAUSES,
+    causes: &LIST,
+    follows: follows::FOLLOWS,
     gauges: &[&RELEASE],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
-        causes: &[],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"known_bad_release\", severity=\"warning\"}) == 1",
+        when: When::FoundBut { causes: &LIST, severity: Some(Severity::Warning), without: &[] },
         hold: "1h",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
         description: "Longhorn has {{ $labels.cause }} and this cluster meets what triggers it. The finding \
                       known_bad_release names the release to upgrade to and what keeps the bug away until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",
         runbook: include_str!("LonghornKnownBadRelease.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Known issues of this release",
         description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
                       also list those whose trigger does not show. Upgrade to be rid of them.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
             legend: "{{cause}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the trigger of no known issue is met, or the exporter does not report",
+        ..Panel::TABLE
     }],
     run,
+    ..Check::PLAIN
 };
 
-static RELEASE: Gauge = Gauge {
+static RELEASE: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_release_info",
     help: "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
-    kind: GaugeKind::Gauge,
-    labels: &["manager", "installed"],
+    labels: ["manager", "installed"],
     absent: "neither the manager's image tag nor the setting current-longhorn-version names a release",
     example: "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -103,9 +103,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     };
     let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
-    for issue in known_issues::ALL.iter().filter(|issue| issue.affects(release)) {
+    let issues = known_issues::ALL.iter().zip(&CAUSES);
+    for (issue, cause) in issues.filter(|(issue, _)| issue.affects(release)) {
         match issue.trigger(cluster) {
-            Trigger::Met(fact) => out.find(finding(cluster, issue, release, fact)),
+            Trigger::Met(fact) => out.find(finding(cluster, cause, issue, release, fact)),
             Trigger::Possible(why) => out.state(
                 issue.cause,
                 daemon_set(cluster),
@@ -121,7 +122,13 @@ fn daemon_set(cluster: &Cluster) -> ObjectRef {
     ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager")
 }
 
-fn finding(cluster: &Cluster, issue: &KnownIssue, release: Release, fact: String) -> Finding {
+fn finding(
+    cluster: &Cluster,
+    cause: &'static Cause,
+    issue: &KnownIssue,
+    release: Release,
+    fact: String,
+) -> Finding {
     let impact = match issue.ends_the_manager() {
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
@@ -129,7 +136,7 @@ fn finding(cluster: &Cluster, issue: &KnownIssue, release: Release, fact: String
         false => "see the effect; no manager crashes by it",
     };
     Finding::new(
-        issue.cause,
+        cause,
         daemon_set(cluster),
         format!(
             "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",

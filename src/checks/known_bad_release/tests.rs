@@ -2,33 +2,26 @@ use super::CHECK;
 use crate::cluster::Readability;
 use crate::facts::known_issues;
 use crate::longhorn::Resource;
+use crate::testing::release as setting;
 use crate::testing::*;
 
 fn release(tag: &str) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, {{name: longhorn-manager, \
-         image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}\n---\n"
-    )
-}
-
-fn setting(value: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
-         longhorn-system}}\nvalue: {value}\n---\n"
+    object(
+        "DaemonSet",
+        "longhorn-manager",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: pre-pull, image: 'a/b:v1.0.0'}}, \
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}'}}]}}}}}}"
+        ),
     )
 }
 
 fn volume(spec: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: longhorn-system}}\nspec: {{{spec}}}\n---\n"
-    )
+    object("Volume", "v", &format!("spec: {{{spec}}}"))
 }
 
 fn kube(os: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{osImage: '{os}'}}}}\n---\n"
-    )
+    kube_node("node-1", &format!("status: {{nodeInfo: {{osImage: '{os}'}}}}"))
 }
 
 /// `warning number` of each finding and `fact number` of each bug whose trigger does not show.
@@ -85,10 +78,14 @@ fn a_stock_cluster_has_facts_alone_on_any_release() {
 }
 
 fn node_with_disk(kind: &str, ready: &str, evict: bool) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
-         spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, status: '{ready}'}}]}}}}}}\n---\n"
+    object(
+        "Node",
+        "node-1",
+        &format!(
+            "spec: {{disks: {{d1: {{diskType: {kind}, evictionRequested: {evict}}}}}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1, conditions: [{{type: Ready, \
+             status: '{ready}'}}]}}}}}}"
+        ),
     )
 }
 
@@ -133,9 +130,13 @@ fn rpm_hosts() {
 #[test]
 fn backing_images_between_the_three_states() {
     let image = |spec: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
-             spec: {{diskFileSpecMap: {{{spec}}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+        object(
+            "BackingImage",
+            "bi",
+            &format!(
+                "spec: {{diskFileSpecMap: {{{spec}}}}}\n\
+                 status: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}"
+            ),
         )
     };
     let eviction = |tag: &str, more: String| {
@@ -164,10 +165,7 @@ fn backing_images_between_the_three_states() {
 #[test]
 fn instance_managers_without_labels() {
     let im = |labels: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: longhorn-system, \
-             labels: {{{labels}}}}}\nspec: {{image: 'im:v1'}}\n---\n"
-        )
+        object_with("InstanceManager", "im", &format!("labels: {{{labels}}}"), "spec: {image: 'im:v1'}")
     };
     let default =
         |image: &str| setting(image).replace("current-longhorn-version", "default-instance-manager-image");

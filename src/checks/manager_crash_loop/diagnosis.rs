@@ -8,10 +8,10 @@
 
 use jiff::SignedDuration;
 
-use super::cause;
+use super::causes;
 use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
-use crate::check::{Evidence, EvidenceSource, counted};
+use crate::check::{Cause, Evidence, EvidenceSource, counted};
 use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::looping::Loop;
@@ -22,7 +22,7 @@ use crate::longhorn::{Pod, Release};
 #[derive(Debug, Clone)]
 pub struct Diagnosis {
     /// The cause.
-    pub cause: &'static str,
+    pub cause: &'static Cause,
     /// `log` when the log named it, else `fingerprint`.
     pub source: EvidenceSource,
     /// The facts.
@@ -53,7 +53,7 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     let mut case = Case { cluster, pod, node, release, evidence: Vec::new(), issue: None };
     case.add(EvidenceSource::Api, describe(crash));
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
-        return case.is(cause::OOM_KILLED, EvidenceSource::Fingerprint);
+        return case.is(&causes::OOM_KILLED, EvidenceSource::Fingerprint);
     }
     if let Some(found) = case.by_log() {
         return case.is(found, EvidenceSource::Log);
@@ -85,14 +85,14 @@ impl Case<'_> {
         self.evidence.push(Evidence { source, text: text.into() });
     }
 
-    fn is(self, cause: &'static str, source: EvidenceSource) -> Diagnosis {
+    fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
         Diagnosis { cause, source, evidence: self.evidence, issue: self.issue }
     }
 
     // === by log ===
 
     /// The cause as the log tells it; otherwise notes why it does not.
-    fn by_log(&mut self) -> Option<&'static str> {
+    fn by_log(&mut self) -> Option<&'static Cause> {
         let cluster = self.cluster;
         let uid = self.pod.metadata.uid.as_str();
         let log = cluster.history.crash_log(&self.pod.metadata.name, super::CONTAINER);
@@ -123,14 +123,14 @@ impl Case<'_> {
             }
             Some(LastWord::Fatal(line)) if self.is_known_issue(line) => {
                 self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
-                Some(cause::KNOWN_PANIC)
+                Some(&causes::KNOWN_PANIC)
             }
             Some(LastWord::Fatal(line)) => {
                 self.add(
                     EvidenceSource::Log,
                     format!("{which} ends with a line that is not known: {}", shortened(line)),
                 );
-                Some(cause::UNKNOWN)
+                Some(&causes::UNKNOWN)
             }
             None => {
                 self.add(EvidenceSource::Log, format!("{which} has no fatal line and no panic"));
@@ -162,13 +162,13 @@ impl Case<'_> {
     }
 
     /// The cause of a panic whose stack trace can be read.
-    fn panic_in(&mut self, line: &str, stack: &str) -> Option<&'static str> {
+    fn panic_in(&mut self, line: &str, stack: &str) -> Option<&'static Cause> {
         let stack = of_panicking_goroutine(stack);
         if stack.contains("syncBackingImageEvictionRequested") {
-            return Some(cause::BACKING_IMAGE_EVICTION_PANIC);
+            return Some(&causes::BACKING_IMAGE_EVICTION_PANIC);
         }
         if self.is_known_issue(stack) || self.is_known_issue(line) {
-            return Some(cause::KNOWN_PANIC);
+            return Some(&causes::KNOWN_PANIC);
         }
         self.add(
             EvidenceSource::Log,
@@ -177,7 +177,7 @@ impl Case<'_> {
                 None => "the release is not known, and with it whether this is a known issue",
             },
         );
-        Some(cause::UNKNOWN)
+        Some(&causes::UNKNOWN)
     }
 
     /// Notes the issue of this release that shows in the manager's last words, if one does.
@@ -194,10 +194,10 @@ impl Case<'_> {
 
     // === by fingerprint ===
 
-    fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static str {
+    fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static Cause {
         let Some(end) = crash.end else {
             self.candidates("nothing but the number of restarts is known");
-            return cause::UNKNOWN;
+            return &causes::UNKNOWN;
         };
         match end.exit_code {
             1 => self.fatal_exit(crash.run()),
@@ -212,26 +212,26 @@ impl Case<'_> {
                     }
                     false => "the process was ended from outside, by the kernel or by a person",
                 });
-                cause::UNKNOWN
+                &causes::UNKNOWN
             }
             code => {
                 self.candidates(&format!(
                     "longhorn-manager itself never ends with exit code {code}: it comes from the container runtime or \
                      from a signal"
                 ));
-                cause::UNKNOWN
+                &causes::UNKNOWN
             }
         }
     }
 
-    fn fatal_exit(&mut self, run: Option<SignedDuration>) -> &'static str {
+    fn fatal_exit(&mut self, run: Option<SignedDuration>) -> &'static Cause {
         let Some(run) = run else {
             self.candidates("exit code 1 is a fatal error; the run time is not known");
-            return cause::UNKNOWN;
+            return &causes::UNKNOWN;
         };
         // Facts that stop any start, whatever the run time.
         let standing = facts::missing_in_manifest(self.cluster, self.pod, self.release)
-            .map(|fact| (cause::MANIFEST_STALE, fact))
+            .map(|fact| (&causes::MANIFEST_STALE, fact))
             .or_else(|| self.after_webhooks(run));
         if let Some((found, fact)) = standing {
             self.add(EvidenceSource::Api, fact);
@@ -244,33 +244,33 @@ impl Case<'_> {
         }
         if (590..900).contains(&seconds) {
             self.candidates("a start that ends after 600 s waits for managers of the old release (old_managers_lingering)");
-            return cause::UNKNOWN;
+            return &causes::UNKNOWN;
         }
         match timeout {
             Some(timeout) if seconds + 2 >= timeout => self.webhook_exit(timeout),
             _ => {
                 self.candidates("exit code 1 is a fatal error at start; the run time fits no known step");
-                cause::UNKNOWN
+                &causes::UNKNOWN
             }
         }
     }
 
     /// Steps after the webhooks: the upgrade checks and the wait for old managers.
-    fn after_webhooks(&self, run: SignedDuration) -> Option<(&'static str, String)> {
-        let upgrade = || Some((cause::UPGRADE_PATH, facts::upgrade_gap(self.cluster, self.pod)?));
+    fn after_webhooks(&self, run: SignedDuration) -> Option<(&'static Cause, String)> {
+        let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(self.cluster, self.pod)?));
         let engine =
-            || Some((cause::ENGINE_INCOMPATIBLE, facts::incompatible_engine(self.cluster, self.pod)?));
-        let crds = || Some((cause::CRD_MISMATCH, facts::missing_kind(self.cluster, self.release)?));
+            || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(self.cluster, self.pod)?));
+        let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(self.cluster, self.release)?));
         let lingering = || match run.as_secs() >= 590 {
             true => {
-                Some((cause::OLD_MANAGERS_LINGERING, facts::other_manager_image(self.cluster, self.pod)?))
+                Some((&causes::OLD_MANAGERS_LINGERING, facts::other_manager_image(self.cluster, self.pod)?))
             }
             false => None,
         };
         crds().or_else(lingering).or_else(upgrade).or_else(engine)
     }
 
-    fn early_exit(&mut self, seconds: i64) -> &'static str {
+    fn early_exit(&mut self, seconds: i64) -> &'static Cause {
         let packages = facts::iscsi_condition(self.cluster, self.node);
         let unregistered = facts::unregistered(self.cluster, self.node);
         match packages.or(unregistered).filter(|_| seconds < FIRST_STEP_SECONDS) {
@@ -280,19 +280,19 @@ impl Case<'_> {
                     EvidenceSource::Fingerprint,
                     "exit code 1 within seconds fits the very first step of a start, the check for iscsiadm",
                 );
-                cause::OPEN_ISCSI_MISSING
+                &causes::OPEN_ISCSI_MISSING
             }
             None => {
                 self.candidates(
                     "exit code 1 within seconds fits open_iscsi_missing, manifest_stale, cache_sync_failed, \
                      port_in_use and api_unreachable; no fact of the API speaks for one of them",
                 );
-                cause::UNKNOWN
+                &causes::UNKNOWN
             }
         }
     }
 
-    fn webhook_exit(&mut self, timeout: i64) -> &'static str {
+    fn webhook_exit(&mut self, timeout: i64) -> &'static Cause {
         let fingerprint =
             format!("exit code 1 after {timeout} s or more is the time a start waits for the webhook");
         if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
@@ -300,30 +300,30 @@ impl Case<'_> {
             self.add(EvidenceSource::Api, fact);
             // 1.5.0 to 1.5.3 wait for their own listener only
             let service = self.release.is_none_or(Release::waits_for_webhook_service);
-            return if service { cause::WEBHOOK_SERVICE_UNREACHABLE } else { cause::WEBHOOK_NOT_READY };
+            return if service { &causes::WEBHOOK_SERVICE_UNREACHABLE } else { &causes::WEBHOOK_NOT_READY };
         }
         if let Some(event) = facts::readiness_failure(self.cluster, self.pod) {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             self.add(EvidenceSource::Event, event);
-            return cause::WEBHOOK_NOT_READY;
+            return &causes::WEBHOOK_NOT_READY;
         }
         self.candidates(&format!(
             "{fingerprint}: candidates are webhook_service_unreachable (DNS, firewall or hairpin traffic from \
              this node, as the Service has ready endpoints or could not be read) and webhook_not_ready"
         ));
-        cause::UNKNOWN
+        &causes::UNKNOWN
     }
 
-    fn panic_exit(&mut self) -> &'static str {
+    fn panic_exit(&mut self) -> &'static Cause {
         let Some(release) = self.release else {
             self.candidates("exit code 2 is a panic; the release is not known");
-            return cause::UNKNOWN;
+            return &causes::UNKNOWN;
         };
         self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
         let copies = stale_copies::all(self.cluster);
         if let Some(copy) = copies.iter().find(|copy| copy.node_name() == self.node && copy.is_hit()) {
             self.add(EvidenceSource::Api, copy.to_string());
-            return cause::BACKING_IMAGE_EVICTION_PANIC;
+            return &causes::BACKING_IMAGE_EVICTION_PANIC;
         }
         let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
         let met = panics().find_map(|issue| match issue.trigger(self.cluster) {
@@ -337,7 +337,7 @@ impl Case<'_> {
         if let Some((issue, fact)) = met {
             self.issue = Some(issue);
             self.add(EvidenceSource::Api, fact);
-            return cause::KNOWN_PANIC;
+            return &causes::KNOWN_PANIC;
         }
         let known: Vec<_> = panics()
             .filter(|issue| issue.trigger(self.cluster) != Trigger::Absent)
@@ -350,7 +350,7 @@ impl Case<'_> {
                 known.join(", ")
             ),
         });
-        cause::UNKNOWN
+        &causes::UNKNOWN
     }
 
     fn candidates(&mut self, text: &str) {

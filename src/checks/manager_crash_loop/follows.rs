@@ -11,12 +11,12 @@ pub const FOLLOWS: &[Follows] = &[
         &["webhook_service_unreachable", "webhook_not_ready"],
         &["webhook_unavailable/deadlock", "webhook_unavailable/no_ready_endpoint"],
         Same::Cluster,
-        "crash loop",
+        "crash loop on",
     ),
     Follows::caused_by(
         &["backing_image_eviction_panic"],
         &["backing_image_eviction_crash/at_risk"],
         Same::Node,
-        "crash loop",
+        "crash loop on",
     ),
 ];

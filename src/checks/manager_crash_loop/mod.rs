@@ -6,10 +6,10 @@
 //! No manifest sets a terminationMessagePolicy, so the kubelet's last state holds no message: the
 //! cause is in the previous log, or has to be read off exit code and run time.
 
-mod cause;
+mod causes;
 mod diagnosis;
 mod facts;
-pub mod follows;
+mod follows;
 mod host;
 mod remedy;
 pub mod rules;
@@ -31,7 +31,7 @@ pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 const CONTAINER: &str = "longhorn-manager";
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "manager_crash_loop",
     title: "Manager crash loops",
     summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
@@ -50,73 +50,68 @@ pub const CHECK: Check = Check {
         Resource::Events,
         Resource::KubeNodes,
     ],
-    causes: cause::CAUSES,
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
     records: rules::RECORDS,
     alerts: rules::ALERTS,
-    cases: include_str!("alerts.test.yaml"),
     panels: rules::PANELS,
     run,
+    ..Check::PLAIN
 };
 
-static MANAGERS: Gauge = Gauge {
+static MANAGERS: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_managers",
     help: "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
-    kind: GaugeKind::Gauge,
-    labels: &["state"],
+    labels: ["state"],
     absent: "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
     example: "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static CRASH_LOOPING: Gauge = Gauge {
+static CRASH_LOOPING: Gauge<[&str; 3]> = Gauge {
     name: "longhorn_health_manager_crash_looping",
     help: "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "cause", "evidence"],
+    labels: ["node", "cause", "evidence"],
     absent: "the manager of the node is in no crash loop",
     example: "count by (cause) (longhorn_health_manager_crash_looping)",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static LAST_TERMINATION: Gauge = Gauge {
+static LAST_TERMINATION: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_manager_last_termination_timestamp_seconds",
     help: "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
-    kind: GaugeKind::Gauge,
-    labels: &["node"],
+    labels: ["node"],
     absent: "the manager of the node is in no crash loop",
     example: "time() - longhorn_health_manager_last_termination_timestamp_seconds",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static LAST_RUN: Gauge = Gauge {
+static LAST_RUN: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_manager_last_run_seconds",
     help: "How long the last run of a crash-looping longhorn-manager was; 60 or 120 s point at the webhook.",
-    kind: GaugeKind::Gauge,
-    labels: &["node"],
+    labels: ["node"],
     absent: "the manager of the node is in no crash loop",
     example: "longhorn_health_manager_last_run_seconds > 110",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static LAST_EXIT_CODE: Gauge = Gauge {
+static LAST_EXIT_CODE: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_manager_last_exit_code",
     help: "Exit code of the last run of a crash-looping longhorn-manager: 1 a fatal error, 2 a panic, 137 killed.",
-    kind: GaugeKind::Gauge,
-    labels: &["node"],
+    labels: ["node"],
     absent: "the manager of the node is in no crash loop",
     example: "longhorn_health_manager_last_exit_code == 2",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static RESTARTS: Gauge = Gauge {
+static RESTARTS: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_manager_restarts_total",
     help: "Restarts of container longhorn-manager in the present manager pod of a node; starts over with a new pod.",
-    kind: GaugeKind::Counter,
-    labels: &["node"],
+    labels: ["node"],
     absent: "the manager of the node was not restarted since its pod was made",
     example: "increase(longhorn_health_manager_restarts_total[1h]) > 3",
-    stability: Stability::Experimental,
+    ..Gauge::COUNTER
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -137,7 +132,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let node = pod.spec.node_name.as_str();
         let diagnosis = diagnosis::diagnose(cluster, pod, &crash);
         let evidence = if diagnosis.source == EvidenceSource::Log { "log" } else { "fingerprint" };
-        out.sample(&CRASH_LOOPING, &[node, diagnosis.cause, evidence], 1.0);
+        out.sample(&CRASH_LOOPING, &[node, diagnosis.cause.id, evidence], 1.0);
         if let Some(ended) = crash.ended() {
             out.sample(&LAST_TERMINATION, &[node], ended.as_second() as f64);
         }
@@ -163,11 +158,10 @@ fn finding(
 ) -> Finding {
     let node = pod.spec.node_name.as_str();
     let name = pod.metadata.name.as_str();
-    let what =
-        cause::CAUSES.iter().find(|known| known.id == diagnosis.cause).map_or("", |known| known.summary);
     let message = format!(
-        "longhorn-manager on node {node} is in a crash loop ({}): {what}",
-        counted(crash.restarts, "restart")
+        "longhorn-manager on {node} crash-loops ({}): {}",
+        counted(crash.restarts, "restart"),
+        diagnosis.cause.summary
     );
     let hit: Vec<_> = volumes
         .iter()

@@ -1,8 +1,8 @@
 //! What to do about a manager that crash-loops, by cause.
 
 use super::diagnosis::Diagnosis;
-use super::{CONTAINER, cause, host};
-use crate::check::Remedy;
+use super::{CONTAINER, causes, host};
+use crate::check::{Cause, Remedy};
 use crate::cluster::Cluster;
 use crate::facts::{eviction, known_issues, nodes, releases};
 use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
@@ -14,33 +14,33 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let name = pod.metadata.name.as_str();
     let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
     let with_log = |text: &str| Remedy::new(text).read(log.clone());
-    match cause {
-        cause::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
-        cause::WEBHOOK_SERVICE_UNREACHABLE | cause::WEBHOOK_NOT_READY => webhook(namespace, cause, release, log),
-        cause::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
-        cause::UPGRADE_PATH => with_log(
+    match *cause {
+        causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
+        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, cause, release, log),
+        causes::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
+        causes::UPGRADE_PATH => with_log(
             "Install the release that is set in current-longhorn-version again, or one patch or minor release \
              after it; Longhorn upgrades one minor release at a time and never downgrades.",
         )
         .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
         .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'")),
-        cause::ENGINE_INCOMPATIBLE => with_log(
+        causes::ENGINE_INCOMPATIBLE => with_log(
             "Go back to the previous release, upgrade the engines of all volumes there, and upgrade again.",
         )
         .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
-        cause::OLD_MANAGERS_LINGERING => old_managers(cluster, pod, with_log("")),
-        cause::CRD_MISMATCH => manifest(
+        causes::OLD_MANAGERS_LINGERING => old_managers(cluster, pod, with_log("")),
+        causes::CRD_MISMATCH => manifest(
             cluster,
             release,
             with_log("The custom resource definitions are not those of the release that the manager runs."),
         ),
-        cause::MANIFEST_STALE => manifest(
+        causes::MANIFEST_STALE => manifest(
             cluster,
             release,
             with_log("The image was changed without its manifest, or the manifest without its image."),
         ),
-        cause::CACHE_SYNC_FAILED => with_log(
+        causes::CACHE_SYNC_FAILED => with_log(
             "The manager may not list one of its kinds, or a custom resource definition is missing. Compare the \
              definitions and the ClusterRole with those of the release.",
         )
@@ -49,16 +49,16 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
             "kubectl auth can-i list volumes.longhorn.io -n {namespace} \
              --as system:serviceaccount:{namespace}:longhorn-service-account"
         )),
-        cause::PORT_IN_USE => with_log(
+        causes::PORT_IN_USE => with_log(
             "Find what else listens on the ports 9500 to 9503 in the pod; with host networking, on the node.",
         )
         .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{.spec.template.spec.hostNetwork}}'")),
-        cause::KNOWN_PANIC => match diagnosis.issue.zip(release) {
+        causes::KNOWN_PANIC => match diagnosis.issue.zip(release) {
             Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
             None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
         },
-        cause::OOM_KILLED => out_of_memory(namespace, pod, with_log("")),
-        cause::API_UNREACHABLE => with_log(
+        causes::OOM_KILLED => out_of_memory(namespace, pod, with_log("")),
+        causes::API_UNREACHABLE => with_log(
             "Look at the API server and etcd first, then at the network between this node and them.",
         )
         .read("kubectl get --raw='/readyz?verbose'".to_owned())
@@ -98,8 +98,8 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
     }
 }
 
-fn webhook(namespace: &str, cause: &str, release: Option<Release>, log: String) -> Remedy {
-    let text = if cause == cause::WEBHOOK_NOT_READY {
+fn webhook(namespace: &str, cause: &Cause, release: Option<Release>, log: String) -> Remedy {
+    let text = if cause == &causes::WEBHOOK_NOT_READY {
         "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
          secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
     } else {

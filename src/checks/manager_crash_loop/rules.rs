@@ -1,28 +1,10 @@
 //! Alerts and panels about managers that crash.
 
-use super::cause;
+use super::causes;
 use crate::check::*;
 
 const CRASH_LOOP_RUNBOOK: &str = include_str!("LonghornManagerCrashLoopBackOff.md");
 const RESTARTS_RUNBOOK: &str = include_str!("LonghornManagerHighRestarts.md");
-
-const EVERY_CAUSE: &[&str] = &[
-    cause::OPEN_ISCSI_MISSING,
-    cause::WEBHOOK_SERVICE_UNREACHABLE,
-    cause::WEBHOOK_NOT_READY,
-    cause::BACKING_IMAGE_EVICTION_PANIC,
-    cause::UPGRADE_PATH,
-    cause::ENGINE_INCOMPATIBLE,
-    cause::OLD_MANAGERS_LINGERING,
-    cause::CRD_MISMATCH,
-    cause::CACHE_SYNC_FAILED,
-    cause::PORT_IN_USE,
-    cause::MANIFEST_STALE,
-    cause::KNOWN_PANIC,
-    cause::OOM_KILLED,
-    cause::API_UNREACHABLE,
-    cause::UNKNOWN,
-];
 
 const RESTARTS: Threshold = Threshold {
     name: "restarts",
@@ -47,12 +29,13 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        causes: EVERY_CAUSE,
-        expr: "max without ($without, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
+        when: When::Promql {
+            expr: "max without ($without, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
+            cases: "",
+        },
+        also: causes::ALL,
         hold: "5m",
-        keep_firing_for: "",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "A Longhorn manager is in a crash loop.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop, cause {{ $labels.cause }}. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
@@ -61,14 +44,15 @@ pub const ALERTS: &[Alert] = &[
         why: "The series already stays up between two crashes. Five minutes let a manager that stumbles \
               during a roll-out or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornManagerHighRestarts",
-        causes: &[],
-        expr: "node:longhorn_health_manager_restarts:max_increase1h > $restarts",
+        when: When::Promql {
+            expr: "node:longhorn_health_manager_restarts:max_increase1h > $restarts",
+            cases: include_str!("LonghornManagerHighRestarts.test.yaml"),
+        },
         hold: "5m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} was restarted about \
@@ -77,6 +61,7 @@ pub const ALERTS: &[Alert] = &[
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
+        ..Alert::PLAIN
     },
 ];
 
@@ -88,12 +73,12 @@ pub const INCIDENT_CASES: &str = include_str!("incident.test.yaml");
 pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        causes: &[],
-        expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1",
+        when: When::Promql {
+            expr: "max by ($cluster namespace, pod) (max_over_time(kube_pod_container_status_waiting_reason{namespace=\"$namespace\", container=\"longhorn-manager\", reason=\"CrashLoopBackOff\"}[10m])) == 1",
+            cases: include_str!("kube-state-metrics.LonghornManagerCrashLoopBackOff.test.yaml"),
+        },
         hold: "5m",
-        keep_firing_for: "",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "A Longhorn manager is in a crash loop.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is in a crash loop. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
@@ -101,14 +86,15 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
         why: "The waiting reason vanishes while the container runs between two crashes; looking back ten \
               minutes, twice the longest back-off, keeps the alert from starting over each time.",
         runbook: CRASH_LOOP_RUNBOOK,
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornManagerHighRestarts",
-        causes: &[],
-        expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts",
+        when: When::Promql {
+            expr: "max by ($cluster namespace, pod) (increase(kube_pod_container_status_restarts_total{namespace=\"$namespace\", container=\"longhorn-manager\"}[1h])) > $restarts",
+            cases: include_str!("kube-state-metrics.LonghornManagerHighRestarts.test.yaml"),
+        },
         hold: "5m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
         thresholds: &[RESTARTS],
         summary: "A Longhorn manager restarts often.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} was restarted about \
@@ -117,6 +103,7 @@ pub const KUBE_STATE_METRICS_ALERTS: &[Alert] = &[
         why: "Counts restarts and not a rate per second: rate(...[1h]) > 0.1 would be 360 restarts an hour, \
               which the kubelet's back-off makes impossible.",
         runbook: RESTARTS_RUNBOOK,
+        ..Alert::PLAIN
     },
 ];
 
@@ -125,78 +112,65 @@ const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 /// Panels about managers.
 pub const PANELS: &[Panel] = &[
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Managers in a crash loop",
         description: "Longhorn managers that crash-loop, also while they run between two crashes. Red: open the \
                       managers dashboard for node and cause.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
             legend: "crash-looping",
         }],
         steps: LOOP_STEPS,
-        width: Width::Sixth,
         no_data: "the exporter cannot read pods",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
         description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. Ready \
                       below desired for more than some minutes means that nodes are not managed.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_managers{$job})",
             legend: "{{state}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "the exporter cannot read pods",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Crash loops by cause",
         description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
                       exit code and run time. The runbook of the alert says what to do.",
-        kind: PanelKind::Table,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
             legend: "{{node}} {{cause}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no manager is in a crash loop, or the exporter does not report",
+        ..Panel::TABLE
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Manager restarts in an hour",
         description: "Restarts of the manager container in the last hour by node. One or two are a roll-out or a \
                       reboot.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
             legend: "{{node}}",
         }],
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
-        width: Width::Half,
         no_data: "no manager was restarted, or the exporter does not report",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Length of the last run of crash-looping managers",
         description: "A few seconds: the environment check or a stale manifest. 60 s (up to 1.9.1) or 120 s (1.9.2 \
                       and later) and a little: the webhook. 600 s: managers of the old release.",
-        kind: PanelKind::BarGauge,
         unit: Unit::Seconds,
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job})",
             legend: "{{node}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no manager is in a crash loop, or the exporter does not report",
+        ..Panel::BAR_GAUGE
     },
 ];

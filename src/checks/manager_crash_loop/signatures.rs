@@ -4,12 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::cause;
+use super::causes;
+use crate::check::Cause;
 
 /// A line by which a cause is known.
 pub struct Signature {
     /// The cause.
-    pub cause: &'static str,
+    pub cause: &'static Cause,
     /// What the line contains, as a regular expression.
     pub pattern: &'static str,
     /// True when the line counts also at level error; otherwise only a fatal line does, because
@@ -17,7 +18,7 @@ pub struct Signature {
     pub error_too: bool,
 }
 
-const fn fatal(cause: &'static str, pattern: &'static str) -> Signature {
+const fn fatal(cause: &'static Cause, pattern: &'static str) -> Signature {
     Signature { cause, pattern, error_too: false }
 }
 
@@ -28,41 +29,41 @@ const fn fatal(cause: &'static str, pattern: &'static str) -> Signature {
 /// upgrade/util/util.go, util/client/client.go, recovery_backend/recovery_backend.go.
 pub const SIGNATURES: &[Signature] = &[
     Signature {
-        cause: cause::OPEN_ISCSI_MISSING,
+        cause: &causes::OPEN_ISCSI_MISSING,
         pattern: r"(?i)(failed environment check|failed to check environment|environment check failed)",
         error_too: true,
     },
     fatal(
-        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_SERVICE_UNREACHABLE,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
     ),
     fatal(
-        cause::WEBHOOK_NOT_READY,
+        &causes::WEBHOOK_NOT_READY,
         r"(admission|conversion) webhook is not ready( on localhost)? after [0-9]+m?[0-9]*s",
     ),
-    fatal(cause::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
-    fatal(cause::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
-    fatal(cause::UPGRADE_PATH, r"failed to skip the upgrade check for "),
+    fatal(&causes::ENGINE_INCOMPATIBLE, r"failed checking Engine upgrade path: "),
+    fatal(&causes::UPGRADE_PATH, r"failed to upgrade since (upgrading|downgrading) "),
+    fatal(&causes::UPGRADE_PATH, r"failed to skip the upgrade check for "),
     fatal(
-        cause::OLD_MANAGERS_LINGERING,
+        &causes::OLD_MANAGERS_LINGERING,
         r"timed out while waiting for old Longhorn manager pods to be fully removed",
     ),
-    fatal(cause::CRD_MISMATCH, r"strict decoding error: unknown field"),
-    fatal(cause::UPGRADE_PATH, r"unrecognized CRD API version|don't support upgrade from"),
-    fatal(cause::CACHE_SYNC_FAILED, r"datastore cache sync up failed"),
+    fatal(&causes::CRD_MISMATCH, r"strict decoding error: unknown field"),
+    fatal(&causes::UPGRADE_PATH, r"unrecognized CRD API version|don't support upgrade from"),
+    fatal(&causes::CACHE_SYNC_FAILED, r"datastore cache sync up failed"),
     fatal(
-        cause::PORT_IN_USE,
+        &causes::PORT_IN_USE,
         r"Error (longhorn backend|recovery backend|admission webhook|conversion webhook|admission|conversion) (webhook )?server failed",
     ),
     fatal(
-        cause::MANIFEST_STALE,
+        &causes::MANIFEST_STALE,
         r"failed to detect the (node name|node IP|manager pod name|manager pod namespace)",
     ),
-    fatal(cause::MANIFEST_STALE, r"Error starting manager: require [a-z-]+"),
-    fatal(cause::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
-    fatal(cause::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
+    fatal(&causes::MANIFEST_STALE, r"Error starting manager: require [a-z-]+"),
+    fatal(&causes::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
+    fatal(&causes::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
     fatal(
-        cause::API_UNREACHABLE,
+        &causes::API_UNREACHABLE,
         r"etcdserver: |Client\.Timeout exceeded|TLS handshake timeout|dial tcp [^ ]+: (i/o timeout|connect: (connection refused|no route to host))",
     ),
 ];
@@ -76,7 +77,7 @@ static COMPILED: LazyLock<Vec<(&Signature, Regex)>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LastWord<'a> {
     /// A fatal line that names its cause.
-    Known(&'static str, &'a str),
+    Known(&'static Cause, &'a str),
     /// A fatal line that no signature knows.
     Fatal(&'a str),
     /// A Go panic: its first line, and the text from there to the end of the log.

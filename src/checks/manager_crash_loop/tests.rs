@@ -4,7 +4,8 @@ mod causes;
 mod logs;
 mod remedies;
 
-use super::{CHECK, KUBE_STATE_METRICS_ALERTS, cause, rules};
+use super::{CHECK, KUBE_STATE_METRICS_ALERTS, rules};
+use crate::check::When;
 use crate::cluster::{Cluster, Readability};
 use crate::history::CrashLog;
 use crate::longhorn::Resource;
@@ -15,17 +16,21 @@ const NOW: &str = "2026-03-01T12:00:00Z";
 /// A manager pod on node-1 whose container status is given in YAML flow style. The other container
 /// comes first, to punish reading by index.
 fn manager(tag: &str, status: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, uid: u1, \
-         labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: node-1, containers: [{{name: pre-pull-share-manager-image, image: s}}, \
-         {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', command: [longhorn-manager, -d, \
-         daemon, --engine-image, e, --instance-manager-image, i, --share-manager-image, s, \
-         --backing-image-manager-image, b, --support-bundle-manager-image, k, --manager-image, m, \
-         --service-account, a, --upgrade-version-check], \
-         env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, {{name: NODE_NAME}}]}}]}}\n\
-         status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
-         state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, {status}}}]}}\n---\n"
+    longhorn_manager(
+        "longhorn-manager-a",
+        "uid: u1",
+        &format!(
+            "spec: {{nodeName: node-1, containers: [{{name: pre-pull-share-manager-image, image: s}}, \
+             {{name: longhorn-manager, image: 'longhornio/longhorn-manager:{tag}', \
+             command: [longhorn-manager, -d, daemon, --engine-image, e, --instance-manager-image, i, \
+             --share-manager-image, s, --backing-image-manager-image, b, --support-bundle-manager-image, \
+             k, --manager-image, m, --service-account, a, --upgrade-version-check], \
+             env: [{{name: POD_NAME}}, {{name: POD_NAMESPACE}}, {{name: POD_IP}}, \
+             {{name: NODE_NAME}}]}}]}}\n\
+             status: {{containerStatuses: [{{name: pre-pull-share-manager-image, restartCount: 0, \
+             state: {{running: {{startedAt: '2026-03-01T10:00:00Z'}}}}}}, {{name: longhorn-manager, \
+             {status}}}]}}"
+        ),
     )
 }
 
@@ -50,22 +55,16 @@ fn running(restarts: i64, last_run: i64, for_seconds: i64) -> String {
 }
 
 fn node(name: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n"
-    )
+    object("Node", name, "")
 }
 
 fn slice(ready: bool) -> String {
-    format!(
-        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: w, namespace: longhorn-system, \
-         labels: {{kubernetes.io/service-name: longhorn-admission-webhook}}}}\n\
-         endpoints: [{{conditions: {{ready: {ready}}}}}]\n---\n"
-    )
+    endpoint_slice("longhorn-admission-webhook", &format!("{{conditions: {{ready: {ready}}}}}"))
 }
 
 fn cause_of(cluster: &Cluster) -> String {
     let findings = run(&CHECK, cluster).report.findings;
-    findings.first().map(|finding| finding.cause.clone()).unwrap_or_default()
+    findings.first().map(|finding| finding.cause.id.to_owned()).unwrap_or_default()
 }
 
 fn with_log(yaml: &str, log: &str) -> Cluster {
@@ -193,12 +192,14 @@ fn odd_objects_and_unreadable_pods() {
 
 #[test]
 fn alerts_cover_every_cause_and_have_twins_without_the_exporter() {
-    let covered: Vec<_> = rules::ALERTS.iter().flat_map(|alert| alert.causes).collect();
-    let causes: Vec<_> = cause::CAUSES.iter().map(|cause| &cause.id).collect();
+    let covered: Vec<_> =
+        rules::ALERTS.iter().flat_map(|alert| alert.causes().map(|cause| &cause.id)).collect();
+    let causes: Vec<_> = super::causes::ALL.iter().map(|cause| &cause.id).collect();
     assert_eq!(covered, causes);
     for (own, twin) in rules::ALERTS.iter().zip(KUBE_STATE_METRICS_ALERTS) {
         assert_eq!(own.name, twin.name);
-        assert!(twin.expr.contains("container=\"longhorn-manager\"") && twin.expr.contains("$namespace"));
+        let When::Promql { expr, .. } = twin.when else { panic!("{}", twin.name) };
+        assert!(expr.contains("container=\"longhorn-manager\"") && expr.contains("$namespace"));
         assert!(own.runbook.contains("## Meaning") && own.runbook.contains("## Mitigation"));
     }
 }

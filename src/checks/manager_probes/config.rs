@@ -1,5 +1,6 @@
 //! The probes that the live DaemonSet configures, judged.
 
+use super::causes;
 use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
@@ -64,7 +65,7 @@ fn daemon_set(cluster: &Cluster) -> ObjectRef {
     ObjectRef::new("DaemonSet", &cluster.namespace, DAEMON_SET)
 }
 
-fn about(cluster: &Cluster, cause: &'static str, message: impl Into<String>) -> Finding {
+fn about(cluster: &Cluster, cause: &'static Cause, message: impl Into<String>) -> Finding {
     Finding::new(cause, daemon_set(cluster), message)
 }
 
@@ -85,7 +86,7 @@ fn remedy(cluster: &Cluster, text: &str, patch: Option<&str>) -> Remedy {
 fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     about(
         cluster,
-        "readiness_timeout_short",
+        &causes::READINESS_TIMEOUT_SHORT,
         format!(
             "readiness of longhorn-manager is lost after {} s of answers slower than {} s; stock releases bear {STOCK_TOLERANCE} s",
             readiness.tolerance(),
@@ -146,7 +147,7 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
     let kind = kind.as_str();
     about(
         cluster,
-        "startup_window_short",
+        &causes::STARTUP_WINDOW_SHORT,
         format!("the {kind} probe kills a longhorn-manager that does not answer within {window} s of its start"),
     )
     .impact(

@@ -8,5 +8,5 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
     &["slow_start"],
     &["webhook_unavailable/deadlock", "webhook_unavailable/no_ready_endpoint"],
     Same::Cluster,
-    "slow start",
+    "slow start on",
 )];

@@ -7,9 +7,10 @@
 //! A manager waits 60 s (1.5.0 to 1.9.1) or 120 s (from 1.9.2) for its webhook and then exits
 //! (longhorn-manager v1.5.4, v1.9.2 webhook/webhook.go).
 
+mod causes;
 mod config;
 mod events;
-pub mod follows;
+mod follows;
 mod gauges;
 pub mod model;
 #[cfg(test)]
@@ -32,35 +33,15 @@ use crate::facts::releases::release_of;
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "manager_probes",
     title: "Manager probes and start-up",
     summary: "Probes of longhorn-manager as the live DaemonSet has them, managers that take longer from start to \
               Ready than their release waits for its webhook, and managers whose probes fail after their start.",
     needs: &[Resource::DaemonSets, Resource::Pods],
     uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
-    causes: &[
-        Cause {
-            id: "readiness_timeout_short",
-            severity: Severity::Info,
-            summary: "the readiness probe, an HTTPS request, gives up sooner than that of every stock release",
-        },
-        Cause {
-            id: "startup_window_short",
-            severity: Severity::Info,
-            summary: "a startup or liveness probe kills managers that wait for their turn to start the webhook",
-        },
-        Cause {
-            id: "slow_start",
-            severity: Severity::Warning,
-            summary: "a manager took, or takes, longer from start to Ready than its release waits for its webhook",
-        },
-        Cause {
-            id: "probe_failing",
-            severity: Severity::Warning,
-            summary: "a probe of a manager fails after its start",
-        },
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::PERIOD,
         &gauges::TIMEOUT,
@@ -71,11 +52,10 @@ pub const CHECK: Check = Check {
         &gauges::SLOW,
         &gauges::FAILURES,
     ],
-    records: &[],
     alerts: rules::ALERTS,
-    cases: "",
     panels: rules::PANELS,
     run,
+    ..Check::PLAIN
 };
 
 /// A slow start is told for a day; the gauge of the slowest start goes on.
@@ -126,7 +106,7 @@ fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
             format!("manager pod {pod} runs for {total} s and is not Ready yet, its release waits {limit} s")
         }
     };
-    let mut finding = of_pod(cluster, "slow_start", pod, node, message)
+    let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact("with no other manager Ready this one exits before its webhook is served, and loops")
         .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
@@ -271,7 +251,7 @@ fn probe_failing(
     } else {
         "the manager leaves the Services of webhook and API whenever the probe fails as often as its threshold"
     };
-    let mut finding = of_pod(cluster, "probe_failing", name, node, message)
+    let mut finding = of_pod(cluster, &causes::PROBE_FAILING, name, node, message)
         .since(lost.map(|lost| lost.since))
         .impact(impact)
         .remedy(remedy(
@@ -292,7 +272,7 @@ fn probe_failing(
     finding
 }
 
-fn of_pod(cluster: &Cluster, cause: &'static str, pod: &str, node: &str, message: String) -> Finding {
+fn of_pod(cluster: &Cluster, cause: &'static Cause, pod: &str, node: &str, message: String) -> Finding {
     Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message).node(node)
 }
 

@@ -1,17 +1,14 @@
 //! Alerts and panels about probes and starts of managers.
 
+use super::causes;
 use crate::check::*;
 
 /// The alerts of the check.
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerSlowStart",
-        causes: &["slow_start"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"slow_start\"}) == 1",
+        when: When::Found(&[&causes::SLOW_START]),
         hold: "5m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A Longhorn manager starts more slowly than its release allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
                       start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
@@ -19,15 +16,13 @@ pub const ALERTS: &[Alert] = &[
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
               before this one; five minutes ride out a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornManagerProbeFailing",
-        causes: &["probe_failing"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"manager_probes\", cause=\"probe_failing\"}) == 1",
+        when: When::Found(&[&causes::PROBE_FAILING]),
         hold: "5m",
         keep_firing_for: "10m",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A probe of a Longhorn manager keeps failing.",
         description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
                       although the manager has started. While readiness fails, the pod serves neither webhook nor API. \
@@ -35,6 +30,7 @@ pub const ALERTS: &[Alert] = &[
         why: "About as many failures within ten minutes after the start as the probe bears; starts and single failures do not \
               count. An event tells its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
+        ..Alert::PLAIN
     },
 ];
 
@@ -46,7 +42,6 @@ pub const PANELS: &[Panel] = &[
         description: "The slowest manager's time from container start to Ready, waiting for other nodes included, beside \
                       the seconds its release waits for its webhook before it exits. Above the budget a manager \
                       depends on another one being Ready.",
-        kind: PanelKind::TimeSeries,
         unit: Unit::Seconds,
         queries: &[
             Query {
@@ -62,52 +57,46 @@ pub const PANELS: &[Panel] = &[
                 legend: "budget of the release",
             },
         ],
-        steps: &[],
-        width: Width::Half,
         no_data: "no start can be told from the pods, or the exporter does not report",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Failed manager probes",
         description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
                       timeout afterwards means a loaded node, unreachable a broken pod network.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
             legend: "{{probe}} {{failure}}",
         }],
-        steps: &[],
-        width: Width::Half,
         no_data: "no probe is configured, or events cannot be read",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe time-outs",
         description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
-        kind: PanelKind::Stat,
         unit: Unit::Seconds,
         queries: &[Query {
             expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
             legend: "{{probe}}",
         }],
-        steps: &[],
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe tolerance",
         description: "Seconds of failing that each probe bears (period times threshold). A startup window below 300 s can kill \
                       managers that wait for their turn to start the webhook.",
-        kind: PanelKind::BarGauge,
         unit: Unit::Seconds,
         queries: &[Query {
             expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
             legend: "{{probe}}",
         }],
-        steps: &[],
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
+        ..Panel::BAR_GAUGE
     },
 ];

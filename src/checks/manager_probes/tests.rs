@@ -8,44 +8,50 @@ const STOCK: [&str; 2] = ["readiness_timeout", "startup_and_liveness_probe"];
 const HTTPS: &str = "readinessProbe: {httpGet: {path: /v1/healthz, port: 9502, scheme: HTTPS}}";
 const TCP: &str = "readinessProbe: {tcpSocket: {port: 9500}}";
 const PATCHED: &str = "\
-    startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
-    livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
-    readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
-
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
+                       startupProbe: {httpGet: {port: 9502}, failureThreshold: 30, periodSeconds: 10, timeoutSeconds: 5}, \
+                       livenessProbe: {httpGet: {port: 9502}, failureThreshold: 3, periodSeconds: 30, timeoutSeconds: 5}, \
+                       readinessProbe: {httpGet: {port: 9502}, timeoutSeconds: 5}";
 
 fn daemon_set(probes: &str) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system}}\n\
-         spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
-         {{name: longhorn-manager, {probes}}}]}}}}}}\n---\n"
+    object(
+        "DaemonSet",
+        "longhorn-manager",
+        &format!(
+            "spec: {{template: {{spec: {{containers: [{{name: pre-pull-share-manager-image}}, \
+             {{name: longhorn-manager, {probes}}}]}}}}}}"
+        ),
     )
 }
 
 /// A manager pod: its node, when its container started, its Ready condition and since when.
 fn pod(node: &str, started: &str, ready: &str, since: &str) -> String {
     let container_ready = ready == "True";
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, ready: true, state: {{running: {{}}}}}}, \
-         {{name: longhorn-manager, ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}\n---\n"
+    longhorn_manager(
+        &format!("longhorn-manager-{node}"),
+        &format!("uid: uid-{node}"),
+        &format!(
+            "spec: {{nodeName: {node}, containers: [{{name: longhorn-manager, {HTTPS}}}]}}\n\
+             status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}', \
+             lastTransitionTime: '{since}'}}], containerStatuses: [{{name: pre-pull-share-manager-image, \
+             ready: true, state: {{running: {{}}}}}}, {{name: longhorn-manager, \
+             ready: {container_ready}, state: {{running: {{startedAt: '{started}'}}}}}}]}}"
+        ),
     )
 }
 
 fn unhealthy(node: &str, number: u32, count: u32, last: &str, message: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{node}-{number}, namespace: longhorn-system}}\n\
-         involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, uid: uid-{node}, \
-         fieldPath: 'spec.containers{{longhorn-manager}}'}}\nreason: Unhealthy\ntype: Warning\ncount: {count}\n\
-         lastTimestamp: '{last}'\nmessage: '{message}'\n---\n"
+    object(
+        "Event",
+        &format!("e-{node}-{number}"),
+        &format!(
+            "involvedObject: {{kind: Pod, name: longhorn-manager-{node}, namespace: longhorn-system, \
+             uid: uid-{node}, fieldPath: 'spec.containers{{longhorn-manager}}'}}\n\
+             reason: Unhealthy\n\
+             type: Warning\n\
+             count: {count}\n\
+             lastTimestamp: '{last}'\n\
+             message: '{message}'"
+        ),
     )
 }
 
@@ -281,9 +287,9 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
     assert_eq!(found(&CHECK, &at_now(&(v.clone() + &queued))), Vec::<String>::new(), "queued");
     // and one that still waits
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\n\
-        metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
-        spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
-        renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
+                 metadata: {name: longhorn-manager-webhook-lock, namespace: longhorn-system}\n\
+                 spec: {holderIdentity: n2, leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:57:00.000000Z', \
+                 renewTime: '2026-03-01T11:59:55.000000Z'}\n---\n";
     let waits = pod("n1", "2026-03-01T11:56:00Z", "False", "2026-03-01T11:55:00Z")
         + &repeated(22, "2026-03-01T11:56:05Z", "2026-03-01T11:59:55Z", REFUSED);
     assert_eq!(found(&CHECK, &at_now(&(v + lease + &waits))), Vec::<String>::new(), "still waits");
@@ -313,7 +319,7 @@ fn a_slow_start_names_the_container_that_held_it_up() {
     );
     let cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS) + &slow));
     let finding =
-        run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause == "slow_start").unwrap();
+        run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause.id == "slow_start").unwrap();
     let said = |part: &str| finding.evidence.iter().any(|fact| fact.text.contains(part));
     assert!(
         said("container pre-pull-share-manager-image of the pod was started 198 s after"),
@@ -383,8 +389,8 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: v1\nkind: Event\nmetadata: {name: e}\nreason: Unhealthy\n";
     assert_eq!(found(&CHECK, &cluster(yaml)), Vec::<String>::new());
     let extreme = daemon_set(
         "readinessProbe: {httpGet: {}, periodSeconds: 9223372036854775807, failureThreshold: 9223372036854775807}, \

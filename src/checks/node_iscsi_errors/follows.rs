@@ -7,5 +7,5 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
     &["iscsi_conn_error", "shim_disconnected"],
     &["instance_manager_replaced/*", "instance_manager_down/*"],
     Same::Node,
-    "iSCSI errors",
+    "iSCSI errors on",
 )];

@@ -6,7 +6,8 @@
 //! Events of the node, with the monitors of deploy/node-problem-detector. Without it there are no
 //! such Events, and this check has nothing to find.
 
-pub mod follows;
+mod causes;
+mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use crate::longhorn::{DataEngine, Resource};
 use reports::{Reports, span};
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "node_iscsi_errors",
     title: "iSCSI errors on nodes",
     summary: "The kernel of a node lost iSCSI connections within the last hour, as node-problem-detector reports it \
@@ -39,29 +40,13 @@ pub const CHECK: Check = Check {
         Resource::Engines,
         Resource::Volumes,
     ],
-    causes: &[
-        Cause {
-            id: ISCSI,
-            severity: Severity::Warning,
-            summary: "the kernel lost iSCSI connections, over which v1 volumes reach their engine",
-        },
-        Cause {
-            id: SHIM,
-            severity: Severity::Warning,
-            summary: "containerd lost the shim of a container when iSCSI connections were lost on that node",
-        },
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&EVENTS, &LAST],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
-        causes: &[ISCSI, SHIM],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"node_iscsi_errors\", \
-               cause=\"iscsi_conn_error\"}) == 1",
-        hold: "0m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
+        when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
+        also: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
         description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \
                       attached there may have detached or turned read-only. See whether an instance manager of the \
@@ -69,64 +54,55 @@ pub const CHECK: Check = Check {
         why: "A kernel does not lose iSCSI connections in good order: a detach logs out first. The finding ends an hour \
               after the last error. A disconnected shim raises no alert of its own, for it never comes alone.",
         runbook: include_str!("LonghornNodeIscsiErrors.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
             description: "Errors that node-problem-detector reported, as its Events of the last hour count them. A lower \
                           bound: a burst is reported in part only. Compare with the replacements above.",
-            kind: PanelKind::TimeSeries,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job})",
                 legend: "{{node}} {{cause}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            ..Panel::TIME_SERIES
         },
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Last iSCSI errors",
             description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
-            kind: PanelKind::Table,
             unit: Unit::FromNow,
             queries: &[Query {
                 expr: "max by ($cluster node, cause) \
                        (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",
                 legend: "{{node}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
+            ..Panel::TABLE
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-const ISCSI: &str = "iscsi_conn_error";
-const SHIM: &str = "shim_disconnected";
-
-static EVENTS: Gauge = Gauge {
+static EVENTS: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_node_iscsi_error_events",
     help: "Occurrences of the error in those Events of the node that were seen within the last hour; a lower bound, as bursts of Events are dropped.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "cause"],
+    labels: ["node", "cause"],
     absent: "no such Event within an hour, or node-problem-detector does not report them",
     example: "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
-static LAST: Gauge = Gauge {
+static LAST: Gauge<[&str; 2]> = Gauge {
     name: "longhorn_health_node_iscsi_error_last_timestamp_seconds",
     help: "When the error was last seen on the node.",
-    kind: GaugeKind::Gauge,
-    labels: &["node", "cause"],
+    labels: ["node", "cause"],
     absent: "no such Event within an hour, or node-problem-detector does not report them",
     example: "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 /// A pod of an instance manager that ended or was made this close to the errors belongs to them.
@@ -156,13 +132,15 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             replaced: replaced.remove(node).unwrap_or_default(),
             volumes: names.into_iter().map(|volume| cluster.volume_ref(volume)).collect(),
         };
-        for (cause, events) in [(ISCSI, &of_node.iscsi), (SHIM, &of_node.shims)] {
+        for (cause, events) in
+            [(&causes::ISCSI_CONN_ERROR, &of_node.iscsi), (&causes::SHIM_DISCONNECTED, &of_node.shims)]
+        {
             let Some((first, last)) = span(events) else { continue };
             let count = events.iter().map(|report| report.count).fold(0, u64::saturating_add);
-            out.sample(&EVENTS, &[node, cause], count as f64);
-            out.sample(&LAST, &[node, cause], last.as_second() as f64);
-            let finding = match cause {
-                ISCSI => iscsi_finding(cluster, &scene, count),
+            out.sample(&EVENTS, &[node, cause.id], count as f64);
+            out.sample(&LAST, &[node, cause.id], last.as_second() as f64);
+            let finding = match *cause {
+                causes::ISCSI_CONN_ERROR => iscsi_finding(cluster, &scene, count),
                 _ => shim_finding(cluster, &scene, count),
             };
             let often = counted(count, "time");
@@ -207,7 +185,7 @@ fn iscsi_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
         "See that the volumes of the node are attached and writable, then find out why the instance manager ended: the \
          check instance_manager_replaced tells. The errors are its consequence."
     };
-    Finding::new(ISCSI, ObjectRef::cluster("Node", node), message)
+    Finding::new(&causes::ISCSI_CONN_ERROR, ObjectRef::cluster("Node", node), message)
         .node(node)
         .volumes(scene.volumes.clone())
         .impact(impact)
@@ -223,7 +201,7 @@ fn shim_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
     );
     let text = "Find the container that ended by the id in the Event; if it is that of an instance manager, its end came \
                 first and the iSCSI errors follow from it.";
-    Finding::new(SHIM, ObjectRef::cluster("Node", node), message)
+    Finding::new(&causes::SHIM_DISCONNECTED, ObjectRef::cluster("Node", node), message)
         .node(node)
         .volumes(scene.volumes.clone())
         .impact("if it was the shim of an instance manager, all engines and replicas in that ended")

@@ -22,12 +22,6 @@ fn once(reason: &str, node: &str, at: &str) -> String {
     event(reason, node, at, at, 1)
 }
 
-fn longhorn_node(name: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n"
-    )
-}
-
 /// An instance manager of a day ago on node-1 whose pod was made at this time of today.
 fn manager(name: &str, made: &str, engine: &str) -> String {
     let meta = |made: &str| {
@@ -44,9 +38,10 @@ fn manager(name: &str, made: &str, engine: &str) -> String {
 }
 
 fn engine(volume: &str, node: &str, data_engine: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {{name: {volume}-e-0, namespace: longhorn-system}}\n\
-         spec: {{volumeName: {volume}, nodeID: {node}, dataEngine: {data_engine}}}\n---\n"
+    object(
+        "Engine",
+        &format!("{volume}-e-0"),
+        &format!("spec: {{volumeName: {volume}, nodeID: {node}, dataEngine: {data_engine}}}"),
     )
 }
 
@@ -56,7 +51,7 @@ fn look(yaml: &str) -> Cluster {
 
 #[test]
 fn incident_000_errors_with_a_replacement_and_a_shim() {
-    let yaml = longhorn_node("node-1")
+    let yaml = object("Node", "node-1", "")
         + &once(ISCSI, "node-1", "11:48:05")
         + &event(ISCSI, "node-1", "11:48:06", "11:48:07", 23)
         + &once(SHIM, "node-1", "11:48:06")
@@ -135,7 +130,7 @@ fn other_events_are_neither_found_nor_kept() {
         error.replace("kind: Node", "kind: Pod"),
         error.replace("kind: Node", "kind: Node, apiVersion: longhorn.io/v1beta2"),
         // a storage-less node of the cluster with iSCSI storage of another kind
-        error + &longhorn_node("node-2"),
+        error + &object("Node", "node-2", ""),
     ] {
         let cluster = look(&yaml);
         assert!(found(&CHECK, &cluster).is_empty(), "{yaml}");
@@ -171,9 +166,9 @@ fn a_replacement_belongs_to_it_only_near_in_time_and_on_the_node() {
 
 #[test]
 fn without_the_right_it_is_unknown_and_without_events_healthy() {
-    let nothing = look(&longhorn_node("node-1"));
+    let nothing = look(&object("Node", "node-1", ""));
     assert_eq!(run(&CHECK, &nothing).report.verdict, Verdict::Healthy);
-    let mut forbidden = look(&longhorn_node("node-1"));
+    let mut forbidden = look(&object("Node", "node-1", ""));
     forbidden.resources.entry(Resource::NodeEvents).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &forbidden).report;
     assert_eq!(report.verdict, Verdict::Unknown);

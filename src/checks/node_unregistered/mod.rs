@@ -5,7 +5,8 @@
 //! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until somebody
 //! deletes it. In between is a node that both know and that has no running manager.
 
-pub mod follows;
+mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
@@ -19,10 +20,6 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::kubectl;
 use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
-const NEVER_STARTED: &str = "never_started";
-const NODE_GONE: &str = "node_gone";
-const MANAGER_MISSING: &str = "manager_missing";
-
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
 const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
@@ -30,40 +27,20 @@ const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
 const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes \
               node any more, or no longhorn-manager that runs.",
     needs: &[Resource::Pods, Resource::LonghornNodes],
     uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
-    causes: &[
-        Cause {
-            id: NEVER_STARTED,
-            severity: Severity::Warning,
-            summary: "the manager of the node has never finished a start",
-        },
-        Cause {
-            id: NODE_GONE,
-            severity: Severity::Warning,
-            summary: "the node has left Kubernetes but not Longhorn",
-        },
-        Cause {
-            id: MANAGER_MISSING,
-            severity: Severity::Warning,
-            summary: "no longhorn-manager runs on the node: its pod is missing, does not start or does not end",
-        },
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&NODES],
-    records: &[],
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
-        causes: &[NEVER_STARTED, NODE_GONE, MANAGER_MISSING],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
+        when: When::Found(causes::ALL),
         hold: "10m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A node is not known to both Kubernetes and Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: {{ $labels.cause }}. never_started: its manager runs but has not \
                       registered it, look at the manager's log. node_gone: it left Kubernetes, delete it in Longhorn \
@@ -72,51 +49,46 @@ pub const CHECK: Check = Check {
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
               ride out an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
+        ..Alert::PLAIN
     }],
-    cases: "",
     panels: &[
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
             description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
                           left Kubernetes but not Longhorn, and nodes without a manager that runs.",
-            kind: PanelKind::Stat,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max without ($without) (longhorn_health_nodes{$job})",
                 legend: "{{state}}",
             }],
-            steps: &[],
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
+            ..Panel::STAT
         },
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes not registered",
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
-            kind: PanelKind::Table,
-            unit: Unit::Short,
             queries: &[Query {
                 expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
                 legend: "{{object}} {{cause}}",
             }],
-            steps: &[],
-            width: Width::Half,
             no_data: "every node is registered, or the exporter does not report",
+            ..Panel::TABLE
         },
     ],
     run,
+    ..Check::PLAIN
 };
 
-static NODES: Gauge = Gauge {
+static NODES: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_nodes",
     help: "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
-    kind: GaugeKind::Gauge,
-    labels: &["state"],
+    labels: ["state"],
     absent: "pods or nodes.longhorn.io cannot be read",
     example: "longhorn_health_nodes{state!=\"registered\"} > 0",
-    stability: Stability::Experimental,
+    ..Gauge::PLAIN
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
@@ -126,9 +98,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone + unmanaged);
     for (state, count) in [
         ("registered", registered),
-        (NEVER_STARTED, never_started),
-        (NODE_GONE, gone),
-        (MANAGER_MISSING, unmanaged),
+        (causes::NEVER_STARTED.id, never_started),
+        (causes::NODE_GONE.id, gone),
+        (causes::MANAGER_MISSING.id, unmanaged),
     ] {
         out.sample(&NODES, &[state], count as f64);
     }
@@ -178,7 +150,7 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
         None => "for an unknown time".to_owned(),
     };
     Finding::new(
-        NEVER_STARTED,
+        &causes::NEVER_STARTED,
         ObjectRef::cluster("Node", node),
         format!("node {node} runs a longhorn-manager but Longhorn does not know the node"),
     )
@@ -248,7 +220,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         false => format!("condition Ready of nodes.longhorn.io {node} has reason KubernetesNodeGone"),
     };
     Finding::new(
-        NODE_GONE,
+        &causes::NODE_GONE,
         ObjectRef::new("nodes.longhorn.io", namespace, node),
         format!("node {node} has left Kubernetes but is still registered with Longhorn"),
     )

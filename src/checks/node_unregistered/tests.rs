@@ -6,21 +6,19 @@ use crate::testing::*;
 const NOW: &str = "2026-03-01T12:00:00Z";
 
 fn manager(node: &str, since: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: manager-{node}, namespace: longhorn-system, creationTimestamp: \
-         {since}, labels: {{app: longhorn-manager}}}}\nspec: {{nodeName: {node}}}\n---\n"
+    longhorn_manager(
+        &format!("manager-{node}"),
+        &format!("creationTimestamp: {since}"),
+        &format!("spec: {{nodeName: {node}}}"),
     )
 }
 
 fn kube(node: &str) -> String {
-    format!("apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n---\n")
+    kube_node(node, "")
 }
 
 fn longhorn(node: &str, ready: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {node}, namespace: longhorn-system}}\n\
-         status: {{conditions: [{ready}]}}\n---\n"
-    )
+    object("Node", node, &format!("status: {{conditions: [{ready}]}}"))
 }
 
 fn gone_since(time: &str) -> String {
@@ -129,10 +127,7 @@ fn unreadable_longhorn_nodes_are_unknown() {
 }
 
 fn ready_node(node: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n\
-         status: {{conditions: [{{type: Ready, status: 'True'}}]}}\n---\n"
-    ) + &longhorn(node, "")
+    kube_node(node, "status: {conditions: [{type: Ready, status: 'True'}]}") + &longhorn(node, "")
 }
 
 /// A manager pod with this status.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{MANAGER_MISSING, is_gone, knows_kube_nodes};
+use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::nodes;
@@ -36,7 +36,8 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
         }
         let pod =
             on_node.iter().copied().max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()));
-        let since = since(node, pod).into_iter().chain(out.first_seen(MANAGER_MISSING, name)).min();
+        let since =
+            since(node, pod).into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
         if !since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= PATIENCE) {
             continue;
         }
@@ -104,7 +105,7 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
         remedy = remedy.read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name));
     }
     let finding = Finding::new(
-        MANAGER_MISSING,
+        &causes::MANAGER_MISSING,
         ObjectRef::new("nodes.longhorn.io", namespace, node),
         format!("node {node} is registered with Longhorn, but no longhorn-manager runs there"),
     )

@@ -8,7 +8,8 @@
 //! exits and the loop is closed (longhorn-manager v1.5.4 to v1.12.1 webhook/webhook.go). From 1.6.4,
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
-pub mod follows;
+mod causes;
+mod follows;
 mod gauges;
 mod others;
 mod outage;
@@ -26,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 
 /// The check.
-pub const CHECK: Check = Check {
+pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
     summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
@@ -42,38 +43,8 @@ pub const CHECK: Check = Check {
         Resource::ValidatingWebhookConfigurations,
         Resource::MutatingWebhookConfigurations,
     ],
-    causes: &[
-        Cause {
-            id: "no_ready_endpoint",
-            severity: Severity::Critical,
-            summary: "a webhook has had no ready endpoint for longer than a roll-out lasts",
-        },
-        Cause {
-            id: "deadlock",
-            severity: Severity::Critical,
-            summary: "a webhook has no ready endpoint while the pods behind it run or crash-loop and none becomes Ready: they wait for each other",
-        },
-        Cause {
-            id: "label_missing",
-            severity: Severity::Warning,
-            summary: "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)",
-        },
-        Cause {
-            id: "lock_stuck",
-            severity: Severity::Warning,
-            summary: "a node has held the webhook start Lease for longer than a start takes (250 s; 490 s in 1.9.2 and 1.9.3) and its manager is not Ready",
-        },
-        Cause {
-            id: "configuration_missing",
-            severity: Severity::Critical,
-            summary: "a webhook configuration of Longhorn does not exist or lists no webhook",
-        },
-        Cause {
-            id: "roll_out",
-            severity: Severity::Info,
-            summary: "no ready endpoint, or no configuration, for less than three minutes: expected in a roll-out",
-        },
-    ],
+    causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::READY,
         &gauges::NOT_READY,
@@ -81,11 +52,10 @@ pub const CHECK: Check = Check {
         &gauges::LOCK_ACQUIRED,
         &gauges::CONFIGURED,
     ],
-    records: &[],
     alerts: rules::ALERTS,
-    cases: "",
     panels: rules::PANELS,
     run,
+    ..Check::PLAIN
 };
 
 /// How long a webhook may be without a ready endpoint in a roll-out: the DaemonSet restarts all

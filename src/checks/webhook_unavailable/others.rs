@@ -1,6 +1,7 @@
 //! What makes or announces an outage: a Ready manager outside the Service, a Lease that is held
 //! too long, webhook configurations that are not there.
 
+use super::causes;
 use jiff::SignedDuration;
 
 use super::service::has_admission_label;
@@ -29,7 +30,7 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
         wants_label && pod.is_ready() && settled && !pod.metadata.is_deleting() && !has_admission_label(pod)
     };
     for pod in cluster.manager_pods().filter(outside) {
-        let since = out.first_seen("label_missing", &pod.metadata.name);
+        let since = out.first_seen(causes::LABEL_MISSING.id, &pod.metadata.name);
         out.find(label_missing(cluster, pod).since(since));
     }
 }
@@ -45,7 +46,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=100"))
     .change(format!("kubectl -n {namespace} delete pod {name}"));
     Finding::new(
-        "label_missing",
+        &causes::LABEL_MISSING,
         ObjectRef::new("Pod", namespace, name),
         format!("manager pod {name} is Ready but lacks label {key}, so the admission Service passes it by"),
     )
@@ -113,7 +114,7 @@ fn lock_stuck(
     };
     let renewed = if expired { "it has expired, others may take it" } else { "it is being renewed" };
     Finding::new(
-        "lock_stuck",
+        &causes::LOCK_STUCK,
         ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
         format!(
             "node {node} has held the webhook start Lease for {} s and its manager is not Ready",
@@ -167,15 +168,15 @@ fn missing_configuration(
     webhooks: Option<usize>,
     out: &mut Outcome,
 ) {
-    let seen = out.first_seen("configuration_missing", name);
+    let seen = out.first_seen(causes::CONFIGURATION_MISSING.id, name);
     let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
     // managers create them while they start, so a new installation is without for a moment
     let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
     let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));
     let cause = if since.is_some_and(|since| cluster.age(since) < HOLD) {
-        "roll_out"
+        &causes::ROLL_OUT
     } else {
-        "configuration_missing"
+        &causes::CONFIGURATION_MISSING
     };
     let what = if webhooks.is_some() { "lists no webhook" } else { "does not exist" };
     let namespace = &cluster.namespace;

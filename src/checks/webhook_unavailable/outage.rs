@@ -1,5 +1,6 @@
 //! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
 
+use super::causes;
 use jiff::Timestamp;
 
 use super::HOLD;
@@ -14,13 +15,13 @@ use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
-    let seen = out.first_seen("no_ready_endpoint", webhook.service());
+    let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
     let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
     let cause = match since {
-        Some(since) if cluster.age(since) < HOLD => "roll_out",
-        _ if is_deadlock(cluster, webhook, &states) => "deadlock",
-        _ => "no_ready_endpoint",
+        Some(since) if cluster.age(since) < HOLD => &causes::ROLL_OUT,
+        _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
+        _ => &causes::NO_READY_ENDPOINT,
     };
     let message = message(cluster, webhook, cause, since, &states);
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
@@ -81,17 +82,22 @@ fn managers(cluster: &Cluster) -> States {
 fn message(
     cluster: &Cluster,
     webhook: Webhook,
-    cause: &str,
+    cause: &'static Cause,
     since: Option<Timestamp>,
     states: &States,
 ) -> String {
     let service = webhook.service();
     let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
-    match cause {
-        "roll_out" => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
-        "deadlock" => format!(
-            "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
-        ),
+    match *cause {
+        causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
+        causes::DEADLOCK if !webhook.has_deployment(cluster) => {
+            format!("no longhorn-manager is Ready{age}: each waits for another one's webhook (deadlock)")
+        }
+        causes::DEADLOCK => {
+            format!(
+                "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
+            )
+        }
         _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
     }
 }
@@ -158,14 +164,14 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     facts
 }
 
-fn remedy(cluster: &Cluster, webhook: Webhook, cause: &str) -> Remedy {
+fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy {
     let namespace = &cluster.namespace;
     let app = webhook.container(cluster);
-    let text = match cause {
-        "roll_out" => {
+    let text = match *cause {
+        causes::ROLL_OUT => {
             "Wait: a roll-out restarts all managers at once. It ends by itself within three minutes."
         }
-        "deadlock" => {
+        causes::DEADLOCK => {
             "Find out why none becomes Ready (probe time-out, CPU, TLS, pod network), then delete the pod of one manager \
              to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
              pod of its holder."
@@ -183,7 +189,7 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &str) -> Remedy {
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
-    if cause != "deadlock" {
+    if cause != &causes::DEADLOCK {
         return remedy;
     }
     let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());

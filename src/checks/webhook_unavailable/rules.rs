@@ -1,17 +1,16 @@
 //! Alerts and panels about webhooks.
 
+use super::causes;
 use crate::check::*;
 
 /// The alerts of the check.
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornWebhookUnavailable",
-        causes: &["no_ready_endpoint", "configuration_missing"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"webhook_unavailable\", cause=~\"no_ready_endpoint|configuration_missing\"}) == 1",
+        when: When::Found(&[&causes::NO_READY_ENDPOINT, &causes::CONFIGURATION_MISSING]),
         hold: "2m",
         keep_firing_for: "5m",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "Longhorn's admission webhook is not available.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}: {{ if eq $labels.cause \"configuration_missing\" }}Longhorn's \
                       webhook configuration is missing or empty, so its objects are accepted unchecked{{ else }}no ready \
@@ -19,15 +18,14 @@ pub const ALERTS: &[Alert] = &[
                       every PVC) are rejected{{ end }}. Look at the longhorn-manager pods first.",
         why: "The check itself waits three minutes for a roll-out to end; two more ride out a restart of the exporter.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornWebhookDeadlock",
-        causes: &["deadlock"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"webhook_unavailable\", cause=\"deadlock\"}) == 1",
+        when: When::Found(&[&causes::DEADLOCK]),
         hold: "2m",
         keep_firing_for: "10m",
         severity: Severity::Critical,
-        thresholds: &[],
         summary: "Longhorn managers wait for a webhook that none of them serves.",
         description: "Service {{ $labels.object }} has no ready endpoint while the pods behind it run or crash-loop and none \
                       becomes Ready. Changes of Longhorn objects (and from 1.8 on updates of every PVC) are rejected. Read \
@@ -35,15 +33,12 @@ pub const ALERTS: &[Alert] = &[
         why: "Back-off between two tries is up to five minutes, so a loop does not end by itself soon; ten minutes of \
               keep_firing_for bridge the moments in which a manager runs.",
         runbook: include_str!("LonghornWebhookDeadlock.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornWebhookLockStuck",
-        causes: &["lock_stuck"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"webhook_unavailable\", cause=\"lock_stuck\"}) == 1",
+        when: When::Found(&[&causes::LOCK_STUCK]),
         hold: "2m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A manager that does not start holds up the others.",
         description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held Lease {{ $labels.object }} for longer \
                       than a start takes and its longhorn-manager is not Ready. Managers that start on other nodes wait for it. \
@@ -51,47 +46,40 @@ pub const ALERTS: &[Alert] = &[
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice \
               that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
+        ..Alert::PLAIN
     },
     Alert {
         name: "LonghornWebhookLabelMissing",
-        causes: &["label_missing"],
-        expr: "max without ($without) (longhorn_health_finding{$job, check=\"webhook_unavailable\", cause=\"label_missing\"}) == 1",
+        when: When::Found(&[&causes::LABEL_MISSING]),
         hold: "10m",
-        keep_firing_for: "",
-        severity: Severity::Warning,
-        thresholds: &[],
         summary: "A Ready Longhorn manager does not serve the admission webhook.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks the label \
                       longhorn.io/admission-webhook. Deleting the pod lets the next manager label itself.",
         why: "Fast failover of share managers takes the label away for a moment; ten minutes are no moment.",
         runbook: include_str!("LonghornWebhookLabelMissing.md"),
+        ..Alert::PLAIN
     },
 ];
 
 /// The panels of the check.
 pub const PANELS: &[Panel] = &[
     Panel {
-        dashboard: Dashboard::Overview,
         title: "Webhook endpoints ready",
         description: "Pods that answer Longhorn's admission webhook. At 0 every change of a Longhorn object is rejected; \
                       a minute of 0 is normal while an upgrade restarts all managers.",
-        kind: PanelKind::Stat,
-        unit: Unit::Short,
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, webhook=\"admission\"})",
             legend: "ready",
         }],
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
-        width: Width::Sixth,
         no_data: "EndpointSlices cannot be read",
+        ..Panel::STAT
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook endpoints",
         description: "Ready endpoints of each webhook beside those expected. The lines should touch; a gap is a manager that \
                       is not Ready or lacks its label.",
-        kind: PanelKind::TimeSeries,
-        unit: Unit::Short,
         queries: &[
             Query {
                 expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job})",
@@ -106,31 +94,28 @@ pub const PANELS: &[Panel] = &[
                 legend: "{{webhook}} expected",
             },
         ],
-        steps: &[],
-        width: Width::Half,
         no_data: "EndpointSlices cannot be read",
+        ..Panel::TIME_SERIES
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook start Lease",
         description: "Who starts its webhook now, since when. Managers start one after the other; more than 250 s for one node \
                       is too long if its manager is not Ready.",
-        kind: PanelKind::Table,
         unit: Unit::FromNow,
         queries: &[Query {
             expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
             legend: "{{node}}",
         }],
-        steps: &[],
         width: Width::Quarter,
         no_data: "nobody holds the Lease, or the exporter does not report",
+        ..Panel::TABLE
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Webhook configurations",
         description: "Whether the API server is told to ask Longhorn's webhooks. Without the optional cluster-wide right to read \
                       them this panel is empty.",
-        kind: PanelKind::StateTimeline,
         unit: Unit::Bool,
         queries: &[Query {
             expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job})",
@@ -139,5 +124,6 @@ pub const PANELS: &[Panel] = &[
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
         width: Width::Quarter,
         no_data: "webhook configurations cannot be read",
+        ..Panel::STATE_TIMELINE
     },
 ];

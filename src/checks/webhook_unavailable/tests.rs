@@ -13,34 +13,25 @@ const ROLL_OUT: &str = "info roll_out Service longhorn-admission-webhook";
 const RUNNING: &str = "state: {running: {startedAt: '2026-03-01T11:59:00Z'}}";
 /// Between two tries, after 120 s of waiting.
 const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                       startedAt: '2026-03-01T11:56:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// open-iscsi is missing.
 const ISCSI: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
+                     startedAt: '2026-03-01T11:58:00Z', finishedAt: '2026-03-01T11:58:01Z'}}";
 const PANIC: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:58:00Z'}}";
 /// A fatal error that comes before the wait is over, such as a refused upgrade.
 const FATAL: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
-    startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
+                     startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
 const NO_IMAGE: &str = "state: {waiting: {reason: ImagePullBackOff}}";
 const INIT: &str = "state: {waiting: {reason: PodInitializing}}";
 
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
-
 fn daemon_set(desired: u32) -> String {
-    format!(
-        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system, \
-         creationTimestamp: '2026-01-01T00:00:00Z'}}\nstatus: {{desiredNumberScheduled: {desired}}}\n---\n"
+    object_with(
+        "DaemonSet",
+        "longhorn-manager",
+        "creationTimestamp: '2026-01-01T00:00:00Z'",
+        &format!("status: {{desiredNumberScheduled: {desired}}}"),
     )
-}
-
-fn service(name: &str) -> String {
-    format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: longhorn-system}}\n---\n")
 }
 
 /// An EndpointSlice; each endpoint is `pod=true`, `pod=false` or `pod=` for an absent condition.
@@ -59,16 +50,21 @@ fn slice(name: &str, service: &str, endpoints: &[&str]) -> String {
 }
 
 fn admission(endpoints: &[&str]) -> String {
-    slice("a", "longhorn-admission-webhook", endpoints) + &service("longhorn-admission-webhook")
+    slice("a", "longhorn-admission-webhook", endpoints) + &object("Service", "longhorn-admission-webhook", "")
 }
 
 /// A pod of an app on a node of the same name, its Ready condition since when, its container state.
 fn pod(app: &str, node: &str, labels: &str, ready: &str, since: &str, state: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {app}-{node}, namespace: longhorn-system, \
-         labels: {{app: {app}, {labels}}}}}\nspec: {{nodeName: {node}}}\n\
-         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
-         containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, {{name: {app}, {state}}}]}}\n---\n"
+    object_with(
+        "Pod",
+        &format!("{app}-{node}"),
+        &format!("labels: {{app: {app}, {labels}}}"),
+        &format!(
+            "spec: {{nodeName: {node}}}\n\
+             status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], \
+             containerStatuses: [{{name: pre-pull-share-manager-image, state: {{running: {{}}}}}}, \
+             {{name: {app}, {state}}}]}}"
+        ),
     )
 }
 
@@ -78,9 +74,9 @@ fn manager(node: &str, ready: &str, since: &str, state: &str) -> String {
 
 fn at_now(yaml: &str) -> Cluster {
     let configurations = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
-        apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
-        metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
+                          metadata: {name: longhorn-webhook-validator}\nwebhooks: [{name: validator.longhorn.io}]\n---\n\
+                          apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+                          metadata: {name: longhorn-webhook-mutator}\nwebhooks: [{name: mutator.longhorn.io}]\n---\n";
     live_at(NOW, &(yaml.to_owned() + configurations))
 }
 
@@ -98,7 +94,8 @@ fn healthy_clusters_of_every_family() {
     let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2="];
     for version in ["v1.5.5", "v1.6.4", "v1.7.3", "v1.9.2", "v1.10.2", "v1.12.1", "v1.13.0-dev"] {
         let conversion = if version < "v1.7" || version.contains("1.7") || version.contains("1.9") {
-            slice("c", "longhorn-conversion-webhook", &ready) + &service("longhorn-conversion-webhook")
+            slice("c", "longhorn-conversion-webhook", &ready)
+                + &object("Service", "longhorn-conversion-webhook", "")
         } else {
             String::new()
         };
@@ -114,13 +111,7 @@ fn healthy_clusters_of_every_family() {
 #[test]
 fn releases_with_webhook_deployments() {
     let deployments = ["longhorn-admission-webhook", "longhorn-conversion-webhook"]
-        .map(|name| {
-            service(name)
-                + &format!(
-                    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
-                     spec: {{replicas: 2}}\n---\n"
-                )
-        })
+        .map(|name| object("Service", name, "") + &object("Deployment", name, "spec: {replicas: 2}"))
         .concat();
     let base = release("v1.4.4") + &daemon_set(1) + &deployments;
     let conversion = slice("c", "longhorn-conversion-webhook", &["c1=true"]);
@@ -164,12 +155,8 @@ fn zero_endpoints_by_what_managers_do() {
     ] {
         assert_eq!(found(&CHECK, &at_now(&modern(&managers, &not_ready))), [expected], "{name}");
     }
-    let nodes = ["n1", "n2"].map(|node| {
-        format!(
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n\
-             status: {{conditions: [{{type: Ready, status: Unknown}}]}}\n---\n"
-        )
-    });
+    let nodes =
+        ["n1", "n2"].map(|node| kube_node(node, "status: {conditions: [{type: Ready, status: Unknown}]}"));
     let away = modern(&(two(RUNNING, RUNNING) + &nodes.concat()), &not_ready);
     assert_eq!(found(&CHECK, &at_now(&away)), [DOWN], "nodes are away");
 }
@@ -352,10 +339,13 @@ fn ready_managers_without_their_label() {
 #[test]
 fn the_lease_is_stuck_only_if_its_holder_does_not_come_up() {
     let lease = |holder: &str, acquired: &str, renewed: &str| {
-        format!(
-            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
-             namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
-             acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
+        object(
+            "Lease",
+            "longhorn-manager-webhook-lock",
+            &format!(
+                "spec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, acquireTime: '{acquired}', \
+                 renewTime: '{renewed}'}}"
+            ),
         )
     };
     let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "True", LONG_AGO, RUNNING);
@@ -394,9 +384,10 @@ fn webhook_configurations() {
     let managers = manager("n1", "True", LONG_AGO, RUNNING);
     let base = modern(&managers, &["longhorn-manager-n1=true"]);
     let validator = |webhooks: &str| {
-        format!(
-            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-             metadata: {{name: longhorn-webhook-validator}}\nwebhooks: {webhooks}\n---\n"
+        object(
+            "ValidatingWebhookConfiguration",
+            "longhorn-webhook-validator",
+            &format!("webhooks: {webhooks}"),
         )
     };
     let mutator = "critical configuration_missing MutatingWebhookConfiguration longhorn-webhook-mutator";
@@ -457,7 +448,7 @@ fn the_impact_depends_on_the_release() {
 fn a_deadlock_says_whom_to_restart() {
     let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, RUNNING);
     let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock, \
-        namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
+                 namespace: longhorn-system}\nspec: {holderIdentity: n2, acquireTime: '2026-03-01T11:59:00Z'}\n---\n";
     let cluster = at_now(&(modern(&managers, &[]) + lease));
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     let changes: Vec<_> =
@@ -488,11 +479,11 @@ fn what_cannot_be_read_is_unknown() {
 #[test]
 fn odd_objects_do_not_matter() {
     let yaml = "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: s}\n---\n\
-        apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
-        apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
-        apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
+                apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}}\n---\n\
+                apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: longhorn-manager-webhook-lock}\n---\n\
+                apiVersion: v1\nkind: Service\nmetadata: {name: longhorn-admission-webhook}\n---\n";
     assert_eq!(found(&CHECK, &at_now(yaml)), [DOWN]);
     let deleting = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}, \
-        deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
+                    deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
     assert_eq!(found(&CHECK, &at_now(deleting)), Vec::<String>::new());
 }

@@ -1,17 +1,11 @@
 //! Objects for the tests of the instance manager checks, as `kubectl` prints them.
 
-const HEAD: &str = "apiVersion: longhorn.io/v1beta2";
-const NS: &str = "namespace: longhorn-system";
+pub use crate::testing::*;
 
 /// Image of the default instance manager in these tests.
 pub const NEW: &str = "longhornio/longhorn-instance-manager:new";
 /// Image of the instance manager before the upgrade.
 pub const OLD: &str = "longhornio/longhorn-instance-manager:old";
-
-/// A setting.
-pub fn setting(name: &str, value: &str) -> String {
-    format!("{HEAD}\nkind: Setting\nmetadata: {{name: {name}, {NS}}}\nvalue: '{value}'\n---\n")
-}
 
 /// The settings of a cluster of this release, whose default engine image is `engine:new`.
 pub fn release(version: &str) -> String {
@@ -22,14 +16,20 @@ pub fn release(version: &str) -> String {
 
 /// An instance manager on `node-1`; `status` is what follows `currentState` in braces.
 pub fn im(name: &str, image: &str, spec: &str, state: &str, status: &str) -> String {
-    format!(
-        "{HEAD}\nkind: InstanceManager\n\
-         metadata: {{name: {name}, {NS}, uid: u-{name}, creationTimestamp: '2026-01-01T00:00:00Z', labels: {{\
-         longhorn.io/component: instance-manager, longhorn.io/managed-by: longhorn-manager, \
-         longhorn.io/node: node-1, longhorn.io/instance-manager-type: aio, \
-         longhorn.io/instance-manager-image: imi-00000000, longhorn.io/data-engine: v1}}}}\n\
-         spec: {{image: '{image}', nodeID: node-1, {spec}}}\n\
-         status: {{ownerID: node-1, currentState: '{state}', {status}}}\n---\n"
+    object_with(
+        "InstanceManager",
+        name,
+        &format!(
+            "uid: u-{name}, creationTimestamp: '2026-01-01T00:00:00Z', \
+             labels: {{longhorn.io/component: instance-manager, \
+             longhorn.io/managed-by: longhorn-manager, longhorn.io/node: node-1, \
+             longhorn.io/instance-manager-type: aio, longhorn.io/instance-manager-image: imi-00000000, \
+             longhorn.io/data-engine: v1}}"
+        ),
+        &format!(
+            "spec: {{image: '{image}', nodeID: node-1, {spec}}}\n\
+             status: {{ownerID: node-1, currentState: '{state}', {status}}}"
+        ),
     )
 }
 
@@ -40,11 +40,15 @@ pub fn map(field: &str, name: &str, state: &str) -> String {
 
 /// A volume in use by a StatefulSet, with its engine image.
 pub fn volume(name: &str, image: &str) -> String {
-    format!(
-        "{HEAD}\nkind: Volume\nmetadata: {{name: {name}, {NS}}}\nspec: {{image: '{image}'}}\n\
-         status: {{state: attached, robustness: healthy, currentImage: '{image}', currentNodeID: node-1, \
-         kubernetesStatus: {{pvcName: data-{name}, namespace: shop, \
-         workloadsStatus: [{{podName: db-0, workloadName: db, workloadType: StatefulSet}}]}}}}\n---\n"
+    object(
+        "Volume",
+        name,
+        &format!(
+            "spec: {{image: '{image}'}}\n\
+             status: {{state: attached, robustness: healthy, currentImage: '{image}', \
+             currentNodeID: node-1, kubernetesStatus: {{pvcName: data-{name}, namespace: shop, \
+             workloadsStatus: [{{podName: db-0, workloadName: db, workloadType: StatefulSet}}]}}}}"
+        ),
     )
 }
 
@@ -68,52 +72,63 @@ pub fn instance(
     desired: &str,
     spec: &str,
 ) -> String {
-    format!(
-        "{HEAD}\nkind: {kind}\nmetadata: {{name: {name}, {NS}}}\n\
-         spec: {{volumeName: {volume}, nodeID: node-1, desireState: '{desired}', {spec}}}\n\
-         status: {{ownerID: node-1, currentState: '{current}', instanceManagerName: '{manager}'}}\n---\n"
+    object(
+        kind,
+        name,
+        &format!(
+            "spec: {{volumeName: {volume}, nodeID: node-1, desireState: '{desired}', {spec}}}\n\
+             status: {{ownerID: node-1, currentState: '{current}', instanceManagerName: '{manager}'}}"
+        ),
     )
 }
 
 /// The Longhorn and the Kubernetes node `node-1`, both Ready.
 pub fn node() -> String {
-    format!(
-        "{HEAD}\nkind: Node\nmetadata: {{name: node-1, {NS}}}\n\
-         status: {{conditions: [{{type: Ready, status: 'True'}}]}}\n---\n\
-         apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\n\
-         status: {{conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2025-12-01T00:00:00Z'}}], \
-         allocatable: {{cpu: '8'}}}}\n---\n"
-    )
+    object("Node", "node-1", "status: {conditions: [{type: Ready, status: 'True'}]}")
+        + &kube_node(
+            "node-1",
+            "status: {conditions: [{type: Ready, status: 'True', \
+             lastTransitionTime: '2025-12-01T00:00:00Z'}], allocatable: {cpu: '8'}}",
+        )
 }
 
 /// The same two, but the node does not answer.
 pub fn node_down() -> String {
-    format!(
-        "{HEAD}\nkind: Node\nmetadata: {{name: node-1, {NS}}}\n\
-         status: {{conditions: [{{type: Ready, status: 'False', reason: KubernetesNodeNotReady}}]}}\n---\n\
-         apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\n\
-         status: {{conditions: [{{type: Ready, status: Unknown}}]}}\n---\n"
-    )
+    object(
+        "Node",
+        "node-1",
+        "status: {conditions: [{type: Ready, status: 'False', reason: KubernetesNodeNotReady}]}",
+    ) + &kube_node("node-1", "status: {conditions: [{type: Ready, status: Unknown}]}")
 }
 
 /// A longhorn-manager pod on `node-1`, started with an instance manager image.
 pub fn manager_pod(ready: bool, image: &str) -> String {
     let ready = if ready { "True" } else { "False" };
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-1, {NS}, labels: {{app: longhorn-manager}}}}\n\
-         spec: {{nodeName: node-1, containers: [{{name: longhorn-manager, \
-         command: [longhorn-manager, -d, daemon, --instance-manager-image, '{image}']}}]}}\n\
-         status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    longhorn_manager(
+        "longhorn-manager-1",
+        "",
+        &format!(
+            "spec: {{nodeName: node-1, containers: [{{name: longhorn-manager, \
+             command: [longhorn-manager, -d, daemon, --instance-manager-image, '{image}']}}]}}\n\
+             status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}"
+        ),
     )
 }
 
 /// The pod of an instance manager on `node-1`. `container` and `status` are added to the container
 /// and to the pod's status.
 pub fn im_pod(name: &str, uid: &str, created: &str, phase: &str, container: &str, status: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, {NS}, uid: '{uid}', creationTimestamp: '{created}', \
-         labels: {{longhorn.io/component: instance-manager, longhorn.io/node: node-1}}}}\n\
-         spec: {{nodeName: node-1, containers: [{{name: instance-manager, image: '{NEW}', {container}}}]}}\n\
-         status: {{phase: {phase}, {status}}}\n---\n"
+    object_with(
+        "Pod",
+        name,
+        &format!(
+            "uid: '{uid}', creationTimestamp: '{created}', \
+             labels: {{longhorn.io/component: instance-manager, longhorn.io/node: node-1}}"
+        ),
+        &format!(
+            "spec: {{nodeName: node-1, containers: [{{name: instance-manager, image: '{NEW}', \
+             {container}}}]}}\n\
+             status: {{phase: {phase}, {status}}}"
+        ),
     )
 }

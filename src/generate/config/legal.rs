@@ -122,7 +122,7 @@ impl Legal {
 /// Labels that tell the series of one exporter apart, or that generated rules set. As the label of a
 /// cluster they would mean two things, and as labels of an alert they would make one of several.
 pub static TAKEN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
-    let declared = catalogue::areas().flat_map(|area| area.gauges).flat_map(|gauge| gauge.labels).copied();
+    let declared = catalogue::areas().flat_map(|area| area.gauges).flat_map(|gauge| &gauge.labels).copied();
     declared.chain(["alertname", "severity", "source", "le"]).collect()
 });
 

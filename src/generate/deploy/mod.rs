@@ -1,11 +1,11 @@
-//! What the chart and the kustomization share: access rules, alert rules and dashboards.
+//! Access rules for the chart and the kustomization, and the kustomization of the dashboards.
 //!
-//! Helm reads only files below the chart, kustomize only files below the kustomization, so each has
-//! its own copy of the same bytes.
+//! Dashboards and alert rules are committed once: the chart links to them, which `helm package` follows, and
+//! the kustomize components take their directories as a base.
 
 pub mod rbac;
 
-use super::{Artifact, GenerateError, Settings, Target};
+use super::{Artifact, Target};
 use crate::checks;
 use rbac::{Reach, Right};
 
@@ -13,35 +13,13 @@ use rbac::{Reach, Right};
 const CHART: &str = "deploy/helm/longhorn-health-exporter/files";
 const BASE: &str = "deploy/kustomize/base/rbac";
 const COMPONENTS: &str = "deploy/kustomize/components";
+const DASHBOARDS: &str = "dashboards/";
 
 /// Rights that belong to a component because the base makes no use of them.
 const OPTIONAL: &[(&str, &str)] = &[("token-review", "kubernetes-auth")];
 
-/// The files of this target.
-pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
-    let mut artifacts = access();
-    let mut dashboards = Vec::new();
-    for target in Target::ALL.into_iter().filter(|target| *target != Target::Deploy) {
-        for Artifact { path, content } in target.artifacts(settings)? {
-            if path.ends_with(".prometheusrule.yaml") {
-                let component = format!("{COMPONENTS}/prometheus-operator/prometheusrule.yaml");
-                artifacts.push(artifact(component, &content));
-                artifacts.push(artifact(format!("{CHART}/prometheusrule.yaml"), &content));
-            } else if let Some(file) =
-                path.strip_prefix("dashboards/").filter(|file| file.ends_with(".json") && !file.contains('/'))
-            {
-                artifacts.push(artifact(format!("{CHART}/dashboards/{file}"), &content));
-                artifacts.push(artifact(format!("{COMPONENTS}/grafana-sidecar/{file}"), &content));
-                dashboards.push(file.to_owned());
-            }
-        }
-    }
-    artifacts.push(sidecar(&dashboards));
-    Ok(artifacts)
-}
-
 /// The roles, and in kustomize their bindings; the chart makes its own, as names differ there.
-fn access() -> Vec<Artifact> {
+pub fn artifacts() -> Vec<Artifact> {
     let header = Target::Deploy.header();
     let mut artifacts = Vec::new();
     let mut listed = Vec::new();
@@ -64,10 +42,10 @@ fn access() -> Vec<Artifact> {
 }
 
 fn role_and_binding(directory: &str, right: &Right, role: &str, header: &str) -> [Artifact; 2] {
-    let (id, binding) = (right.id, right.binding());
+    let id = right.id;
     [
         artifact(format!("{directory}/{id}.yaml"), role),
-        artifact(format!("{directory}/{id}-binding.yaml"), &format!("# {header}\n{binding}")),
+        artifact(format!("{directory}/{id}-binding.yaml"), &right.binding(header)),
     ]
 }
 
@@ -86,17 +64,17 @@ fn list_of_rights(rights: &[Right], header: &str) -> Artifact {
     artifact(format!("{BASE}/kustomization.yaml"), &text)
 }
 
-/// One ConfigMap a dashboard, so that none grows past what a ConfigMap holds.
-fn sidecar(dashboards: &[String]) -> Artifact {
+/// One ConfigMap per dashboard, so that none grows past what a ConfigMap holds. A file of target
+/// [`Target::Dashboards`], as a kustomization reads only files below itself.
+pub fn dashboards(files: &[Artifact]) -> Artifact {
     let mut text = format!(
-        "# {}\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ngeneratorOptions:\n  \
+        "# {}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\ngeneratorOptions:\n  \
          disableNameSuffixHash: true\n  labels:\n    app.kubernetes.io/name: {name}\n    \
-         grafana_dashboard: \"1\"\n  annotations:\n    grafana_folder: Longhorn\n",
-        Target::Deploy.header(),
+         grafana_dashboard: \"1\"\n  annotations:\n    grafana_folder: Longhorn\nconfigMapGenerator:\n",
+        Target::Dashboards.header(),
         name = rbac::NAME,
     );
-    text.push_str(if dashboards.is_empty() { "configMapGenerator: []\n" } else { "configMapGenerator:\n" });
-    for file in dashboards {
+    for file in files.iter().filter_map(|artifact| artifact.path.strip_prefix(DASHBOARDS)) {
         let name = file.trim_start_matches("longhorn-health-").trim_end_matches(".json");
         text.push_str(&format!(
             "  - name: {}-dashboard-{name}\n    namespace: {}\n    files: [{file}]\n",
@@ -104,7 +82,7 @@ fn sidecar(dashboards: &[String]) -> Artifact {
             rbac::NAMESPACE
         ));
     }
-    artifact(format!("{COMPONENTS}/grafana-sidecar/kustomization.yaml"), &text)
+    artifact(format!("{DASHBOARDS}kustomization.yaml"), &text)
 }
 
 fn artifact(path: impl Into<String>, content: &str) -> Artifact {
@@ -119,8 +97,8 @@ mod tests {
 
     /// What both deliver is the same, byte for byte, and only the bindings are kustomize's alone.
     #[test]
-    fn chart_and_kustomize_share_the_same_bytes() {
-        let artifacts = artifacts(&Settings::default()).unwrap();
+    fn chart_and_kustomize_share_the_same_roles() {
+        let artifacts = artifacts();
         let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
         let (chart, kustomize): (Vec<_>, Vec<_>) =
             artifacts.iter().partition(|artifact| artifact.path.starts_with(CHART));
@@ -129,10 +107,10 @@ mod tests {
             .filter(|artifact| !artifact.path.ends_with("kustomization.yaml"))
             .map(|artifact| (name(&artifact.path), artifact.content.as_str()))
             .collect();
+        assert!(!chart.is_empty());
         for artifact in &chart {
             assert_eq!(kustomize.remove(&name(&artifact.path)), Some(artifact.content.as_str()));
         }
         assert!(kustomize.keys().all(|name| name.ends_with("-binding.yaml")), "{:?}", kustomize.keys());
-        assert!(chart.iter().any(|artifact| artifact.path.ends_with("prometheusrule.yaml")));
     }
 }

@@ -3,9 +3,13 @@
 //! Everything in Longhorn's namespace is one Role. What reaches further is one ClusterRole a
 //! feature, or one Role in another namespace, so that each can be refused on its own; the checks that then know less are named in it.
 
-use std::fmt::Write;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Check;
+use crate::generate::yaml;
 use crate::longhorn::Resource;
 use crate::longhorn::resource::{Scope, TABLE};
 
@@ -113,7 +117,8 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         Resource::NodeEvents => (
             "node-events",
             "Events about Kubernetes nodes: what node-problem-detector reports with the monitors of \
-             deploy/node-problem-detector. Where that does not run, nothing is lost without this right but certainty.",
+             deploy/node-problem-detector. Without node-problem-detector you can leave this out: the check then \
+             reports unknown instead of OK.",
         ),
         other => (other.info().plural, "A kind that the checks read."),
     };
@@ -191,87 +196,75 @@ impl Right {
         }
     }
 
-    /// The manifest of the role.
+    /// The manifest of the role. The annotation is what the chart's notes print where it is withheld.
     pub fn role(&self, header: &str) -> String {
-        let mut text = String::new();
-        comment(&mut text, header);
-        text.push_str("#\n");
-        comment(&mut text, self.purpose);
-        comment(&mut text, &format!("Without it: {}", self.without));
-        self.head(
-            &mut text,
-            self.kind(),
-            &format!("\n  annotations:\n    {NAME}/without: {:?}", self.without),
-        );
-        text.push_str("rules:\n");
-        for rule in &self.rules {
-            rule.write(&mut text);
+        let header = format!("{header}\n{}", self.purpose);
+        let mut metadata = self.metadata();
+        metadata.annotations = Some([(format!("{NAME}/without"), self.without.clone())].into());
+        let rules = Some(self.rules.iter().map(Rule::policy).collect());
+        match self.reach {
+            Reach::Cluster => {
+                yaml::document(&header, &ClusterRole { metadata, rules, ..ClusterRole::default() })
+            }
+            Reach::Longhorn | Reach::Namespace(_) => yaml::document(&header, &Role { metadata, rules }),
         }
-        text
     }
 
     /// The manifest that gives the role to the exporter.
-    pub fn binding(&self) -> String {
-        let mut text = String::new();
-        self.head(&mut text, &format!("{}Binding", self.kind()), "");
-        let (kind, name) = (self.kind(), self.role_name());
-        let _ = write!(
-            text,
-            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {name}\n\
-             subjects:\n  - kind: ServiceAccount\n    name: {NAME}\n    namespace: {NAMESPACE}\n"
-        );
-        text
+    pub fn binding(&self, header: &str) -> String {
+        let metadata = self.metadata();
+        let role_ref = RoleRef {
+            api_group: Some("rbac.authorization.k8s.io".to_owned()),
+            kind: self.kind().to_owned(),
+            name: self.role_name(),
+        };
+        let subjects = Some(vec![Subject {
+            kind: "ServiceAccount".to_owned(),
+            name: NAME.to_owned(),
+            namespace: Some(NAMESPACE.to_owned()),
+            ..Subject::default()
+        }]);
+        match self.reach {
+            Reach::Cluster => yaml::document(header, &ClusterRoleBinding { metadata, role_ref, subjects }),
+            Reach::Longhorn | Reach::Namespace(_) => {
+                yaml::document(header, &RoleBinding { metadata, role_ref, subjects })
+            }
+        }
     }
 
-    fn head(&self, text: &mut String, kind: &str, more: &str) {
-        let (name, id) = (self.role_name(), self.id);
+    fn metadata(&self) -> ObjectMeta {
+        let labels = [("app.kubernetes.io/name", NAME), ("longhorn-health-exporter/right", self.id)];
         let namespace = match self.reach {
-            Reach::Longhorn => format!("\n  namespace: {NAMESPACE}"),
-            Reach::Namespace(namespace) => format!("\n  namespace: {namespace}"),
-            Reach::Cluster => String::new(),
+            Reach::Longhorn => Some(NAMESPACE),
+            Reach::Namespace(namespace) => Some(namespace),
+            Reach::Cluster => None,
         };
-        let _ = write!(
-            text,
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}{namespace}\n  \
-             labels:\n    app.kubernetes.io/name: {NAME}\n    {NAME}/right: {id}{more}\n"
-        );
+        ObjectMeta {
+            name: Some(self.role_name()),
+            namespace: namespace.map(str::to_owned),
+            labels: Some(labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()),
+            ..ObjectMeta::default()
+        }
     }
 }
 
 impl Rule {
-    fn write(&self, text: &mut String) {
-        let _ = writeln!(text, "  - apiGroups: [{:?}]", self.group);
-        for (key, values) in [("resources", &self.resources), ("resourceNames", &self.names)] {
-            if !values.is_empty() {
-                let _ = writeln!(text, "    {key}:");
-                values.iter().for_each(|value| {
-                    let _ = writeln!(text, "      - {value}");
-                });
-            }
+    fn policy(&self) -> PolicyRule {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        PolicyRule {
+            api_groups: Some(owned(&[self.group])),
+            resources: Some(owned(&self.resources)),
+            resource_names: (!self.names.is_empty()).then(|| owned(&self.names)),
+            verbs: owned(self.verbs),
+            ..PolicyRule::default()
         }
-        let _ = writeln!(text, "    verbs: [{}]", self.verbs.join(", "));
     }
 }
 
 /// Name of the objects, as in the chart's default.
 pub const NAME: &str = "longhorn-health-exporter";
-/// Longhorn's namespace where nobody chose another.
+/// Longhorn's default namespace.
 pub const NAMESPACE: &str = "longhorn-system";
-
-/// Writes a comment, wrapped.
-fn comment(text: &mut String, sentence: &str) {
-    let mut column = usize::MAX;
-    for word in sentence.split_whitespace() {
-        if column.saturating_add(word.len()) > 98 {
-            text.push_str(if column == usize::MAX { "#" } else { "\n#" });
-            column = 1;
-        }
-        text.push(' ');
-        text.push_str(word);
-        column += word.len() + 1;
-    }
-    text.push('\n');
-}
 
 #[cfg(test)]
 #[path = "rbac_tests.rs"]

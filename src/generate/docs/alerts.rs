@@ -1,7 +1,7 @@
 //! docs/alerts.md: every alert as shipped, and why its numbers are what they are.
 
 use super::markdown::{Page, causes, code, or_none};
-use crate::check::Alert;
+use crate::check::{Alert, Cause};
 use crate::generate::catalogue::{self, Area, KUBE_STATE_METRICS};
 use crate::generate::{GenerateError, Settings, rules};
 
@@ -77,7 +77,8 @@ fn section(page: &mut Page, area: &Area, alert: &Alert, settings: &Settings) -> 
 
 /// The causes of the check that this alert covers.
 pub fn alert_causes(page: &mut Page, area: &Area, alert: &Alert) {
-    causes(page, area.causes.iter().filter(|cause| alert.causes.contains(&cause.id)));
+    let covered = |cause: &&&Cause| alert.causes().any(|listed| listed == **cause);
+    causes(page, area.causes.iter().filter(covered).copied());
 }
 
 /// The dashboard that shows the check of an alert, as a link from a directory below `root`.

@@ -23,7 +23,7 @@ found.";
 fn section(page: &mut Page, check: &Check) {
     page.heading(2, check.id);
     page.paragraph(&format!("**{}.** {}", check.title, check.summary));
-    causes(page, check.causes);
+    causes(page, check.causes.iter().copied());
     let kinds = |kinds: &[crate::longhorn::Resource]| {
         kinds.iter().map(|kind| code(&kind.label())).collect::<Vec<_>>().join(", ")
     };

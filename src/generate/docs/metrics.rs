@@ -1,7 +1,7 @@
 //! docs/metrics.md: every family with all that is declared about it.
 
 use super::markdown::{Page, code, codes, or_none};
-use crate::check::{Gauge, GaugeKind, Record, Stability};
+use crate::check::{Gauge, GaugeKind, Record};
 use crate::generate::catalogue::{self, Area};
 use crate::generate::{GenerateError, Settings, rules};
 
@@ -41,8 +41,8 @@ Two exporter pods expose the same series, so aggregate with `max without (instan
 rules do. A check that cannot see what it needs has no series: ask
 [longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health.
 
-*Stable* families are frozen except for added labels; *experimental* ones may change in any release, which the changelog then
-names with the query that replaces the old one.";
+Every family is experimental: it may change in any release. The changelog then names it, with the query that replaces the old
+one.";
 
 const RECORDED: &str = "Recorded series";
 
@@ -55,7 +55,7 @@ without: beside the name of a record their queries have its expression, for a Pr
 fn recorded(page: &mut Page, area: &Area, record: &Record, settings: &Settings) -> Result<(), GenerateError> {
     page.heading(3, record.name);
     page.paragraph(record.help);
-    let alerts = area.alerts.iter().filter(|alert| alert.expr.contains(record.name));
+    let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));
     let alerts: Vec<_> =
         alerts.map(|alert| format!("[{0}](alerts.md#{1})", alert.name, alert.name.to_lowercase())).collect();
     let panels =
@@ -91,7 +91,6 @@ fn family(page: &mut Page, gauge: &Gauge) {
             row("labels", labels(gauge)),
             row("unit", unit(gauge).to_owned()),
             row("absent when", gauge.absent.to_owned()),
-            row("stability", stability(gauge).to_owned()),
         ],
     );
     page.code("promql", gauge.example);
@@ -105,13 +104,6 @@ fn kind(gauge: &Gauge) -> &'static str {
     match gauge.kind {
         GaugeKind::Gauge => "gauge",
         GaugeKind::Counter => "counter",
-    }
-}
-
-fn stability(gauge: &Gauge) -> &'static str {
-    match gauge.stability {
-        Stability::Stable => "stable",
-        Stability::Experimental => "experimental",
     }
 }
 

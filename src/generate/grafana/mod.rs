@@ -167,7 +167,7 @@ fn gauge(name: &str) -> Option<&'static Gauge> {
 
 /// Labels of a family or of a recorded series.
 fn labels_of(name: &str) -> Option<&'static [&'static str]> {
-    gauge(name).map(|gauge| gauge.labels).or_else(|| catalogue::record(name).map(|record| record.labels))
+    gauge(name).map(|gauge| &gauge.labels).or_else(|| catalogue::record(name).map(|record| record.labels))
 }
 
 /// Puts beside each recorded series the expression that it records. Both give the same number, and a

@@ -43,8 +43,11 @@ pub fn with_directions(expr: &str) -> String {
         let mut replace = |alert: &Alert, causes: &str| {
             expr = replaced(&expr, RUNBOOK, alert.name, RUNBOOK, &format!("{}/({causes})", area.id));
         };
-        let several = area.alerts.iter().filter(|alert| area.alerts.len() > 1 && !alert.causes.is_empty());
-        several.for_each(|alert| replace(alert, &alert.causes.join("|")));
+        let several =
+            area.alerts.iter().filter(|alert| area.alerts.len() > 1 && alert.causes().next().is_some());
+        several.for_each(|alert| {
+            replace(alert, &alert.causes().map(|cause| cause.id).collect::<Vec<_>>().join("|"))
+        });
         // the rest has the runbook of the first alert, as in the report
         area.alerts.first().into_iter().for_each(|alert| replace(alert, ".*"));
     }

@@ -19,7 +19,7 @@ use super::alertmanager::EXPORTER_DOWN;
 use super::catalogue::{self, Area, KUBE_STATE_METRICS};
 use super::settings::AlertSettings;
 use super::{Artifact, GenerateError, Settings, Target, rules, yaml};
-use crate::check::Alert;
+use crate::check::{Alert, When};
 use crate::checks::manager_crash_loop;
 
 /// Time between two evaluations in most cases.
@@ -75,11 +75,11 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
 
 /// The cases of the recording rules and of the enabled alerts of one part.
 pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
-    let written = written(area, settings)?;
     let down = down(settings)?;
     let mut cases = records::cases(area, settings)?;
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        let written = written(alert, settings)?;
         if has_no_cases(alert, &written, settings) {
             continue;
         }
@@ -97,24 +97,19 @@ pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateErro
 fn plan(
     area: &Area,
     alert: &Alert,
-    written: &BTreeMap<String, Written>,
+    written: &Written,
     settings: &Settings,
 ) -> Result<Option<Plan>, GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
-    let default = Written::default();
-    let written = written.get(alert.name).unwrap_or(&default);
     let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
     Plan::new(area, alert, rule, written, Exporter::of(settings)).map_err(failed)
 }
 
 /// Nothing can be derived for an alert whose configuration changes the numbers that a person wrote
 /// series for: a threshold, or a wait during which they grow.
-fn has_no_cases(alert: &Alert, written: &BTreeMap<String, Written>, settings: &Settings) -> bool {
+fn has_no_cases(alert: &Alert, written: &Written, settings: &Settings) -> bool {
     let thresholds = settings.alert(alert).thresholds != AlertSettings::of(alert).thresholds;
-    let counts = |written: &Written| {
-        !written.bad.is_empty() && (thresholds || (is_changed(alert, settings) && written.grows_with_time()))
-    };
-    written.get(alert.name).is_some_and(counts)
+    !written.bad.is_empty() && (thresholds || (is_changed(alert, settings) && written.grows_with_time()))
 }
 
 /// Does the configuration change what written cases count with?
@@ -126,12 +121,12 @@ fn is_changed(alert: &Alert, settings: &Settings) -> bool {
 
 /// Says which alerts of an area have no cases because of the configuration.
 fn header(area: &Area, settings: &Settings) -> Result<String, GenerateError> {
-    let written = written(area, settings)?;
-    let without = area
-        .alerts
-        .iter()
-        .filter(|alert| settings.alert(alert).enabled && has_no_cases(alert, &written, settings));
-    let names: Vec<_> = without.map(|alert| alert.name).collect();
+    let mut names = Vec::new();
+    for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
+        if has_no_cases(alert, &written(alert, settings)?, settings) {
+            names.push(alert.name);
+        }
+    }
     let header = Target::Rules.header();
     Ok(match names.as_slice() {
         [] => header,
@@ -142,15 +137,14 @@ fn header(area: &Area, settings: &Settings) -> Result<String, GenerateError> {
     })
 }
 
-fn written(area: &Area, settings: &Settings) -> Result<BTreeMap<String, Written>, GenerateError> {
-    let failed = |reason| GenerateError::Case { owner: format!("{}/alerts.test.yaml", area.id), reason };
-    let written: BTreeMap<String, Written> = match area.cases {
-        "" => BTreeMap::new(),
-        cases => serde_yaml::from_str(&filled(cases, settings)).map_err(|error| failed(error.to_string()))?,
-    };
-    match written.keys().find(|name| !area.alerts.iter().any(|alert| alert.name == **name)) {
-        Some(name) => Err(failed(format!("{name} is no alert of this check"))),
-        None => Ok(written),
+/// What a person wrote about the cases of an alert.
+fn written(alert: &Alert, settings: &Settings) -> Result<Written, GenerateError> {
+    let failed = |reason| GenerateError::Case { owner: format!("{}.test.yaml", alert.name), reason };
+    match alert.when {
+        When::Promql { cases, .. } if !cases.is_empty() => {
+            serde_yaml::from_str(&filled(cases, settings)).map_err(|error| failed(error.to_string()))
+        }
+        _ => Ok(Written::default()),
     }
 }
 
@@ -172,7 +166,7 @@ fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
     let of =
         |area: Area| area.alerts.iter().find(|alert| alert.name == EXPORTER_DOWN).map(|alert| (area, alert));
     match catalogue::areas().find_map(of).filter(|(_, alert)| settings.alert(alert).enabled) {
-        Some((area, alert)) => plan(&area, alert, &written(&area, settings)?, settings),
+        Some((area, alert)) => plan(&area, alert, &written(alert, settings)?, settings),
         None => Ok(None),
     }
 }

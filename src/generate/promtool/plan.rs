@@ -365,7 +365,7 @@ impl Plain {
 
     /// A series that the selector takes, with every label that the family declares.
     fn series(&self, area: &Area, alert: &Alert, value: f64) -> Series {
-        let declared = gauge(&self.selector.metric).map_or(&[][..], |gauge| gauge.labels);
+        let declared = gauge(&self.selector.metric).map_or(&[][..], |gauge| &gauge.labels);
         let mut labels: Labels =
             declared.iter().map(|label| ((*label).to_owned(), example(area, alert, label))).collect();
         for (label, operator, value) in self.own_matchers() {
@@ -428,7 +428,7 @@ fn gauge(metric: &str) -> Option<&'static Gauge> {
 fn example(area: &Area, alert: &Alert, label: &str) -> String {
     let text = match label {
         "check" => area.id,
-        "cause" => alert.causes.first().copied().unwrap_or("unknown"),
+        "cause" => alert.causes().next().map_or("unknown", |cause| cause.id),
         "severity" => alert.severity.as_str(),
         "object_kind" => "Pod",
         "object" => "object-1",

@@ -163,8 +163,9 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
 pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
-    let expr =
-        promql::fill(alert.name, alert.expr, |name| common(name, settings).or_else(|| threshold(name)))?;
+    let expr = promql::fill(alert.name, &area.expr(alert), |name| {
+        common(name, settings).or_else(|| threshold(name))
+    })?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
     let description = promql::fill(alert.name, alert.description, |name| match name {
         "labels" | "value" | "externalLabels" => Some(format!("${name}")),

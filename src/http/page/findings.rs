@@ -88,7 +88,7 @@ fn write_finding(
         .text(capitalised(&finding.message))
         .raw("</span><span class=\"tags\">");
     let title = checks::by_id(finding.check).map_or(finding.check, |check| check.title);
-    html.raw("<span>").text(title).raw("</span><span class=\"cause\">").text(&finding.cause).raw("</span>");
+    html.raw("<span>").text(title).raw("</span><span class=\"cause\">").text(finding.cause).raw("</span>");
     html.raw("<span>").text(&finding.object).raw("</span>");
     // a node is where it is
     let node = finding.node.as_ref().filter(|node| **node != finding.object.name);

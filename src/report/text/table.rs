@@ -14,7 +14,7 @@ const MARGIN: &str = "          ";
 /// So many incidents are told with their consequences and first command.
 const MAX_FIRST: usize = 6;
 /// So many more get a line each.
-const MAX_THEN: usize = 8;
+const MAX_THEN: usize = 5;
 /// So many reasons for not knowing are told.
 const MAX_REASONS: usize = 4;
 
@@ -85,13 +85,31 @@ fn brief(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
         writeln!(out, "{}", style.bold("Then"))?;
     }
     for (index, incident) in then.iter().take(MAX_THEN) {
-        let line = style.one_line(INDENT, &with_consequences(incident));
+        let line = style.one_line(INDENT, &short_names(&with_consequences(incident)));
         writeln!(out, "{}{line}", margin(index + 1, incident, style))?;
     }
     match then.len().checked_sub(MAX_THEN) {
-        Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-v shows them)"),
+        Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-v)"),
         _ => Ok(()),
     }
+}
+
+/// Names that end in a long hash or UUID take the room of what matters: `instance-manager-7190e478…`.
+fn short_names(text: &str) -> String {
+    const KEPT: usize = 8;
+    let short = |word: &str| {
+        let hash =
+            |from: &usize| word.get(*from..).is_some_and(|rest| rest.len() >= 3 * KEPT && is_hash(rest));
+        let start = (0..word.len()).find(hash)?;
+        Some(format!("{}…", word.get(..start + KEPT)?))
+    };
+    text.split(' ').map(|word| short(word).unwrap_or_else(|| word.to_owned())).collect::<Vec<_>>().join(" ")
+}
+
+fn is_hash(text: &str) -> bool {
+    const LONG: usize = 24;
+    let begins = text.chars().next().is_some_and(|c| c.is_ascii_hexdigit());
+    begins && text.len() >= LONG && text.chars().take(LONG).all(|c| c.is_ascii_hexdigit() || c == '-')
 }
 
 fn margin(number: usize, incident: &Incident, style: Style) -> String {
@@ -159,15 +177,12 @@ fn footer(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> 
         kept.push(counted(notes, "note"));
     }
     if !report.facts.is_empty() {
-        kept.push(format!("{} about this release", counted(report.facts.len(), "fact")));
+        kept.push(counted(report.facts.len(), "fact"));
     }
     kept.extend(accepted(report));
-    if !report.not_recorded.is_empty() {
-        kept.push(format!("{} not recorded", counted(report.not_recorded.len(), "kind")));
-    }
     let mut parts = Vec::new();
     if !kept.is_empty() {
-        parts.push(format!("{} (-v shows them)", kept.join(", ")));
+        parts.push(format!("{} (-v)", kept.join(", ")));
     }
     let told = || report.incidents.iter().filter(|incident| incident.severity > Severity::Info);
     if told().any(|incident| incident.first.as_ref().is_some_and(|command| command.changes)) {

@@ -237,7 +237,7 @@ fn scrapers_get_the_metrics_and_readers_the_page_too() -> Result<()> {
 #[test]
 fn alerts_are_changed_one_by_one() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
-    let file = std::fs::read_to_string(chart().join("files/prometheusrule.yaml"))?;
+    let file = std::fs::read_to_string(chart().join("prometheusrule.yaml"))?;
     let generated: Value = serde_yaml::from_str(&file)?;
     let (records, before) = rules_apart(&generated);
     ensure!(!records.is_empty(), "no recording rules");
@@ -266,14 +266,35 @@ fn alerts_are_changed_one_by_one() -> Result<()> {
     Ok(())
 }
 
+/// Dashboards and alert rules are links in the chart; a package has the files themselves.
+#[test]
+fn a_package_is_complete_without_the_repository() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let directory = tempfile::tempdir()?;
+    success(Command::new(&tools.helm).args(["package", "-d"]).arg(directory.path()).arg(chart()).output()?)?;
+    let package = std::fs::read_dir(directory.path())?.next().context("no package")??.path();
+    let values = directory.path().join("values.yaml");
+    std::fs::write(&values, EVERYTHING)?;
+    let rendered = |chart: &std::path::Path| {
+        success(Command::new(&tools.helm).args(["template", "x", "-f"]).args([&values, chart]).output()?)
+    };
+    let packaged = rendered(&package)?;
+    ensure!(packaged.contains("kind: PrometheusRule") && packaged.contains("longhorn-health-overview.json"));
+    ensure!(packaged == rendered(&chart())?, "the package renders other objects than the directory");
+    Ok(())
+}
+
 #[test]
 fn dashboards_are_whole_and_one_a_config_map() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let objects = render(&tools, EVERYTHING)?;
     let mut seen = 0;
-    for entry in std::fs::read_dir(chart().join("files/dashboards"))? {
+    for entry in std::fs::read_dir(chart().join("dashboards"))? {
         let path = entry?.path();
         let file = path.file_name().and_then(|name| name.to_str()).context("no name")?;
+        if !file.ends_with(".json") {
+            continue; // of kustomize
+        }
         let map = objects
             .iter()
             .find(|object| object["kind"] == "ConfigMap" && object["data"][file].is_string())

@@ -1,6 +1,6 @@
 //! Causes without a log: exit code and run time together with facts of the API.
 
-use super::super::{CHECK, cause};
+use super::super::{CHECK, causes};
 use super::{NOW, backing_off, cause_of, manager, node, slice};
 use crate::testing::*;
 
@@ -18,40 +18,40 @@ fn fingerprints_need_a_fact_of_the_api() {
     let stale = |yaml: String| yaml.replace("{name: POD_NAME}, ", "");
     let m = |tag: &str, code, seconds| manager(tag, &backing_off(code, seconds));
     for (name, yaml, cause) in [
-        ("incident 002: fresh node", m("v1.9.2", 1, 2), cause::OPEN_ISCSI_MISSING),
-        ("the node was registered before", m("v1.9.2", 1, 2) + &registered, cause::UNKNOWN),
-        ("no variable POD_NAME", stale(m("v1.9.2", 1, 2)) + &registered, cause::MANIFEST_STALE),
-        ("1.6 needs no POD_NAME", stale(m("v1.6.3", 1, 2)) + &registered, cause::UNKNOWN),
-        ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, cause::UPGRADE_PATH),
-        ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, cause::UNKNOWN),
-        ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, cause::UPGRADE_PATH),
+        ("incident 002: fresh node", m("v1.9.2", 1, 2), causes::OPEN_ISCSI_MISSING.id),
+        ("the node was registered before", m("v1.9.2", 1, 2) + &registered, causes::UNKNOWN.id),
+        ("no variable POD_NAME", stale(m("v1.9.2", 1, 2)) + &registered, causes::MANIFEST_STALE.id),
+        ("1.6 needs no POD_NAME", stale(m("v1.6.3", 1, 2)) + &registered, causes::UNKNOWN.id),
+        ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
+        ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, causes::UNKNOWN.id),
+        ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
         (
             "60 s, no endpoint",
             m("v1.9.1", 1, 61) + &registered + &slice(false),
-            cause::WEBHOOK_SERVICE_UNREACHABLE,
+            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
         ),
-        ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), cause::UNKNOWN),
+        ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), causes::UNKNOWN.id),
         (
             "120 s, no endpoint",
             m("v1.9.2", 1, 121) + &registered + &slice(false),
-            cause::WEBHOOK_SERVICE_UNREACHABLE,
+            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
         ),
-        ("120 s, ready endpoint", m("v1.9.2", 1, 121) + &registered + &slice(true), cause::UNKNOWN),
+        ("120 s, ready endpoint", m("v1.9.2", 1, 121) + &registered + &slice(true), causes::UNKNOWN.id),
         (
             "120 s, not ready itself",
             m("v1.9.2", 1, 121) + &registered + &slice(true) + unhealthy,
-            cause::WEBHOOK_NOT_READY,
+            causes::WEBHOOK_NOT_READY.id,
         ),
-        ("1.4 has webhook pods", m("v1.4.4", 1, 61) + &registered + &slice(false), cause::UNKNOWN),
-        ("600 s, two images", m("v1.9.2", 1, 605) + &registered + &other, cause::OLD_MANAGERS_LINGERING),
-        ("600 s, one image", m("v1.9.2", 1, 605) + &registered, cause::UNKNOWN),
-        ("a panic without trigger", m("v1.12.1", 2, 40) + &registered, cause::UNKNOWN),
-        ("killed", m("v1.12.1", 137, 40) + &registered, cause::UNKNOWN),
-        ("strange code", m("v1.12.1", -7, 40) + &registered, cause::UNKNOWN),
+        ("1.4 has webhook pods", m("v1.4.4", 1, 61) + &registered + &slice(false), causes::UNKNOWN.id),
+        ("600 s, two images", m("v1.9.2", 1, 605) + &registered + &other, causes::OLD_MANAGERS_LINGERING.id),
+        ("600 s, one image", m("v1.9.2", 1, 605) + &registered, causes::UNKNOWN.id),
+        ("a panic without trigger", m("v1.12.1", 2, 40) + &registered, causes::UNKNOWN.id),
+        ("killed", m("v1.12.1", 137, 40) + &registered, causes::UNKNOWN.id),
+        ("strange code", m("v1.12.1", -7, 40) + &registered, causes::UNKNOWN.id),
         (
             "out of memory",
             m("v1.12.1", 137, 40).replace("reason: Error", "reason: OOMKilled") + &registered,
-            cause::OOM_KILLED,
+            causes::OOM_KILLED.id,
         ),
     ] {
         // the endpoints are read live, where an absent slice is a fact
@@ -66,19 +66,26 @@ fn known_panics_need_their_trigger() {
     let panics = |tag: &str, more: &str| {
         cause_of(&cluster_at(NOW, &(manager(tag, &backing_off(2, 40)) + &node("node-1") + more)))
     };
-    assert_eq!(panics("v1.10.0", rwx), cause::KNOWN_PANIC);
-    assert_eq!(panics("v1.10.0", ""), cause::UNKNOWN);
-    assert_eq!(panics("v1.10.0-hotfix-1", rwx), cause::UNKNOWN);
-    assert_eq!(panics("v1.10.1", rwx), cause::UNKNOWN);
+    assert_eq!(panics("v1.10.0", rwx), causes::KNOWN_PANIC.id);
+    assert_eq!(panics("v1.10.0", ""), causes::UNKNOWN.id);
+    assert_eq!(panics("v1.10.0-hotfix-1", rwx), causes::UNKNOWN.id);
+    assert_eq!(panics("v1.10.1", rwx), causes::UNKNOWN.id);
 }
 
 fn evicting_node(node_wide: bool, disk: bool) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: node-1, namespace: longhorn-system}}\n\
-         spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, d2: {{evictionRequested: {disk}}}}}}}\n\
-         status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}\n---\n\
-         apiVersion: longhorn.io/v1beta2\nkind: BackingImage\nmetadata: {{name: bi, namespace: longhorn-system}}\n\
-         spec: {{diskFileSpecMap: {{}}}}\nstatus: {{diskFileStatusMap: {{uuid-1: {{state: ready}}}}}}\n---\n"
+    object(
+        "Node",
+        "node-1",
+        &format!(
+            "spec: {{evictionRequested: {node_wide}, disks: {{d1: {{evictionRequested: false}}, \
+             d2: {{evictionRequested: {disk}}}}}}}\n\
+             status: {{diskStatus: {{d1: {{diskUUID: uuid-1}}, d2: {{diskUUID: uuid-2}}}}}}"
+        ),
+    ) + &object(
+        "BackingImage",
+        "bi",
+        "spec: {diskFileSpecMap: {}}\n\
+         status: {diskFileStatusMap: {uuid-1: {state: ready}}}",
     )
 }
 
@@ -86,7 +93,7 @@ fn evicting_node(node_wide: bool, disk: bool) -> String {
 fn incident_003_by_release_and_by_what_is_evicted() {
     let panic = |tag: &str, node_wide, disk| {
         cause_of(&cluster_at(NOW, &(manager(tag, &backing_off(2, 40)) + &evicting_node(node_wide, disk))))
-            == cause::BACKING_IMAGE_EVICTION_PANIC
+            == causes::BACKING_IMAGE_EVICTION_PANIC.id
     };
     for (tag, node_evicted, other_disk_evicted) in [
         ("v1.6.4", false, false),
@@ -119,27 +126,22 @@ fn incident_003_by_release_and_by_what_is_evicted() {
 
 #[test]
 fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
-    let installed = |version: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, namespace: \
-             longhorn-system}}\nvalue: {version}\n---\n"
-        )
-    };
+    let installed = |version: &str| release(version);
     let base = |tag: &str, from: &str| manager(tag, &backing_off(1, 12)) + &node("node-1") + &installed(from);
     let without_flag = |yaml: String| yaml.replace(", --upgrade-version-check", "");
     let distribution =
         |yaml: String| yaml.replace("{name: POD_IP}", "{name: POD_IP}, {name: LONGHORN_DISTRO}");
     for (name, yaml, expected) in [
-        ("1.4 does not look", base("v1.4.4", "v1.2.6"), cause::UNKNOWN),
-        ("1.5 always looks", without_flag(base("v1.5.5", "v1.3.3")), cause::UPGRADE_PATH),
-        ("1.6 by flag", base("v1.6.4", "v1.4.4"), cause::UPGRADE_PATH),
-        ("1.6 without flag", without_flag(base("v1.6.4", "v1.4.4")), cause::UNKNOWN),
-        ("two minor releases", base("v1.12.1", "v1.10.2"), cause::UPGRADE_PATH),
-        ("two, of a distribution", distribution(base("v1.12.1", "v1.10.2")), cause::UNKNOWN),
-        ("three, of a distribution", distribution(base("v1.12.1", "v1.9.2")), cause::UPGRADE_PATH),
-        ("two, before 1.12", distribution(base("v1.11.3", "v1.9.2")), cause::UPGRADE_PATH),
-        ("a build of the next minor release", base("v1.11.3-amd64", "v1.10.2"), cause::UNKNOWN),
-        ("the hotfix of what is installed", base("v1.10.1-hotfix-1", "v1.10.1"), cause::UNKNOWN),
+        ("1.4 does not look", base("v1.4.4", "v1.2.6"), causes::UNKNOWN.id),
+        ("1.5 always looks", without_flag(base("v1.5.5", "v1.3.3")), causes::UPGRADE_PATH.id),
+        ("1.6 by flag", base("v1.6.4", "v1.4.4"), causes::UPGRADE_PATH.id),
+        ("1.6 without flag", without_flag(base("v1.6.4", "v1.4.4")), causes::UNKNOWN.id),
+        ("two minor releases", base("v1.12.1", "v1.10.2"), causes::UPGRADE_PATH.id),
+        ("two, of a distribution", distribution(base("v1.12.1", "v1.10.2")), causes::UNKNOWN.id),
+        ("three, of a distribution", distribution(base("v1.12.1", "v1.9.2")), causes::UPGRADE_PATH.id),
+        ("two, before 1.12", distribution(base("v1.11.3", "v1.9.2")), causes::UPGRADE_PATH.id),
+        ("a build of the next minor release", base("v1.11.3-amd64", "v1.10.2"), causes::UNKNOWN.id),
+        ("the hotfix of what is installed", base("v1.10.1-hotfix-1", "v1.10.1"), causes::UNKNOWN.id),
     ] {
         assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
     }
@@ -150,12 +152,16 @@ fn run_times_and_exit_codes_beside_the_usual() {
     let m = |tag: &str, code, seconds| manager(tag, &backing_off(code, seconds)) + &node("node-1");
     let fresh = |seconds| manager("v1.9.2", &backing_off(1, seconds));
     for (name, yaml, expected) in [
-        ("1.5.3 does not wait for the Service", m("v1.5.3", 1, 61) + &slice(false), cause::WEBHOOK_NOT_READY),
-        ("1.5.4 does", m("v1.5.4", 1, 61) + &slice(false), cause::WEBHOOK_SERVICE_UNREACHABLE),
-        ("the first step", fresh(9), cause::OPEN_ISCSI_MISSING),
-        ("too late for the first step", fresh(10), cause::UNKNOWN),
-        ("told to end", m("v1.12.1", 0, 40), cause::UNKNOWN),
-        ("not started by the runtime", m("v1.12.1", 128, 0), cause::UNKNOWN),
+        (
+            "1.5.3 does not wait for the Service",
+            m("v1.5.3", 1, 61) + &slice(false),
+            causes::WEBHOOK_NOT_READY.id,
+        ),
+        ("1.5.4 does", m("v1.5.4", 1, 61) + &slice(false), causes::WEBHOOK_SERVICE_UNREACHABLE.id),
+        ("the first step", fresh(9), causes::OPEN_ISCSI_MISSING.id),
+        ("too late for the first step", fresh(10), causes::UNKNOWN.id),
+        ("told to end", m("v1.12.1", 0, 40), causes::UNKNOWN.id),
+        ("not started by the runtime", m("v1.12.1", 128, 0), causes::UNKNOWN.id),
     ] {
         assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
     }

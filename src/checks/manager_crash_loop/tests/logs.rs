@@ -5,106 +5,106 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::super::signatures::{LastWord, SIGNATURES, compiled, last_word, panicking_function};
-use super::super::{CHECK, cause};
+use super::super::{CHECK, causes};
 use super::{NOW, backing_off, cause_of, manager, node, with_log};
-use crate::check::EvidenceSource;
+use crate::check::{Cause, EvidenceSource};
 use crate::cluster::Cluster;
 use crate::history::CrashLog;
 use crate::testing::*;
 
 /// Lines as releases from 1.3 to 1.12 write them; the pairs are cause and line.
-const LINES: &[(&str, &str)] = &[
+const LINES: &[(&Cause, &str)] = &[
     // the write-up of 2019, then 1.3 to 1.4, 1.5 to 1.6, 1.7.3 and later
     (
-        cause::OPEN_ISCSI_MISSING,
+        &causes::OPEN_ISCSI_MISSING,
         r#"time="2019-01-03T13:19:29Z" level=error msg="Failed environment check, please make sure you have iscsiadm/open-iscsi installed on the host""#,
     ),
     (
-        cause::OPEN_ISCSI_MISSING,
+        &causes::OPEN_ISCSI_MISSING,
         r#"time="2022-10-03T13:19:29Z" level=fatal msg="Error starting manager: environment check failed: failed to execute: nsenter [--mount=/host/proc/1/ns/mnt iscsiadm --version]""#,
     ),
     (
-        cause::OPEN_ISCSI_MISSING,
+        &causes::OPEN_ISCSI_MISSING,
         r#"time="2024-01-03T13:19:29Z" level=fatal msg="Error starting manager: Failed environment check, please make sure you have iscsiadm/open-iscsi installed on the host: exit status 127""#,
     ),
     (
-        cause::OPEN_ISCSI_MISSING,
+        &causes::OPEN_ISCSI_MISSING,
         r#"{"level":"fatal","msg":"Error starting manager: failed to check environment, please make sure you have iscsiadm/open-iscsi installed on the host: failed to execute iscsiadm","time":"2026-01-03T13:19:29Z"}"#,
     ),
     (
-        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_SERVICE_UNREACHABLE,
         r#"time="2023-11-01T00:00:00Z" level=fatal msg="Error starting manager: conversion webhook service is not accessible after 1m0s sec""#,
     ),
     (
-        cause::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_SERVICE_UNREACHABLE,
         r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting webhooks: admission webhook service is not accessible on cluster after 2m0s sec: timed out waiting for endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz to be available: TLS handshake timeout" func=main.main file="daemon.go:230""#,
     ),
     (
-        cause::WEBHOOK_NOT_READY,
+        &causes::WEBHOOK_NOT_READY,
         r#"time="2023-08-01T00:00:00Z" level=fatal msg="Error starting manager: admission webhook is not ready on localhost after 1m0s sec""#,
     ),
     (
-        cause::WEBHOOK_NOT_READY,
+        &causes::WEBHOOK_NOT_READY,
         r#"time="2026-07-01T00:00:00Z" level=fatal msg="Error starting manager: failed to bootstrap webhook secrets: secrets is forbidden""#,
     ),
     (
-        cause::UPGRADE_PATH,
+        &causes::UPGRADE_PATH,
         r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to upgrade since upgrading from v1.4.2 to v1.6.2 for minor version is not supported""#,
     ),
     (
-        cause::UPGRADE_PATH,
+        &causes::UPGRADE_PATH,
         r#"time="2026-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to upgrade since downgrading from v1.12.0 to v1.11.3 is not supported""#,
     ),
     (
-        cause::UPGRADE_PATH,
+        &causes::UPGRADE_PATH,
         r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed to skip the upgrade check for v1.3.3 to upgrade to v1.6.0, as it only supports the current version larger than v1.4.0""#,
     ),
     (
-        cause::UPGRADE_PATH,
+        &causes::UPGRADE_PATH,
         r#"time="2023-06-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade CRD failed: don't support upgrade from longhorn.io/v1beta0""#,
     ),
     (
-        cause::ENGINE_INCOMPATIBLE,
+        &causes::ENGINE_INCOMPATIBLE,
         r#"time="2024-06-01T00:00:00Z" level=fatal msg="Error starting manager: failed checking Engine upgrade path: incompatible Engine ei-1234abcd client API version: found version 4 is below required minimal version 5""#,
     ),
     (
-        cause::OLD_MANAGERS_LINGERING,
+        &causes::OLD_MANAGERS_LINGERING,
         r#"time="2025-06-01T00:00:00Z" level=fatal msg="Error starting manager: timed out while waiting for old Longhorn manager pods to be fully removed""#,
     ),
     (
-        cause::CRD_MISMATCH,
+        &causes::CRD_MISMATCH,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade resources failed: Setting in version \"v1beta2\" cannot be handled: strict decoding error: unknown field \"status.applied\"""#,
     ),
     (
-        cause::CACHE_SYNC_FAILED,
+        &causes::CACHE_SYNC_FAILED,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: datastore cache sync up failed""#,
     ),
     (
-        cause::PORT_IN_USE,
+        &causes::PORT_IN_USE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error longhorn backend server failed: listen tcp :9500: bind: address already in use""#,
     ),
     (
-        cause::PORT_IN_USE,
+        &causes::PORT_IN_USE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error admission webhook server failed: listen tcp :9502: bind: address already in use""#,
     ),
     (
-        cause::MANIFEST_STALE,
+        &causes::MANIFEST_STALE,
         r#"time="2024-10-01T00:00:00Z" level=fatal msg="Error starting manager: failed to detect the manager pod name""#,
     ),
     (
-        cause::MANIFEST_STALE,
+        &causes::MANIFEST_STALE,
         r#"time="2022-10-01T00:00:00Z" level=fatal msg="Error starting manager: BUG: failed to detect the node IP""#,
     ),
     (
-        cause::MANIFEST_STALE,
+        &causes::MANIFEST_STALE,
         r#"time="2023-01-01T00:00:00Z" level=fatal msg="Error starting manager: require support-bundle-manager-image""#,
     ),
     (
-        cause::API_UNREACHABLE,
+        &causes::API_UNREACHABLE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: unable to get clientset: Get \"https://10.43.0.1:443/api\": dial tcp 10.43.0.1:443: connect: connection refused""#,
     ),
     (
-        cause::API_UNREACHABLE,
+        &causes::API_UNREACHABLE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/apis\": dial tcp 10.43.0.1:443: i/o timeout""#,
     ),
 ];
@@ -186,15 +186,15 @@ fn panics_are_told_by_their_stack() {
         (
             "v1.8.0",
             "(*NodeController).syncBackingImageEvictionRequested",
-            cause::BACKING_IMAGE_EVICTION_PANIC,
+            causes::BACKING_IMAGE_EVICTION_PANIC.id,
         ),
-        ("v1.11.2", "(*BackupController).setInprogressDeletionMap", cause::KNOWN_PANIC),
+        ("v1.11.2", "(*BackupController).setInprogressDeletionMap", causes::KNOWN_PANIC.id),
         // fixed in 1.11.3, so it is something else there
-        ("v1.11.3", "(*BackupController).setInprogressDeletionMap", cause::UNKNOWN),
-        ("v1.10.1", "(*ReplicaController).CreateInstance", cause::KNOWN_PANIC),
-        ("v1.10.1-hotfix-1", "(*ReplicaController).CreateInstance", cause::UNKNOWN),
-        ("v1.10.0", "(*ShareManagerController).syncShareManagerPod", cause::KNOWN_PANIC),
-        ("v1.12.1", "(*VolumeController).somethingNew", cause::UNKNOWN),
+        ("v1.11.3", "(*BackupController).setInprogressDeletionMap", causes::UNKNOWN.id),
+        ("v1.10.1", "(*ReplicaController).CreateInstance", causes::KNOWN_PANIC.id),
+        ("v1.10.1-hotfix-1", "(*ReplicaController).CreateInstance", causes::UNKNOWN.id),
+        ("v1.10.0", "(*ShareManagerController).syncShareManagerPod", causes::KNOWN_PANIC.id),
+        ("v1.12.1", "(*VolumeController).somethingNew", causes::UNKNOWN.id),
     ] {
         let cluster = with_log(&(manager(tag, &backing_off(2, 40)) + &node("node-1")), &panic_in(function));
         assert_eq!(cause_of(&cluster), cause, "{tag} {function}");
@@ -220,7 +220,7 @@ fn refused_logs_are_said_and_name_the_right() {
             && fact.text.contains("'pods/log'")
     };
     assert!(finding.evidence.iter().any(said), "{:?}", finding.evidence);
-    assert_eq!(finding.cause, cause::OPEN_ISCSI_MISSING);
+    assert_eq!(finding.cause, causes::OPEN_ISCSI_MISSING.id);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn the_log_of_an_earlier_pod_says_nothing() {
         pod_uid: "another".into(),
         text: LINES[0].1.into(),
     });
-    assert_eq!(cause_of(&cluster), cause::UNKNOWN);
+    assert_eq!(cause_of(&cluster), causes::UNKNOWN.id);
 }
 
 #[test]
@@ -272,9 +272,9 @@ fn other_goroutines_say_nothing() {
         goroutine 9 [select]:\n\
         github.com/longhorn/longhorn-manager/controller.(*NodeController).syncBackingImageEvictionRequested(0xc0)\n";
     let base = manager("v1.10.0", &backing_off(2, 40)) + &node("node-1");
-    assert_eq!(cause_of(&with_log(&base, all)), cause::UNKNOWN);
+    assert_eq!(cause_of(&with_log(&base, all)), causes::UNKNOWN.id);
     let own = all.replace("(*VolumeController).somethingNew", "(*ShareManagerController).sync");
-    assert_eq!(cause_of(&with_log(&base, &own)), cause::KNOWN_PANIC);
+    assert_eq!(cause_of(&with_log(&base, &own)), causes::KNOWN_PANIC.id);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn without_a_release_no_issue_is_named() {
         .report
         .findings
         .remove(0);
-    assert_eq!(finding.cause, cause::UNKNOWN);
+    assert_eq!(finding.cause, causes::UNKNOWN.id);
     assert!(
         !finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue")),
         "{:?}",
@@ -303,10 +303,10 @@ fn a_fatal_line_of_a_known_issue() {
             .remove(0)
     };
     let finding = on("v1.6.2");
-    assert_eq!(finding.cause, cause::KNOWN_PANIC);
+    assert_eq!(finding.cause, causes::KNOWN_PANIC.id);
     assert!(finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
     assert!(finding.remedy.text.starts_with("Upgrade to v1.6.3 or later. Until then: Set default-data-path"));
-    assert_eq!(on("v1.6.3").cause, cause::UNKNOWN);
+    assert_eq!(on("v1.6.3").cause, causes::UNKNOWN.id);
 }
 
 proptest! {

@@ -16,9 +16,7 @@ fn changes(remedy: &Remedy) -> Vec<&str> {
 #[test]
 fn open_iscsi_by_operating_system() {
     let on = |os: &str| {
-        let kube = format!(
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{nodeInfo: {{osImage: '{os}'}}}}\n---\n"
-        );
+        let kube = kube_node("node-1", &format!("status: {{nodeInfo: {{osImage: '{os}'}}}}"));
         remedy(&(manager("v1.9.2", &backing_off(1, 2)) + &kube))
     };
     for (os, command) in [
@@ -106,7 +104,7 @@ fn memory_by_whose_limit_it_was() {
         changes(&own),
         [
             "kubectl -n longhorn-system patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\
-          \"containers\":[{\"name\":\"longhorn-manager\",\"resources\":{\"limits\":{\"memory\":null}}}]}}}}'"
+             \"containers\":[{\"name\":\"longhorn-manager\",\"resources\":{\"limits\":{\"memory\":null}}}]}}}}'"
         ]
     );
 }

@@ -1,5 +1,9 @@
 //! Clusters for tests, written as the YAML that `kubectl` prints.
 
+mod objects;
+
+pub use objects::*;
+
 use jiff::Timestamp;
 
 use crate::check::{Check, Finding};
@@ -11,7 +15,7 @@ use crate::source::recording::{RecordedFile, Recording};
 /// The namespace of test clusters.
 pub const NAMESPACE: &str = "longhorn-system";
 
-/// A manager: a cluster without any says nothing about Longhorn, whatever a check makes of it.
+/// A manager pod. Without one a cluster says nothing about Longhorn, and every check is unknown.
 pub const MANAGER: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-abcde, \
     namespace: longhorn-system, labels: {app: longhorn-manager}}\n---\n";
 
@@ -26,7 +30,7 @@ pub fn cluster_at(now: &str, yaml: &str) -> Cluster {
     complete(recording(yaml).into_cluster(NAMESPACE, Some(time(now))))
 }
 
-/// What a person recorded, of whom nobody knows which kinds he asked for.
+/// A user's recording; we cannot know which kinds it was meant to contain.
 pub fn partial(yaml: &str) -> Cluster {
     recording(yaml).into_cluster(NAMESPACE, None)
 }

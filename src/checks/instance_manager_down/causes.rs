@@ -1,0 +1,23 @@
+//! Why an instance manager does not run.
+
+use crate::check::Cause;
+
+/// Every cause, in the order of the reference.
+pub const ALL: &[&Cause] =
+    &[&POD_FAILED, &POD_MISSING, &NODE_CORDONED, &NODE_DOWN, &LABELS_MISSING, &STARTING_STUCK];
+
+pub const POD_FAILED: Cause =
+    Cause::critical("pod_failed", "its pod has ended and is not made anew; warning for the first 3 minutes");
+pub const POD_MISSING: Cause =
+    Cause::critical("pod_missing", "it has no pod and none is made; warning for the first 3 minutes");
+pub const NODE_CORDONED: Cause = Cause::info(
+    "node_cordoned",
+    "its node is cordoned, so Longhorn makes no pod for it; expected in a drain",
+);
+pub const NODE_DOWN: Cause = Cause::warning("node_down", "its node does not answer");
+pub const LABELS_MISSING: Cause = Cause::warning(
+    "labels_missing",
+    "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node",
+);
+pub const STARTING_STUCK: Cause =
+    Cause::critical("starting_stuck", "it has been starting for more than 5 minutes");
