@@ -60,6 +60,8 @@ impl Panel {
 pub enum Dashboard {
     /// One page for the operator at night.
     Overview,
+    /// Volumes and their replicas.
+    Volumes,
     /// Instance managers and upgrades.
     InstanceManagers,
     /// Managers, probes and webhook.
@@ -75,6 +77,7 @@ impl Dashboard {
     pub fn id(self) -> &'static str {
         match self {
             Dashboard::Overview => "overview",
+            Dashboard::Volumes => "volumes",
             Dashboard::InstanceManagers => "instance-managers",
             Dashboard::Managers => "managers",
             Dashboard::Eviction => "eviction",

@@ -7,6 +7,7 @@
 
 use crate::check::Check;
 
+pub mod attachment_on_dead_node;
 pub mod backing_image_eviction_crash;
 pub mod danger_zone_pending;
 pub mod driver_deployer_blocked;
@@ -18,14 +19,27 @@ pub mod instance_manager_replaced;
 pub mod instance_manager_stale;
 pub mod known_bad_release;
 pub mod manager_crash_loop;
+pub mod manager_half_alive;
 pub mod manager_probes;
 pub mod node_iscsi_errors;
 pub mod node_unregistered;
+pub mod replica_unschedulable;
+pub mod volume_attachment_stuck;
+pub mod volume_degraded;
+pub mod volume_faulted;
+pub mod volume_read_only;
 pub mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[
+    &volume_faulted::CHECK,
+    &volume_degraded::CHECK,
+    &volume_attachment_stuck::CHECK,
+    &attachment_on_dead_node::CHECK,
+    &volume_read_only::CHECK,
+    &replica_unschedulable::CHECK,
     &manager_crash_loop::CHECK,
+    &manager_half_alive::CHECK,
     &webhook_unavailable::CHECK,
     &manager_probes::CHECK,
     &node_unregistered::CHECK,

@@ -156,20 +156,20 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     for address in &args.web.listen_address {
         listeners.push(address.bind().await.map_err(Failure::usage)?);
     }
-    let mut stop = Stop::listen().map_err(Failure::unknown)?;
+    let mut signals = Signals::listen().map_err(Failure::unknown)?;
     announce(&args, &listeners);
 
     let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
     let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).wishing(wish);
     let evaluator = Arc::new(evaluator);
-    let router = Router::new(evaluator.clone(), access, telemetry_path, *max_requests);
+    let router = Router::new(evaluator.clone(), access.clone(), telemetry_path, *max_requests);
     let (shutdown, mut shut_down) = watch::channel(());
     let until_shutdown = async move {
         let _ = shut_down.changed().await;
     };
     let mut server = tokio::spawn(http::run(listeners, transport, router, Limits::default(), until_shutdown));
     let ended = tokio::select! {
-        reason = stop.asked() => Ok(reason),
+        reason = signals.stop(&access) => Ok(reason),
         _ = &mut server => Err("the HTTP server ended".to_owned()),
         _ = tokio::spawn(tick(evaluator)) => Err("the evaluation ended".to_owned()),
         ended = live_ended(live.as_deref()) => Err(ended),
@@ -303,21 +303,37 @@ async fn tick(evaluator: Arc<Evaluator>) {
     }
 }
 
-/// The signals that end the process in good order.
-struct Stop {
+/// The signals that end the process in good order, and those that must not end it.
+struct Signals {
+    reload: tokio::signal::unix::Signal,
+    ignored: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
 
-impl Stop {
+impl Signals {
     fn listen() -> std::io::Result<Self> {
-        Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Signals {
+            reload: signal(SignalKind::hangup())?,
+            ignored: signal(SignalKind::user_defined1())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
 
-    async fn asked(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
+    /// Completes when the process is asked to stop. SIGHUP reads the web configuration again, as
+    /// Prometheus does with its own.
+    async fn stop(&mut self, access: &Access) -> &'static str {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return "SIGTERM",
+                _ = self.interrupt.recv() => return "SIGINT",
+                _ = self.reload.recv() => {
+                    access.config().await;
+                    tracing::info!("SIGHUP: changed files of the web configuration were read");
+                }
+                _ = self.ignored.recv() => tracing::info!("SIGUSR1 is ignored"),
+            }
         }
     }
 }

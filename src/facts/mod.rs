@@ -10,9 +10,12 @@ pub mod kubectl;
 pub mod leases;
 pub mod looping;
 pub mod nodes;
+pub mod placement;
 pub mod releases;
 pub mod stale_copies;
+pub mod stuck;
 pub mod text;
+pub mod volumes;
 
 use crate::check::{Evidence, EvidenceSource};
 

@@ -1,5 +1,6 @@
 //! Who may read what.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::http::request::Parts;
@@ -55,13 +56,18 @@ impl Access {
     }
 
     /// Lets a request pass or refuses it.
-    pub async fn authorize(&self, config: &WebConfig, request: &Parts) -> Result<(), Refusal> {
+    pub async fn authorize(
+        &self,
+        config: &WebConfig,
+        request: &Parts,
+        client: IpAddr,
+    ) -> Result<(), Refusal> {
         if let Some(reviewer) = &self.reviewer {
-            reviewer.authorize(request).await?;
+            reviewer.authorize(request, client).await?;
         }
         match &self.passwords {
             Some(passwords) if !config.users.is_empty() => {
-                passwords.authorize(&config.users, &request.headers).await
+                passwords.authorize(&config.users, &request.headers, client).await
             }
             _ => Ok(()),
         }

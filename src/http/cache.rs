@@ -8,19 +8,39 @@ use tokio::time::Instant;
 
 use super::digest::Digest;
 
-/// A bounded map whose entries end. When it is full, the one that ends first gives way.
+/// A bounded map whose entries expire. When it is full, the one that expires first gives way.
 pub struct Cache<V> {
     entries: Mutex<HashMap<Digest, (V, Instant)>>,
     limit: usize,
+    /// Time for which an expired entry can still be asked for by [`Cache::expired`].
+    keep: Duration,
 }
 
 impl<V: Clone> Cache<V> {
     /// An empty cache of at most so many entries.
     pub fn new(limit: usize) -> Self {
-        Cache { entries: Mutex::default(), limit }
+        Cache::keeping(limit, Duration::ZERO)
     }
 
-    /// What is remembered, if it has not ended.
+    /// The same, with entries that are kept for some time after they expired.
+    pub fn keeping(limit: usize, keep: Duration) -> Self {
+        Cache { entries: Mutex::default(), limit, keep }
+    }
+
+    /// What is or was remembered, also if it expired not long ago.
+    pub fn expired(&self, key: &Digest) -> Option<V> {
+        self.lock()
+            .get(key)
+            .filter(|(_, end)| *end + self.keep > Instant::now())
+            .map(|(value, _)| value.clone())
+    }
+
+    /// Forgets an entry.
+    pub fn remove(&self, key: &Digest) {
+        self.lock().remove(key);
+    }
+
+    /// What is remembered, if it has not expired.
     pub fn get(&self, key: &Digest) -> Option<V> {
         self.lock().get(key).filter(|(_, end)| *end > Instant::now()).map(|(value, _)| value.clone())
     }
@@ -30,7 +50,7 @@ impl<V: Clone> Cache<V> {
         let now = Instant::now();
         let mut entries = self.lock();
         if entries.len() >= self.limit && !entries.contains_key(&key) {
-            entries.retain(|_, (_, end)| *end > now);
+            entries.retain(|_, (_, end)| *end + self.keep > now);
         }
         if entries.len() >= self.limit && !entries.contains_key(&key) {
             let first = entries.iter().min_by_key(|(_, (_, end))| *end).map(|(key, _)| *key);

@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use tokio::net::TcpStream;
 
-use super::timed::{Phases, Timed};
+use super::router::Client;
+use super::timeouts::{Phases, Timed};
 use super::transport::{Stream, Transport};
 use super::{Limits, Router};
 
@@ -21,18 +24,23 @@ pub async fn serve(
     peer: SocketAddr,
     transport: Transport,
     router: Router,
-    limits: Limits,
+    limits: &Limits,
+    phases: Phases,
     watcher: Watcher,
 ) {
-    let opened = tokio::time::timeout(limits.head, transport.open(stream)).await;
-    let stream = match opened {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return tracing::debug!(%peer, %error, "connection not opened"),
-        Err(_) => return tracing::debug!(%peer, "connection not opened in time"),
+    let opened = tokio::select! {
+        opened = transport.open(stream) => opened,
+        () = phases.overdue() => return tracing::debug!(%peer, "connection not opened in time"),
     };
-    match serve_stream(stream, router, &limits, watcher).await {
+    let stream = match opened {
+        Ok(stream) => stream,
+        Err(error) => return tracing::debug!(%peer, %error, "connection not opened"),
+    };
+    match serve_stream(stream, Client(peer.ip()), router, limits, phases, watcher).await {
         Ended::Regularly => {}
-        Ended::Overdue => tracing::debug!(%peer, "connection closed, no request came in time"),
+        Ended::Overdue => {
+            tracing::debug!(%peer, "connection closed, no request came in time or others needed the place")
+        }
         Ended::Broken(error) => tracing::debug!(%peer, %error, "connection broke"),
     }
 }
@@ -45,11 +53,18 @@ enum Ended {
     Broken(hyper::Error),
 }
 
-async fn serve_stream(stream: Box<dyn Stream>, router: Router, limits: &Limits, watcher: Watcher) -> Ended {
-    let phases = Phases::new(limits);
+async fn serve_stream(
+    stream: Box<dyn Stream>,
+    client: Client,
+    router: Router,
+    limits: &Limits,
+    phases: Phases,
+    watcher: Watcher,
+) -> Ended {
     let stream = Timed::new(stream, phases.clone(), limits);
     let answered = phases.clone();
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(client);
         let (router, phases) = (router.clone(), answered.clone());
         async move {
             phases.begin_answer();
@@ -60,8 +75,9 @@ async fn serve_stream(stream: Box<dyn Stream>, router: Router, limits: &Limits, 
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(None) // see `timed`
-        .half_close(true) // who says no more may still listen
+        .header_read_timeout(None) // see `timeouts`
+        // a client that has gone must not keep its place among those who wait for a password check
+        .half_close(false)
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
@@ -86,7 +102,12 @@ mod tests {
         let (client, server) = duplex(512);
         let served = tokio::spawn(async move {
             let graceful = GracefulShutdown::new();
-            serve_stream(Box::new(server), demo_router(), &Limits::default(), graceful.watcher()).await
+            {
+                let (limits, watcher) = (Limits::default(), graceful.watcher());
+                let client = Client([127, 0, 0, 1].into());
+                serve_stream(Box::new(server), client, demo_router(), &limits, Phases::new(&limits), watcher)
+                    .await
+            }
         });
         (client, served)
     }

@@ -1,14 +1,14 @@
 //! The HTTP server: the only user of `hyper`.
 //!
 //! [`run`] takes listeners and a shutdown future, so that whoever calls owns both ends. A
-//! connection passes [`transport`] (plain TCP or TLS), [`timed`] (time limits), [`router`]
+//! connection passes [`connections`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
 //! (path, method, access, concurrency) and ends in a page.
 
 mod access;
 mod cache;
 mod connection;
+mod connections;
 mod digest;
-mod flights;
 mod negotiate;
 mod page;
 mod passwords;
@@ -16,8 +16,10 @@ mod rate;
 mod respond;
 mod reviewer;
 mod router;
-mod timed;
+mod single_flight;
+mod timeouts;
 mod transport;
+mod waiters;
 mod web_config;
 
 use std::future::Future;
@@ -28,7 +30,6 @@ use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 pub use access::Access;
 pub use digest::Digester;
@@ -36,6 +37,9 @@ pub use reviewer::{Reviewer, is_open_to_all};
 pub use router::Router;
 pub use transport::Transport;
 pub use web_config::{WebConfigError, WebConfigFile};
+
+use connections::Connections;
+use timeouts::Phases;
 
 /// Time limits of a connection, and how many there may be.
 #[derive(Debug, Clone)]
@@ -48,8 +52,10 @@ pub struct Limits {
     pub write: Duration,
     /// For running requests to end after shutdown was asked for.
     pub drain: Duration,
-    /// Connections at once; more wait in the listener's queue.
+    /// Connections at once; beyond that the one that has been waiting longest is closed.
     pub connections: usize,
+    /// The same for one address.
+    pub connections_per_address: usize,
 }
 
 impl Default for Limits {
@@ -61,6 +67,7 @@ impl Default for Limits {
             write: Duration::from_secs(60),
             drain: Duration::from_secs(5),
             connections: 512,
+            connections_per_address: 256,
         }
     }
 }
@@ -75,26 +82,23 @@ pub async fn run(
 ) {
     let graceful = Arc::new(GracefulShutdown::new());
     let mut accepting = tokio::task::JoinSet::new();
-    let slots = Arc::new(Semaphore::new(limits.connections));
+    let connections = Connections::new(&limits);
     for listener in listeners {
         let (transport, router, limits) = (transport.clone(), router.clone(), limits.clone());
-        let (slots, graceful) = (slots.clone(), graceful.clone());
+        let (connections, graceful) = (connections.clone(), graceful.clone());
         accepting.spawn(async move {
             loop {
-                // the semaphore is never closed
-                let Ok(slot) = slots.clone().acquire_owned().await else { return };
                 let Some((stream, peer)) = accept(&listener).await else { continue };
-                let serve = connection::serve(
-                    stream,
-                    peer,
-                    transport.clone(),
-                    router.clone(),
-                    limits.clone(),
-                    graceful.watcher(),
-                );
+                let phases = Phases::new(&limits);
+                let Some(admitted) = connections.admit(peer.ip(), &phases) else {
+                    tracing::debug!(%peer, "connection refused, too many are being answered");
+                    continue;
+                };
+                let (transport, router, limits) = (transport.clone(), router.clone(), limits.clone());
+                let watcher = graceful.watcher();
                 tokio::spawn(async move {
-                    serve.await;
-                    drop(slot);
+                    connection::serve(stream, peer, transport, router, &limits, phases, watcher).await;
+                    drop(admitted);
                 });
             }
         });

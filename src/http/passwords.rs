@@ -1,6 +1,8 @@
 //! Basic authentication by bcrypt hashes.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -10,25 +12,31 @@ use hyper::{HeaderMap, StatusCode, header};
 use super::cache::Cache;
 use super::digest::Digester;
 use super::respond::Refusal;
+use super::waiters::Waiters;
 
 /// Verdicts kept.
 const KEPT: usize = 100;
 /// Time a verdict is kept; a changed hash is another verdict.
 const REMEMBER: Duration = Duration::from_secs(3600);
 
-/// Checks passwords. Only good ones are remembered: whoever guesses pays with the time of bcrypt
-/// for each guess, and cannot push out whoever knows.
+/// Requests that may wait for bcrypt, in all and of one address.
+const WAITERS: (usize, usize) = (6, 3);
+
+/// Checks passwords. Only good ones are remembered: each guess costs the time of bcrypt, and cannot
+/// push out a good password.
 pub struct Passwords {
     digester: Digester,
     good: Cache<()>,
+    waiters: Waiters,
     /// bcrypt takes a processor for a good part of a second, so there is one at a time.
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Passwords {
     /// Remembers nothing yet.
     pub fn new(digester: Digester) -> Self {
-        Passwords { digester, good: Cache::new(KEPT), turn: tokio::sync::Mutex::default() }
+        let waiters = Waiters::new(WAITERS.0, WAITERS.1);
+        Passwords { digester, good: Cache::new(KEPT), waiters, turn: Arc::default() }
     }
 
     /// Lets a request of a user pass or refuses it.
@@ -36,6 +44,7 @@ impl Passwords {
         &self,
         users: &BTreeMap<String, String>,
         headers: &HeaderMap,
+        client: IpAddr,
     ) -> Result<(), Refusal> {
         let refused = |message| {
             Refusal::new(StatusCode::UNAUTHORIZED, message)
@@ -43,30 +52,41 @@ impl Passwords {
         };
         let (name, password) =
             credentials(headers).ok_or_else(|| refused("a user name and a password are needed"))?;
-        if self.is_good(users, &name, password).await {
+        if self.is_good(users, &name, password, client).await? {
             return Ok(());
         }
         Err(refused("wrong user name or password"))
     }
 
-    async fn is_good(&self, users: &BTreeMap<String, String>, name: &[u8], password: Vec<u8>) -> bool {
+    async fn is_good(
+        &self,
+        users: &BTreeMap<String, String>,
+        name: &[u8],
+        password: Vec<u8>,
+        client: IpAddr,
+    ) -> Result<bool, Refusal> {
         let hash = std::str::from_utf8(name).ok().and_then(|name| users.get(name));
         let is_known = hash.is_some();
         // a user who does not exist takes as long as one who does
         let Some(hash) = hash.or_else(|| users.values().max_by_key(|hash| cost(hash))).cloned() else {
-            return false;
+            return Ok(false);
         };
         let key = self.digester.digest(&[name, hash.as_bytes(), &password]);
         if self.good.get(&key).is_some() {
-            return true;
+            return Ok(true);
         }
-        let _turn = self.turn.lock().await;
-        let verified = tokio::task::spawn_blocking(move || bcrypt::verify(password, &hash)).await;
+        let _place = self.waiters.enter(client)?;
+        let turn = self.turn.clone().lock_owned().await;
+        let verified = tokio::task::spawn_blocking(move || {
+            let _turn = turn; // also while nobody waits for the answer any more
+            bcrypt::verify(password, &hash)
+        })
+        .await;
         let is_good = is_known && matches!(verified, Ok(Ok(true)));
         if is_good {
             self.good.put(key, (), REMEMBER);
         }
-        is_good
+        Ok(is_good)
     }
 }
 
@@ -125,14 +145,36 @@ mod tests {
         let passwords = Passwords::new(Digester::new().unwrap());
         let users = |word| BTreeMap::from([("alice".to_owned(), bcrypt::hash(word, 4).unwrap())]);
         let (old, new) = (users("old"), users("new"));
+        let is_good = async |users: &BTreeMap<String, String>, name: &str, word: &str| {
+            passwords.is_good(users, name.as_bytes(), word.into(), [127, 0, 0, 1].into()).await.unwrap()
+        };
         for _ in 0..2 {
-            assert!(passwords.is_good(&old, b"alice", b"old".to_vec()).await);
+            assert!(is_good(&old, "alice", "old").await);
         }
         for (name, word) in [("alice", "new"), ("alice", ""), ("bob", "old"), ("", ""), ("alice\0", "old")] {
-            assert!(!passwords.is_good(&old, name.as_bytes(), word.into()).await, "{name} {word}");
+            assert!(!is_good(&old, name, word).await, "{name} {word}");
         }
-        assert!(!passwords.is_good(&new, b"alice", b"old".to_vec()).await);
-        assert!(passwords.is_good(&new, b"alice", b"new".to_vec()).await);
-        assert!(!passwords.is_good(&BTreeMap::new(), b"alice", b"new".to_vec()).await);
+        assert!(!is_good(&new, "alice", "old").await);
+        assert!(is_good(&new, "alice", "new").await);
+        assert!(!is_good(&BTreeMap::new(), "alice", "new").await);
+    }
+
+    #[tokio::test]
+    async fn a_remembered_password_passes_while_the_waiting_room_is_full() {
+        let passwords = Passwords::new(Digester::new().unwrap());
+        let users = BTreeMap::from([("alice".to_owned(), bcrypt::hash("word", 4).unwrap())]);
+        let client = IpAddr::from([127, 0, 0, 1]);
+        let ask = |word: &str| passwords.is_good(&users, b"alice", word.into(), client);
+        assert_eq!(ask("word").await, Ok(true));
+        let turn = passwords.turn.clone().lock_owned().await;
+        let mut waiting: Vec<_> = (0..WAITERS.1).map(|_| Box::pin(ask("wrong"))).collect();
+        for one in &mut waiting {
+            assert!(futures::poll!(one).is_pending());
+        }
+        assert_eq!(ask("wrong").await.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(ask("word").await, Ok(true));
+        waiting.clear();
+        drop(turn);
+        assert_eq!(ask("wrong").await, Ok(false), "who gave up made room");
     }
 }

@@ -2,6 +2,7 @@
 //! the path. Whatever cannot be found out is refused.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,17 +10,28 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode, header};
 
 use super::cache::Cache;
-use super::digest::Digester;
-use super::flights::Flights;
+use super::digest::{Digest, Digester};
 use super::passwords::scheme;
+use super::rate::RateLimiter;
 use super::respond::Refusal;
+use super::single_flight::SingleFlight;
+use super::waiters::{Waiters, busy};
+use super::web_config::Rate;
 use crate::source::reviews::{Reviews, User};
 
 /// Time that an answer about a token is kept.
 const TOKEN: Duration = Duration::from_secs(60);
+/// Time after which an expired answer is no longer used where the API server does not give a new one.
+const STALE: Duration = Duration::from_secs(300);
+/// Time that a new answer may take where there is an expired one.
+const STALE_PATIENCE: Duration = Duration::from_secs(2);
+/// Requests with unknown tokens that may wait, in all and of one address.
+const WAITERS: (usize, usize) = (8, 4);
+/// Reviews of unknown tokens: they go to the API server in the exporter's name.
+const REVIEWS: Rate = Rate { interval: Duration::from_millis(100), burst: 20 };
 /// Time that an allowance is kept.
 const ALLOWED: Duration = Duration::from_secs(300);
-/// Time that a denial is kept: shorter, because whoever mends a role waits for it.
+/// Time that a denial is kept: shorter, because someone who fixes a role waits for it.
 const DENIED: Duration = Duration::from_secs(30);
 /// Time for both questions together.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,8 +49,10 @@ pub struct Reviewer {
     /// Apart from those who are known, so that garbage does not push them out.
     unknown: Cache<()>,
     access: Cache<bool>,
-    token_questions: Flights<Option<User>>,
-    access_questions: Flights<bool>,
+    waiters: Waiters,
+    rate: RateLimiter,
+    token_questions: SingleFlight<Option<User>>,
+    access_questions: SingleFlight<bool>,
 }
 
 impl Reviewer {
@@ -47,22 +61,33 @@ impl Reviewer {
         Reviewer {
             reviews,
             digester,
-            known: Cache::new(KEPT),
+            known: Cache::keeping(KEPT, STALE),
             unknown: Cache::new(KEPT),
-            access: Cache::new(KEPT),
-            token_questions: Flights::new(PATIENCE),
-            access_questions: Flights::new(PATIENCE),
+            access: Cache::keeping(KEPT, STALE),
+            waiters: Waiters::new(WAITERS.0, WAITERS.1),
+            rate: RateLimiter::default(),
+            token_questions: SingleFlight::new(PATIENCE),
+            access_questions: SingleFlight::new(PATIENCE),
         }
     }
 
-    /// Lets a request pass or refuses it: 401 for who is not known, 403 for who may not, 500 when
-    /// that cannot be found out.
-    pub async fn authorize(self: &Arc<Self>, request: &Parts) -> Result<(), Refusal> {
+    /// Lets a request pass or refuses it: 401 for an unknown user, 403 for one without the right, 503 while
+    /// too many unknown tokens wait, 500 when the API server does not answer.
+    pub async fn authorize(self: &Arc<Self>, request: &Parts, client: IpAddr) -> Result<(), Refusal> {
         let Some(token) = scheme(&request.headers, "bearer") else {
             return Err(unauthenticated("a bearer token is needed"));
         };
+        let key = self.digester.digest(&[token.as_bytes()]);
+        let is_known = self.known.expired(&key).is_some() || self.unknown.get(&key).is_some();
+        let _place = if is_known || self.token_questions.is_under_way(&key) {
+            None
+        } else {
+            let place = self.waiters.enter(client)?;
+            self.rate.take(Some(REVIEWS)).map_err(|_| busy())?;
+            Some(place)
+        };
         let path = asked_path(request.uri.path());
-        match in_time(&request.headers, self.review(token, path)).await? {
+        match in_time(&request.headers, self.review(key, token, path)).await? {
             Verdict::Allowed => Ok(()),
             Verdict::Denied(name) => {
                 Err(Refusal::new(StatusCode::FORBIDDEN, format!("{name} may not get {path}")))
@@ -71,14 +96,14 @@ impl Reviewer {
         }
     }
 
-    async fn review(self: &Arc<Self>, token: &str, path: &str) -> Result<Verdict, String> {
-        let Some(user) = self.user(token).await? else { return Ok(Verdict::Unknown) };
+    async fn review(self: &Arc<Self>, key: Digest, token: &str, path: &str) -> Result<Verdict, String> {
+        let user = or_expired(self.user(key, token), self.known.expired(&key).map(Some)).await?;
+        let Some(user) = user else { return Ok(Verdict::Unknown) };
         let allowed = self.may_get(&user, path).await?;
         Ok(if allowed { Verdict::Allowed } else { Verdict::Denied(user.username) })
     }
 
-    async fn user(self: &Arc<Self>, token: &str) -> Result<Option<User>, String> {
-        let key = self.digester.digest(&[token.as_bytes()]);
+    async fn user(self: &Arc<Self>, key: Digest, token: &str) -> Result<Option<User>, String> {
         let known = || match self.known.get(&key) {
             Some(user) => Some(Some(user)),
             None => self.unknown.get(&key).map(|()| None),
@@ -88,7 +113,10 @@ impl Reviewer {
             let user = reviewer.reviews.token(&token).await?;
             match &user {
                 Some(user) => reviewer.known.put(key, user.clone(), TOKEN),
-                None => reviewer.unknown.put(key, (), TOKEN),
+                None => {
+                    reviewer.known.remove(&key);
+                    reviewer.unknown.put(key, (), TOKEN);
+                }
             }
             Ok(user)
         };
@@ -99,13 +127,28 @@ impl Reviewer {
         // everything of the user counts, their groups too
         let identity = serde_json::to_vec(user).map_err(|error| error.to_string())?;
         let key = self.digester.digest(&[&identity, path.as_bytes()]);
+        let expired = self.access.expired(&key);
         let (reviewer, user, path) = (self.clone(), user.clone(), path.to_owned());
         let question = async move {
             let allowed = reviewer.reviews.may_get(&user, &path).await?;
             reviewer.access.put(key, allowed, if allowed { ALLOWED } else { DENIED });
             Ok(allowed)
         };
-        self.access_questions.ask(key, || self.access.get(&key), question).await
+        let asked = self.access_questions.ask(key, || self.access.get(&key), question);
+        or_expired(asked, expired).await
+    }
+}
+
+/// The new answer, or the expired one where the API server does not give a new one soon: it must not take
+/// the scrapes of an account that it has just let pass down with it.
+async fn or_expired<V>(
+    asked: impl Future<Output = Result<V, String>>,
+    expired: Option<V>,
+) -> Result<V, String> {
+    let Some(expired) = expired else { return asked.await };
+    match tokio::time::timeout(STALE_PATIENCE, asked).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) | Err(_) => Ok(expired),
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a request to its answer.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,6 +24,10 @@ pub struct Router {
     slots: Option<Arc<Semaphore>>,
     max_requests: usize,
 }
+
+/// Who sent a request, in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct Client(pub IpAddr);
 
 /// What a path stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +74,12 @@ impl Router {
             Route::Ready => return Ok(self.ready()),
             Route::Metrics | Route::Report | Route::Landing => {}
         }
+        // credentials first: a client without them takes nothing from those who have them
+        let client =
+            request.extensions.get().map_or(Ipv4Addr::UNSPECIFIED.into(), |Client(address)| *address);
+        self.access.authorize(config, request, client).await?;
         self.access.take_turn(config)?;
         let _slot = self.take_slot()?;
-        self.access.authorize(config, request).await?;
         let (router, headers) = (self.clone(), request.headers.clone());
         // evaluating and writing may take long on large clusters
         let work = tokio::task::spawn_blocking(move || router.render(route, &headers));

@@ -1,9 +1,9 @@
 //! `engines`, `replicas` and `enginefrontends` of `longhorn.io`: the instances of a volume.
 
 use super::instance_manager::{DataEngine, InstanceState};
-use super::lenient::{StringMap, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, narrow, open_enum};
 use super::map::Map;
-use super::meta::Meta;
+use super::meta::{Condition, Meta};
 
 narrow! {
     /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
@@ -34,6 +34,18 @@ narrow! {
         pub current_state: InstanceState,
         pub current_image: String,
         pub replica_mode_map: Map<ReplicaMode>,
+        /// By address of the replica.
+        pub rebuild_status: Map<RebuildStatus>,
+        pub conditions: Vec<Condition>,
+        pub is_expanding: bool,
+    }
+
+    /// How far the rebuild of one replica is.
+    pub struct RebuildStatus {
+        pub is_rebuilding: bool,
+        /// In percent.
+        pub progress: Int,
+        pub error: String,
     }
 
     /// A replica of a volume.
@@ -55,8 +67,19 @@ narrow! {
         pub data_engine: DataEngine,
         pub backing_image: String,
         pub active: bool,
+        /// When it was first in step with its engine; emptied when it is rebuilt.
         pub healthy_at: Time,
         pub failed_at: Time,
+        /// 1.5.4, 1.6.1 and later.
+        pub last_healthy_at: Time,
+        /// 1.5.4, 1.6.1 and later.
+        pub last_failed_at: Time,
+        /// How often the rebuild of this replica was tried again.
+        pub rebuild_retry_count: Int,
+        /// The node on which data locality wants it.
+        pub hard_node_affinity: String,
+        pub data_directory_name: String,
+        pub disk_path: String,
         /// 1.5.4, 1.6.0 and later.
         pub eviction_requested: bool,
     }
@@ -67,6 +90,7 @@ narrow! {
         pub owner_id: String,
         pub instance_manager_name: String,
         pub current_state: InstanceState,
+        pub conditions: Vec<Condition>,
         /// Up to 1.9; deprecated from 1.5.4 on.
         pub eviction_requested: bool,
     }

@@ -41,5 +41,6 @@ pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use volume::{
-    DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
+    CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
+    VolumeState, Workload,
 };

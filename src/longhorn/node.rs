@@ -20,6 +20,7 @@ narrow! {
         #[serde(rename = "instanceManagerCPURequest")]
         pub instance_manager_cpu_request: Int,
         pub disks: Map<DiskSpec>,
+        pub tags: Vec<String>,
     }
 
     /// What is wanted of a disk.
@@ -28,6 +29,9 @@ narrow! {
         pub disk_type: String,
         pub allow_scheduling: bool,
         pub eviction_requested: bool,
+        /// In bytes.
+        pub storage_reserved: Int,
+        pub tags: Vec<String>,
     }
 
     /// How the node is.
@@ -36,6 +40,7 @@ narrow! {
         pub disk_status: Map<DiskStatus>,
         /// 1.5.4, 1.6.0 and later.
         pub auto_evicting: bool,
+        pub zone: String,
     }
 
     /// How a disk is. `scheduled_replica` is emptied while the disk is not Ready, so it does not
@@ -46,5 +51,11 @@ narrow! {
         pub disk_uuid: String,
         pub conditions: Vec<Condition>,
         pub scheduled_replica: Map<Int>,
+        /// Free bytes of the file system.
+        pub storage_available: Int,
+        /// Sum of the sizes of the volumes whose replicas it holds, in bytes; 0 while it is not Ready.
+        pub storage_scheduled: Int,
+        /// Bytes of the file system.
+        pub storage_maximum: Int,
     }
 }

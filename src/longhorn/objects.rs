@@ -288,6 +288,7 @@ objects! {
     leases: Lease = Leases;
     kube_nodes: KubeNode = KubeNodes;
     priority_classes: PriorityClass = PriorityClasses;
+    csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };
     validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
     mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
 }

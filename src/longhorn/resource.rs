@@ -31,6 +31,7 @@ pub enum Resource {
     Leases,
     KubeNodes,
     PriorityClasses,
+    CsiAttachments,
     ValidatingWebhookConfigurations,
     MutatingWebhookConfigurations,
 }
@@ -129,6 +130,7 @@ pub const TABLE: &[ResourceInfo] = &[
     kubernetes(Leases, "coordination.k8s.io", "leases", "Lease", Scope::Namespaced),
     kubernetes(KubeNodes, "", "nodes", "Node", Scope::Cluster),
     kubernetes(PriorityClasses, "scheduling.k8s.io", "priorityclasses", "PriorityClass", Scope::Cluster),
+    kubernetes(CsiAttachments, "storage.k8s.io", "volumeattachments", "VolumeAttachment", Scope::Cluster),
     kubernetes(
         ValidatingWebhookConfigurations,
         "admissionregistration.k8s.io",
@@ -254,7 +256,7 @@ mod tests {
     fn kinds_of_the_same_name_differ_by_group() {
         assert_eq!(Resource::of("longhorn.io/v1beta2", "Node"), Some(LonghornNodes));
         assert_eq!(Resource::of("v1", "Node"), Some(KubeNodes));
-        assert_eq!(Resource::of("storage.k8s.io/v1", "VolumeAttachment"), None);
+        assert_eq!(Resource::of("storage.k8s.io/v1", "VolumeAttachment"), Some(CsiAttachments));
         assert_eq!(LonghornNodes.to_string(), "nodes.longhorn.io");
         assert_eq!(KubeNodes.to_string(), "nodes");
     }

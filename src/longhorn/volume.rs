@@ -1,7 +1,7 @@
 //! `volumes.longhorn.io` and `volumeattachments.longhorn.io`.
 
 use super::instance_manager::DataEngine;
-use super::lenient::{narrow, open_enum};
+use super::lenient::{Int, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
 
@@ -26,6 +26,19 @@ narrow! {
         pub data_locality: DataLocality,
         pub data_engine: DataEngine,
         pub backing_image: String,
+        pub number_of_replicas: Int,
+        /// In bytes.
+        pub size: Int,
+        pub node_selector: Vec<String>,
+        pub disk_selector: Vec<String>,
+        /// `enabled`, `disabled`, or `ignored` and empty for the setting; since 1.5.
+        pub replica_soft_anti_affinity: String,
+        /// The same for zones; since 1.5.
+        pub replica_zone_soft_anti_affinity: String,
+        /// The same for disks; since 1.6.
+        pub replica_disk_soft_anti_affinity: String,
+        #[serde(rename = "migrationNodeID")]
+        pub migration_node_id: String,
     }
 
     /// How it is.
@@ -39,10 +52,25 @@ narrow! {
         pub current_node_id: String,
         pub conditions: Vec<Condition>,
         pub kubernetes_status: KubernetesStatus,
+        /// Empty while the volume is not degraded, and at every change to it.
+        pub last_degraded_at: Time,
+        /// Since 1.12.
+        pub last_auto_salvaged_at: Time,
+        #[serde(rename = "currentMigrationNodeID")]
+        pub current_migration_node_id: String,
+        /// In bytes, of the largest replica.
+        pub actual_size: Int,
+        /// A disaster recovery volume.
+        pub is_standby: bool,
+        /// Data is still to be restored into it.
+        pub restore_required: bool,
+        /// State of the share manager of an RWX volume.
+        pub share_state: String,
     }
 
     /// Who uses it, as Longhorn writes it down.
     pub struct KubernetesStatus {
+        pub pv_name: String,
         pub pvc_name: String,
         pub namespace: String,
         pub workloads_status: Vec<Workload>,
@@ -59,6 +87,7 @@ narrow! {
     pub struct VolumeAttachment {
         pub metadata: Meta,
         pub spec: VolumeAttachmentSpec,
+        pub status: VolumeAttachmentStatus,
     }
 
     /// Who wants the volume attached where.
@@ -73,7 +102,53 @@ narrow! {
         #[serde(rename = "nodeID")]
         pub node_id: String,
     }
+
+    /// What became of the wishes, by the same keys.
+    pub struct VolumeAttachmentStatus {
+        pub attachment_ticket_statuses: Map<TicketStatus>,
+    }
+
+    /// What became of one wish.
+    pub struct TicketStatus {
+        pub satisfied: bool,
+        pub conditions: Vec<Condition>,
+    }
+
+    /// A `volumeattachments.storage.k8s.io`: Kubernetes' wish that a volume be attached to a node.
+    pub struct CsiAttachment {
+        pub metadata: Meta,
+        pub spec: CsiAttachmentSpec,
+        pub status: CsiAttachmentStatus,
+    }
+
+    /// Which volume, where, by whom.
+    pub struct CsiAttachmentSpec {
+        pub attacher: String,
+        pub node_name: String,
+        pub source: CsiAttachmentSource,
+    }
+
+    /// The volume.
+    pub struct CsiAttachmentSource {
+        pub persistent_volume_name: String,
+    }
+
+    /// What the attacher made of it.
+    pub struct CsiAttachmentStatus {
+        pub attached: bool,
+        pub attach_error: Option<CsiAttachmentError>,
+        pub detach_error: Option<CsiAttachmentError>,
+    }
+
+    /// The last error of the attacher.
+    pub struct CsiAttachmentError {
+        pub time: Time,
+        pub message: String,
+    }
 }
+
+/// Name of Longhorn's CSI driver (longhorn-manager v1.12.1 types/types.go LonghornDriverName).
+pub const CSI_DRIVER: &str = "driver.longhorn.io";
 
 open_enum! {
     /// `spec.dataLocality` of a volume.

@@ -64,6 +64,13 @@ pub fn later(cluster: Cluster, seconds: i64) -> Cluster {
     Cluster::new(namespace, now, objects, history, resources)
 }
 
+/// The same with other objects.
+pub fn next(cluster: Cluster, seconds: i64, yaml: &str) -> Cluster {
+    let Cluster { namespace, now, history, resources, .. } = later(cluster, seconds);
+    let objects = recording(yaml).into_cluster(NAMESPACE, None).objects;
+    Cluster::new(namespace, now, objects, history, resources)
+}
+
 /// What one check says about a cluster.
 pub fn run(check: &Check, cluster: &Cluster) -> Evaluation {
     evaluate_only(cluster, |candidate| candidate.id == check.id)

@@ -177,3 +177,27 @@ fn a_scraper_in_a_hurry_is_answered_in_its_time() {
     bench.server.clear_faults();
     assert_eq!(bench.get("/metrics", "token-of-prometheus", &hurry).status, 200);
 }
+
+/// While the API server answers no review, an account that it let pass minutes ago is still served, whatever
+/// others send.
+#[test]
+fn unknown_tokens_do_not_keep_a_known_one_out() {
+    let bench = Bench::start();
+    assert_eq!(bench.get("/metrics", "token-of-prometheus", &[]).status, 200);
+    bench.server.fault(TOKENS, Fault::Hang);
+    let hurry = ["--header", "X-Prometheus-Scrape-Timeout-Seconds: 3"];
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let hostile: Vec<_> = (0..40)
+            .map(|number| {
+                let bench = &bench;
+                scope.spawn(move || bench.get("/metrics", &format!("garbage-{number}"), &hurry).status)
+            })
+            .collect();
+        let known = [(); 10].map(|()| bench.get("/metrics", "token-of-prometheus", &hurry).status);
+        assert_eq!(known, [200; 10]);
+        hostile.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(statuses.iter().all(|status| matches!(status, 500 | 503)), "{statuses:?}");
+    assert!(statuses.iter().filter(|status| **status == 503).count() >= 20, "few wait: {statuses:?}");
+    assert!(bench.asked().0 < 30, "{:?}", bench.asked());
+}

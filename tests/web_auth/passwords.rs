@@ -1,5 +1,7 @@
 //! Users and their passwords, and the rate limit.
 
+use std::io::{Read, Write};
+
 use crate::support::*;
 
 fn users(files: &Files, users: &[(&str, &str)]) -> std::path::PathBuf {
@@ -59,4 +61,38 @@ fn too_many_requests_are_refused_and_health_is_not() {
     assert_eq!(serve.curl("/livez", &[]).status, 200);
     files.write("web.yml", "rate_limit: {interval: 0s}\n");
     assert_eq!(serve.curl("/metrics", &[]).status, 200);
+}
+
+/// Clients without credentials take nothing from a scraper whose password is remembered, and what they left
+/// behind is dropped when they hang up.
+#[test]
+fn guesses_do_not_keep_scrapes_out() {
+    const HOSTILE: usize = 60;
+    let files = Files::new();
+    let hash = bcrypt::hash("right", 10).unwrap();
+    let web = files.write("web.yml", &format!("basic_auth_users: {{prometheus: '{hash}'}}\n"));
+    let serve = Serve::start(Some(&web));
+    let scrape = || serve.curl("/metrics", &["--user", "prometheus:right"]).status;
+    assert_eq!(scrape(), 200);
+    let address = serve.address;
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for number in 0..HOSTILE {
+            let stop = &stop;
+            scope.spawn(move || {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let mut stream = std::net::TcpStream::connect(address).unwrap();
+                    let head = "GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YTpi\r\n\r\n";
+                    let _ = stream.write_all(head.as_bytes());
+                    if number % 2 == 0 {
+                        let _ = stream.read(&mut [0; 512]);
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+            });
+        }
+        let answers: Vec<u16> = (0..20).map(|_| scrape()).collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(answers, [200; 20]);
+    });
 }

@@ -124,6 +124,11 @@ impl Serve {
         self.log.lock().unwrap().clone()
     }
 
+    pub fn signal(&self, name: &str) {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &process]).status().unwrap().success());
+    }
+
     pub fn wait_for_log(&self, part: &str) {
         eventually(part, || self.log().contains(part));
     }

@@ -1,7 +1,14 @@
 //! TLS, client certificates, headers.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
 use rcgen::SanType;
 use rcgen::string::Ia5String;
+use rustls::HandshakeKind;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::support::*;
 
@@ -179,4 +186,75 @@ fn without_a_file_there_is_no_tls() {
     assert!(!answer.text.contains("web_config"), "{answer:?}");
     let url = format!("https://{}/metrics", serve.address);
     assert_eq!(serve.curl_url(&url, &["--insecure"]).status, 0);
+}
+
+/// The kind of each of two handshakes of a client that keeps its sessions.
+fn handshakes(
+    serve: &Serve,
+    files: &Files,
+    version: &'static rustls::SupportedProtocolVersion,
+) -> Vec<HandshakeKind> {
+    let read = |name: &str| std::fs::read(files.path(name)).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&read("ca.crt")).unwrap()).unwrap();
+    let chain = vec![CertificateDer::from_pem_slice(&read("prometheus.crt")).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(&read("prometheus.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_protocol_versions(&[version]).unwrap().with_root_certificates(roots);
+    let config = Arc::new(builder.with_client_auth_cert(chain, key).unwrap());
+    let handshake = || {
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let mut session = rustls::ClientConnection::new(config.clone(), name).unwrap();
+        let mut stream = TcpStream::connect(serve.address).unwrap();
+        let mut tls = rustls::Stream::new(&mut session, &mut stream);
+        tls.write_all(b"GET /livez HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        let _ = tls.read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
+        session.handshake_kind().unwrap()
+    };
+    [(); 2].map(|()| handshake()).into()
+}
+
+/// A resumed session shows no certificate, so it would let one in that has expired or was withdrawn.
+#[test]
+fn a_session_is_resumed_only_where_no_client_certificate_is_asked_for() {
+    let files = Files::new();
+    files.certify_name("prometheus", "prometheus.monitoring");
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let serve = Serve::start(Some(&files.web("")));
+        assert_eq!(handshakes(&serve, &files, version), [HandshakeKind::Full, HandshakeKind::Resumed]);
+        for kind in ["RequireAndVerifyClientCert", "VerifyClientCertIfGiven"] {
+            let mtls = format!("  client_auth_type: {kind}\n  client_ca_file: ca.crt\n");
+            let serve = Serve::start(Some(&files.web(&mtls)));
+            assert_eq!(handshakes(&serve, &files, version), [HandshakeKind::Full; 2], "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_fifo_in_place_of_a_certificate_stops_nothing() {
+    let files = Files::new();
+    let serve = Serve::start(Some(&files.web("")));
+    let livez = || serve.curl("/livez", &["--cacert", &ca(&files), "--max-time", "3"]).status;
+    assert_eq!(livez(), 200);
+    std::fs::remove_file(files.path("tls.crt")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(files.path("tls.crt")).status().unwrap();
+    assert!(made.success());
+    assert_eq!([(); 3].map(|()| livez()), [200; 3]);
+    serve.wait_for_log("not a regular file");
+}
+
+/// Programs that look after Prometheus' exporters send SIGHUP after they changed a file.
+#[test]
+fn signals_that_mean_no_end_do_not_end_the_process() {
+    let files = Files::new();
+    let serve = Serve::start(Some(&files.web("")));
+    files.web("http_server_config: {headers: {X-Frame-Options: deny}}\n");
+    for (signal, line) in [("HUP", "web configuration read again"), ("USR1", "SIGUSR1 is ignored")] {
+        serve.signal(signal);
+        serve.wait_for_log(line);
+    }
+    assert_eq!(serve.curl("/livez", &["--cacert", &ca(&files)]).status, 200);
 }

@@ -114,6 +114,10 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         Resource::PriorityClasses => {
             ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
         }
+        Resource::CsiAttachments => (
+            "volumeattachments",
+            "Attachments of volumes to nodes as Kubernetes wants them; those of other CSI drivers are dropped at once.",
+        ),
         Resource::NodeEvents => (
             "node-events",
             "Events about Kubernetes nodes: what node-problem-detector reports with the monitors of \

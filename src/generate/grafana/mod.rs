@@ -18,8 +18,9 @@ use layout::Grid;
 use model::{DATASOURCE, List, TimeRange};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 5] = [
+pub const DASHBOARDS: [Dashboard; 6] = [
     Dashboard::Overview,
+    Dashboard::Volumes,
     Dashboard::InstanceManagers,
     Dashboard::Managers,
     Dashboard::Eviction,
@@ -110,6 +111,7 @@ fn rank(kind: check::PanelKind) -> u8 {
 fn title(board: Dashboard) -> &'static str {
     match board {
         Dashboard::Overview => "Longhorn health / Overview",
+        Dashboard::Volumes => "Longhorn health / Volumes",
         Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
         Dashboard::Managers => "Longhorn health / Managers and webhook",
         Dashboard::Eviction => "Longhorn health / Eviction and drain",
@@ -120,6 +122,9 @@ fn title(board: Dashboard) -> &'static str {
 fn description(board: Dashboard) -> &'static str {
     match board {
         Dashboard::Overview => "Is Longhorn healthy, and if not, what is wrong and what to do?",
+        Dashboard::Volumes => {
+            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?"
+        }
         Dashboard::InstanceManagers => {
             "Which instance managers are down, were replaced, or are still there after an upgrade, and why?"
         }

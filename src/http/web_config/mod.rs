@@ -74,6 +74,15 @@ impl WebConfig {
     }
 }
 
+/// Reads a file. Opening a FIFO would wait for a writer.
+fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    std::fs::read(path)
+}
+
 /// Reads one file, and remembers what else it read.
 struct Reader<'a> {
     name: String,
@@ -84,7 +93,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn config(&mut self) -> Result<WebConfig, WebConfigError> {
         self.seen.push((self.path.to_owned(), Stamp::of(self.path)));
-        let text = std::fs::read_to_string(self.path)
+        let text = read_regular(self.path)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
             .map_err(|error| WebConfigError::at(&self.name, None, error.to_string()))?;
         let file = file::parse(&self.name, &text)?;
         let mut config = WebConfig::default();
@@ -115,7 +125,7 @@ impl Reader<'_> {
     fn file(&mut self, key: &str, path: &Spanned<String>) -> Result<Vec<u8>, WebConfigError> {
         let full = self.path.parent().unwrap_or(Path::new("")).join(&path.value);
         self.seen.push((full.clone(), Stamp::of(&full)));
-        std::fs::read(&full).map_err(|error| self.wrong(path, format!("{key} {}: {error}", path.value)))
+        read_regular(&full).map_err(|error| self.wrong(path, format!("{key} {}: {error}", path.value)))
     }
 
     fn headers(&self, headers: file::Headers) -> Result<Vec<(HeaderName, HeaderValue)>, WebConfigError> {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -17,7 +18,12 @@ pub struct WebConfigFile {
     passwords_allowed: bool,
     clock: fn() -> Timestamp,
     state: Mutex<State>,
+    /// Held while the files are looked at. They may lie on a mount that hangs.
+    looking: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// How long a request waits for a look at the files.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 struct State {
     config: Arc<WebConfig>,
@@ -64,7 +70,8 @@ impl WebConfigFile {
         let requires_tls = config.tls.is_some();
         let reload = WebConfigReload { successful: true, last_success: clock() };
         let state = Mutex::new(State { config: Arc::new(config), reload, seen });
-        let file = WebConfigFile { path: path.to_owned(), requires_tls, passwords_allowed, clock, state };
+        let (path, looking) = (path.to_owned(), Arc::default());
+        let file = WebConfigFile { path, requires_tls, passwords_allowed, clock, state, looking };
         file.check(&file.lock().config)?;
         Ok(file)
     }
@@ -79,24 +86,36 @@ impl WebConfigFile {
         self.lock().reload
     }
 
-    /// The configuration at this moment.
+    /// The configuration in force. While a look at the files takes long it is the one before.
     pub async fn current(self: &Arc<Self>) -> Arc<WebConfig> {
-        let file = self.clone();
-        let refreshed = tokio::task::spawn_blocking(move || file.refresh()).await;
-        refreshed.unwrap_or_else(|error| {
-            tracing::error!(%error, "the web configuration could not be looked at");
-            self.lock().config.clone()
-        })
+        if let Ok(looking) = self.looking.clone().try_lock_owned() {
+            let file = self.clone();
+            let look = tokio::task::spawn_blocking(move || {
+                let _looking = looking;
+                file.refresh();
+            });
+            match tokio::time::timeout(PATIENCE, look).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the web configuration could not be looked at"),
+                Err(_) => tracing::error!(
+                    file = %self.path.display(),
+                    "the files of the web configuration do not answer; what was read last stays in force"
+                ),
+            }
+        }
+        self.lock().config.clone()
     }
 
-    fn refresh(&self) -> Arc<WebConfig> {
-        let mut state = self.lock();
-        if state.seen.iter().all(|(path, stamp)| Stamp::of(path) == *stamp) {
-            return state.config.clone();
+    fn refresh(&self) {
+        let seen = self.lock().seen.clone();
+        if seen.iter().all(|(path, stamp)| Stamp::of(path) == *stamp) {
+            return;
         }
         let (config, seen) = WebConfig::read(&self.path);
+        let config = config.and_then(|config| self.check(&config).map(|()| config));
+        let mut state = self.lock();
         state.seen = seen;
-        match config.and_then(|config| self.check(&config).map(|()| config)) {
+        match config {
             Ok(config) => {
                 tracing::info!(file = %self.path.display(), "web configuration read again");
                 state.config = Arc::new(config);
@@ -107,7 +126,6 @@ impl WebConfigFile {
                 state.reload.successful = false;
             }
         }
-        state.config.clone()
     }
 
     fn check(&self, config: &WebConfig) -> Result<(), WebConfigError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
 use rustls::{ProtocolVersion, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion, version};
 use serde_yaml::Spanned;
 
@@ -63,6 +64,7 @@ impl Reader<'_> {
         let builder = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(unusable)?;
+        let asks_for_certificates = verifier.is_some();
         let builder = match verifier {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
@@ -73,6 +75,11 @@ impl Reader<'_> {
             .map_err(|error| self.wrong(chain.place, format!("{} and its key: {error}", chain.what)))?;
         config.ignore_client_order = tls.prefer_server_cipher_suites.unwrap_or(true);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        if asks_for_certificates {
+            // a resumed session shows no certificate: it would outlive one that has expired since
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         Ok(Some(Arc::new(config)))
     }
 

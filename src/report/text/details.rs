@@ -23,7 +23,7 @@ pub fn incident(
     number: usize,
     style: Style,
 ) -> io::Result<()> {
-    let margin = format!("{number:<2}{}  ", style.severity(incident.severity));
+    let margin = super::table::margin(number, incident, style);
     style.hang(out, &margin, INDENT, &sentence(&incident.title))?;
     if let Some(waits) = waits(incident) {
         writeln!(out, "{INDENT}{waits}")?;

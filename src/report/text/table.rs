@@ -112,8 +112,10 @@ fn is_hash(text: &str) -> bool {
     begins && text.len() >= LONG && text.chars().take(LONG).all(|c| c.is_ascii_hexdigit() || c == '-')
 }
 
-fn margin(number: usize, incident: &Incident, style: Style) -> String {
-    format!("{number:<2}{}  ", style.severity(incident.severity))
+/// Number and severity, as wide as the indent.
+pub fn margin(number: usize, incident: &Incident, style: Style) -> String {
+    let gap = if number < 10 { "  " } else { " " };
+    format!("{number} {}{gap}", style.severity(incident.severity))
 }
 
 fn with_consequences(incident: &Incident) -> String {

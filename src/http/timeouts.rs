@@ -2,7 +2,7 @@
 //!
 //! hyper's own limit for heads also runs while a kept connection waits for its next request, so a
 //! limit short enough against slow clients would cut every Prometheus off between two scrapes.
-//! Here the phases are told apart.
+//! Here the phases are kept apart, which also shows which connection can be closed for another.
 
 use std::future::Future;
 use std::io;
@@ -20,15 +20,20 @@ use super::Limits;
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The rest of a head is due by this time.
+    /// A head has been arriving since then.
     Head(Instant),
     /// The request is being answered.
     Busy,
-    /// The next request is due by this time.
+    /// The answer has been handed over since then; the next request may come.
     Idle(Instant),
+    /// The client has not taken anything of the answer since then.
+    Writing(Instant),
+    /// Closed in favour of another connection.
+    Over,
 }
 
-/// The phase of a connection, shared by its stream, its service and [`Phases::overdue`].
+/// The phase of a connection, shared by its stream, its service, [`Phases::overdue`] and the list of
+/// connections.
 #[derive(Debug, Clone)]
 pub struct Phases {
     phase: Arc<watch::Sender<Phase>>,
@@ -37,20 +42,45 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Begins with a head, so that whoever connects must also say something.
+    /// Begins with a head: a client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(Phase::Head(Instant::now() + limits.head)));
+        let phase = Arc::new(watch::Sender::new(Phase::Head(Instant::now())));
         Phases { phase, head: limits.head, idle: limits.idle }
     }
 
     /// A request has arrived.
     pub fn begin_answer(&self) {
-        self.phase.send_replace(Phase::Busy);
+        self.enter(Phase::Busy);
     }
 
     /// Its answer is ready to be written.
     pub fn end_answer(&self) {
-        self.phase.send_replace(Phase::Idle(Instant::now() + self.idle));
+        self.enter(Phase::Idle(Instant::now()));
+    }
+
+    /// Since when the connection has been waiting for its client, with what it waits for: the worse
+    /// the sooner it is closed for another. `None` while a request is being answered.
+    pub fn waiting(&self) -> Option<(Waiting, Instant)> {
+        match *self.phase.borrow() {
+            Phase::Head(since) | Phase::Idle(since) => Some((Waiting::Request, since)),
+            Phase::Writing(since) => Some((Waiting::Reader, since)),
+            Phase::Busy | Phase::Over => None,
+        }
+    }
+
+    /// Ends the connection at once.
+    pub fn give_way(&self) {
+        self.phase.send_replace(Phase::Over);
+    }
+
+    fn enter(&self, next: Phase) {
+        self.phase.send_if_modified(|phase| {
+            let open = *phase != Phase::Over;
+            if open {
+                *phase = next;
+            }
+            open
+        });
     }
 
     /// Bytes have come; the first after a pause begin a head.
@@ -58,21 +88,37 @@ impl Phases {
         self.phase.send_if_modified(|phase| {
             let begins = matches!(phase, Phase::Idle(_));
             if begins {
-                *phase = Phase::Head(Instant::now() + self.head);
+                *phase = Phase::Head(Instant::now());
             }
             begins
         });
     }
 
-    /// Completes when a head or the next request does not come in time.
+    /// Part of an answer waits for the client, or no longer does.
+    fn note_blocked(&self, blocked: bool) {
+        self.phase.send_if_modified(|phase| {
+            let next = match (*phase, blocked) {
+                (Phase::Idle(_), true) => Phase::Writing(Instant::now()),
+                (Phase::Writing(_), false) => Phase::Idle(Instant::now()),
+                _ => return false,
+            };
+            *phase = next;
+            true
+        });
+    }
+
+    /// Completes when a head or the next request does not come in time, or the connection gives way.
     pub async fn overdue(&self) {
         let mut phases = self.phase.subscribe();
         loop {
             let phase = *phases.borrow_and_update();
             let in_time = async {
                 match phase {
-                    Phase::Head(due) | Phase::Idle(due) => sleep_until(due).await,
-                    Phase::Busy => std::future::pending().await,
+                    Phase::Head(since) => sleep_until(since + self.head).await,
+                    Phase::Idle(since) => sleep_until(since + self.idle).await,
+                    // the stream itself limits how long nothing is read
+                    Phase::Busy | Phase::Writing(_) => std::future::pending().await,
+                    Phase::Over => {}
                 }
             };
             tokio::select! {
@@ -83,8 +129,16 @@ impl Phases {
     }
 }
 
-/// A stream that tells of the bytes it reads, and ends with an error when nobody takes what it
-/// writes.
+/// What a connection expects of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waiting {
+    /// The next request, or the rest of one.
+    Request,
+    /// That it reads its answer.
+    Reader,
+}
+
+/// A stream that reports the bytes it reads, and fails when its client does not read what it writes.
 pub struct Timed<S> {
     stream: S,
     phases: Phases,
@@ -103,12 +157,15 @@ impl<S> Timed<S> {
     /// The limit runs from the first write that must wait until the next that need not.
     fn check_write<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
-            self.writing = false;
+            if std::mem::take(&mut self.writing) {
+                self.phases.note_blocked(false);
+            }
             return result;
         }
         if !self.writing {
             self.writing = true;
             self.write_limit.as_mut().reset(Instant::now() + self.limit);
+            self.phases.note_blocked(true);
         }
         ready!(self.write_limit.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))

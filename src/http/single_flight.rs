@@ -18,15 +18,15 @@ type Flight<V> = BoxFuture<'static, Answer<V>>;
 /// A question lives as long as somebody waits for it, so there are never more of them than requests.
 /// It is given up after a time of its own too: otherwise one without answer would hold for ever whoever
 /// keeps joining it.
-pub struct Flights<V> {
+pub struct SingleFlight<V> {
     under_way: Mutex<HashMap<Digest, WeakShared<Flight<V>>>>,
     patience: Duration,
 }
 
-impl<V: Clone + Send + 'static> Flights<V> {
+impl<V: Clone + Send + 'static> SingleFlight<V> {
     /// Nothing is under way. No question takes longer than `patience`.
     pub fn new(patience: Duration) -> Self {
-        Flights { under_way: Mutex::default(), patience }
+        SingleFlight { under_way: Mutex::default(), patience }
     }
 
     /// The answer that is `known`, or else that to the question, which is put unless it is under way.
@@ -55,6 +55,11 @@ impl<V: Clone + Send + 'static> Flights<V> {
             })
         };
         flight.await
+    }
+
+    /// Whether this is being asked now.
+    pub fn is_under_way(&self, key: &Digest) -> bool {
+        self.lock().get(key).and_then(WeakShared::upgrade).as_ref().is_some_and(is_open)
     }
 
     fn bounded(&self, question: impl Future<Output = Answer<V>> + Send + 'static) -> Flight<V> {
@@ -89,24 +94,24 @@ mod tests {
 
     /// Asks a question that takes so long and counts how often it was put.
     struct Bench {
-        flights: Arc<Flights<usize>>,
+        single_flight: Arc<SingleFlight<usize>>,
         put: Arc<AtomicUsize>,
     }
 
     impl Bench {
         fn new() -> Self {
-            Bench { flights: Arc::new(Flights::new(10 * SECOND)), put: Arc::default() }
+            Bench { single_flight: Arc::new(SingleFlight::new(10 * SECOND)), put: Arc::default() }
         }
 
         fn ask(&self, key: u8, takes: Duration) -> impl Future<Output = Answer<usize>> + use<> {
-            let (flights, put) = (self.flights.clone(), self.put.clone());
+            let (single_flight, put) = (self.single_flight.clone(), self.put.clone());
             async move {
                 let question = async move {
                     let number = put.fetch_add(1, Ordering::Relaxed);
                     sleep(takes).await;
                     Ok(number)
                 };
-                flights.ask([key; 32], || None, question).await
+                single_flight.ask([key; 32], || None, question).await
             }
         }
 
@@ -132,7 +137,7 @@ mod tests {
     async fn what_is_known_is_not_asked() {
         let bench = Bench::new();
         let never = async { panic!("asked") };
-        assert_eq!(bench.flights.ask([1; 32], || Some(7), never).await, Ok(7));
+        assert_eq!(bench.single_flight.ask([1; 32], || Some(7), never).await, Ok(7));
     }
 
     #[tokio::test(start_paused = true)]
@@ -153,7 +158,7 @@ mod tests {
             assert!(timeout(SECOND, bench.ask(key, 3 * SECOND)).await.is_err());
         }
         assert_eq!(bench.ask(100, SECOND).await, Ok(100));
-        assert_eq!(bench.flights.lock().len(), 1, "the others are forgotten");
+        assert_eq!(bench.single_flight.lock().len(), 1, "the others are forgotten");
     }
 
     #[tokio::test(start_paused = true)]

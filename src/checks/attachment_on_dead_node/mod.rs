@@ -1,0 +1,177 @@
+//! Volumes that Kubernetes holds attached to nodes that are gone or down.
+//!
+//! Facts: a `volumeattachments.storage.k8s.io` is deleted by Kubernetes when no pod on the node uses the volume any more. The
+//! pods of a node that stops answering are marked for deletion after five minutes (their tolerations) and stay Terminating for as
+//! long as the kubelet does not confirm, so the attachment stays as well. A volume that one node may use is attached nowhere else
+//! meanwhile: Longhorn's ticket of the same name keeps it there (longhorn-manager v1.5.5 to v1.12.1 csi/controller_server.go
+//! generateAttachmentID gives the ticket the name of the attachment). Longhorn deletes such pods itself where setting
+//! node-down-pod-deletion-policy says so; its default is do-nothing (v1.3.3 to v1.12.1 types/setting.go).
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::stuck::{Begun, lasting};
+use crate::facts::text;
+use crate::longhorn::{CsiAttachment, DataEngine, Resource, condition};
+
+const NODE_DOWN: Cause = Cause::warning(
+    "node_down",
+    "the node has not been Ready for ten minutes, and its pods and volumes cannot move",
+);
+const NODE_GONE: Cause = Cause::warning(
+    "node_gone",
+    "the node no longer exists in Kubernetes, and volumes are still attached to it",
+);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "attachment_on_dead_node",
+    title: "Volumes held by dead nodes",
+    summary: "Kubernetes holds volumes attached to a node that is down or gone, so that their workloads start nowhere else; says \
+              what is safe to do.",
+    needs: &[Resource::CsiAttachments, Resource::KubeNodes],
+    uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
+    causes: &[&NODE_DOWN, &NODE_GONE],
+    gauges: &[&HELD],
+    alerts: &[Alert {
+        name: "LonghornAttachmentOnDeadNode",
+        when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
+        hold: "5m",
+        summary: "A dead node holds Longhorn volumes.",
+        description: "Node {{ $labels.object }} is down or gone, and Kubernetes still holds Longhorn volumes attached to it: their workloads \
+                      start nowhere else. If the node does not come back, make sure that it is switched off before anything else.",
+        why: "The finding waits ten minutes, longer than a reboot; five more are for the person who is bringing the node back.",
+        runbook: include_str!("LonghornAttachmentOnDeadNode.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Volumes held by dead nodes",
+        description: "Attachments of Longhorn volumes to nodes that are down or gone.",
+        queries: &[Query {
+            expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
+            legend: "{{node}}",
+        }],
+        no_data: "no dead node holds a volume, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+static HELD: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_dead_node_attachments",
+    help: "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
+    labels: ["node"],
+    absent: "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
+    example: "sum by (node) (longhorn_health_dead_node_attachments)",
+    ..Gauge::PLAIN
+};
+
+/// A reboot takes less; Kubernetes marks pods for deletion after five minutes.
+const DEAD: SignedDuration = SignedDuration::from_mins(10);
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    // an empty store may be one that was not recorded
+    if cluster.objects.kube_nodes.is_empty() {
+        return;
+    }
+    let mut by_node: BTreeMap<&str, Vec<&CsiAttachment>> = BTreeMap::new();
+    for attachment in cluster.objects.csi_attachments.iter() {
+        let node = attachment.spec.node_name.as_str();
+        if cluster.objects.kube_nodes.get(node).is_none_or(|node| !node.is_ready()) && !node.is_empty() {
+            by_node.entry(node).or_default().push(attachment);
+        }
+    }
+    if by_node.is_empty() {
+        return;
+    }
+    let by_pv: HashMap<&str, &str> = cluster
+        .objects
+        .volumes
+        .iter()
+        .map(|volume| (volume.status.kubernetes_status.pv_name.as_str(), volume.metadata.name.as_str()))
+        .collect();
+    for (node, attachments) in by_node {
+        let begun = Begun::At(dead_since(cluster, node));
+        if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
+            out.sample(&HELD, &[node], attachments.len() as f64);
+            out.find(finding(cluster, node, &attachments, &by_pv).since(held.since));
+        }
+    }
+}
+
+/// Since when the node has not been Ready, or Longhorn has missed it.
+fn dead_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let conditions = match cluster.objects.kube_nodes.get(node) {
+        Some(kube) => &kube.status.conditions,
+        None => &cluster.objects.longhorn_nodes.get(node)?.status.conditions,
+    };
+    condition(conditions, "Ready")?.last_transition_time.get()
+}
+
+fn finding(
+    cluster: &Cluster,
+    node: &str,
+    attachments: &[&CsiAttachment],
+    by_pv: &HashMap<&str, &str>,
+) -> Finding {
+    let gone = cluster.objects.kube_nodes.get(node).is_none();
+    let (cause, how) = if gone { (&NODE_GONE, "no longer exists") } else { (&NODE_DOWN, "is not Ready") };
+    let name_of = |attachment: &&CsiAttachment| {
+        let pv = attachment.spec.source.persistent_volume_name.as_str();
+        by_pv.get(pv).copied().unwrap_or(pv).to_owned()
+    };
+    let users: Vec<VolumeRef> =
+        attachments.iter().map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
+    let whose = text::users_of(&users);
+    let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
+    let mut finding = Finding::new(
+        cause,
+        ObjectRef::cluster("Node", node),
+        format!("node {node} {how} and holds {}: {whose}", counted(attachments.len(), "volume")),
+    )
+    .node(node)
+    .volumes(users)
+    .impact(format!("workloads start on no other node while these attachments stay: {whose}"));
+    for attachment in attachments.iter().take(5) {
+        let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
+        let text =
+            format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    if !policy.is_empty() {
+        finding = finding
+            .because(EvidenceSource::Api, format!("setting node-down-pod-deletion-policy is {policy}"));
+    }
+    finding.remedy(remedy(node, gone, attachments))
+}
+
+fn remedy(node: &str, gone: bool, attachments: &[&CsiAttachment]) -> Remedy {
+    let pods = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
+    if !gone {
+        return Remedy::new(
+            "If the node comes back, wait: everything goes on by itself. If it does not, switch it off first (a machine that still runs \
+             would go on writing), then taint it: Kubernetes deletes its pods and attachments, and Longhorn attaches the volumes elsewhere. \
+             Take the taint away when the node is back.",
+        )
+        .read(format!("kubectl describe node {node}"))
+        .read(pods)
+        .change(format!("kubectl taint nodes {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"));
+    }
+    let remedy = Remedy::new(
+        "Make sure that the machine is switched off. Delete pods that are still bound to the node; Kubernetes then removes the attachments \
+         within six minutes. Delete an attachment by hand only if no pod is left.",
+    )
+    .read(pods)
+    .read("kubectl get volumeattachments.storage.k8s.io");
+    attachments.iter().take(3).fold(remedy, |remedy, attachment| {
+        remedy.change(format!("kubectl delete volumeattachments.storage.k8s.io {}", attachment.metadata.name))
+    })
+}

@@ -1,0 +1,211 @@
+//! longhorn-managers that are Ready but no longer do their work.
+//!
+//! Facts: the readiness probe of a manager asks its webhook listener only (longhorn-manager v1.5.0 to v1.12.1
+//! webhook/server/handler.go), so a manager whose controllers hang stays Ready, keeps what it owns, and nobody takes it over:
+//! ownership moves only when Longhorn calls the node down (datastore/longhorn.go IsNodeDownOrDeleted). What it leaves undone
+//! shows, for each of these is done at once by the manager that owns the object, and by no other:
+//! - a ticket in the spec of `volumeattachments.longhorn.io` gets a status, and a status without ticket goes (since 1.5,
+//!   controller/volume_attachment_controller.go handleVAStatusUpdate);
+//! - a volume with an empty `spec.nodeID` leaves state attached (volume_controller.go);
+//! - an instance manager follows its pod (instance_manager_controller.go syncStatusWithPod), and each node has one
+//!   (node_controller.go syncInstanceManagers);
+//! - a disk in the spec of `nodes.longhorn.io` gets a status (node_controller.go syncDiskStatus), whose `storageAvailable` is
+//!   measured every half minute. Readiness of the node is written by any manager, so it proves nothing.
+//!
+//! Leases prove nothing either: a manager renews those of the webhook and of the upgrade only while it starts.
+
+#[cfg(test)]
+mod tests;
+mod undone;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{nodes, text};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition};
+use undone::Undone;
+
+const WORK_UNDONE: Cause = Cause::warning(
+    "work_undone",
+    "the manager is Ready, and for five minutes has not done what it alone does at once, while others do",
+);
+const NODE_STATUS_STILL: Cause = Cause::info(
+    "node_status_still",
+    "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same",
+);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "manager_half_alive",
+    title: "Managers that are Ready but do not work",
+    summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
+    needs: &[
+        Resource::Pods,
+        Resource::LonghornNodes,
+        Resource::Volumes,
+        Resource::VolumeAttachments,
+        Resource::InstanceManagers,
+    ],
+    uses: &[Resource::CsiAttachments, Resource::Settings],
+    causes: &[&WORK_UNDONE, &NODE_STATUS_STILL],
+    gauges: &[&UNDONE],
+    alerts: &[Alert {
+        name: "LonghornManagerHalfAlive",
+        when: When::Found(&[&WORK_UNDONE]),
+        hold: "5m",
+        summary: "A longhorn-manager is Ready but does not work.",
+        description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
+                      stand still: volumes that it owns neither attach nor detach. Restart the pod; I/O goes on meanwhile.",
+        why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
+        runbook: include_str!("LonghornManagerHalfAlive.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Managers,
+        title: "Work left undone by Ready managers",
+        description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
+        queries: &[Query {
+            expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
+            legend: "{{node}}",
+        }],
+        no_data: "every Ready manager works, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+static UNDONE: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_manager_work_undone",
+    help: "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
+    labels: ["node"],
+    absent: "the manager works or is not Ready, or its objects cannot be read",
+    example: "longhorn_health_manager_work_undone > 0",
+    ..Gauge::PLAIN
+};
+
+/// What a manager does at once may wait behind other work for so long.
+const BUSY: SignedDuration = SignedDuration::from_mins(5);
+/// The free space of a disk in use changes within minutes.
+const STILL: SignedDuration = SignedDuration::from_hours(1);
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let mut undone = undone::by_node(cluster, out);
+    let working: Vec<(&LonghornNode, &Pod)> = cluster
+        .objects
+        .longhorn_nodes
+        .iter()
+        .filter_map(|node| {
+            let pod = cluster.manager_pod_on(&node.metadata.name)?;
+            (is_settled(cluster, pod) && nodes::down(cluster, &node.metadata.name).is_none())
+                .then_some((node, pod))
+        })
+        .collect();
+    // where all stand still, what they need is missing, and no single manager is to blame
+    let all =
+        working.len() > 1 && working.iter().all(|(node, _)| undone.contains_key(node.metadata.name.as_str()));
+    let still = still(cluster, out, &working);
+    for (node, pod) in &working {
+        let name = node.metadata.name.as_str();
+        match undone.remove(name).filter(|_| !all) {
+            Some(left) => {
+                out.sample(&UNDONE, &[name], left.len() as f64);
+                out.find(finding(cluster, pod, name, &left, still.get(name)));
+            }
+            None => {
+                if let Some(fact) = still.get(name) {
+                    out.find(standing(cluster, pod, name, fact));
+                }
+            }
+        }
+    }
+}
+
+/// True when the manager has been Ready for long enough to have done its work.
+fn is_settled(cluster: &Cluster, pod: &Pod) -> bool {
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
+    let since =
+        |ready: &crate::longhorn::Condition| ready.last_transition_time.get().max(pod.metadata.created());
+    ready.is_some_and(|ready| since(ready).is_none_or(|since| cluster.age(since) >= BUSY))
+        && !pod.metadata.is_deleting()
+}
+
+/// Nodes whose disks report the same free space for an hour, while those of every other node changed in the last minutes.
+fn still<'a>(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    working: &[(&'a LonghornNode, &Pod)],
+) -> BTreeMap<&'a str, Evidence> {
+    let mut seen = BTreeMap::new();
+    for (node, _) in working {
+        let free: Vec<String> =
+            node.status.disk_status.values().map(|disk| disk.storage_available.0.to_string()).collect();
+        if !free.is_empty() {
+            let name = node.metadata.name.as_str();
+            seen.insert(name, out.first_seen("free", &format!("{name} {}", free.join(" "))));
+        }
+    }
+    let age =
+        |since: &Option<jiff::Timestamp>| since.map_or(SignedDuration::ZERO, |since| cluster.age(since));
+    let mut standing = seen.iter().filter(|(_, since)| age(since) >= BUSY);
+    let (Some((node, since)), None) = (standing.next(), standing.next()) else { return BTreeMap::new() };
+    if seen.len() < 3 || age(since) < STILL {
+        return BTreeMap::new();
+    }
+    let text = format!(
+        "the free space of its disks has not changed for {}, on the other nodes it has",
+        text::duration(age(since))
+    );
+    BTreeMap::from([(*node, Evidence { source: EvidenceSource::History, text })])
+}
+
+fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let owned = cluster.objects.volumes.iter().filter(|volume| volume.status.owner_id == node);
+    let owned: Vec<VolumeRef> = owned.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
+    let mut finding = Finding::new(
+        &WORK_UNDONE,
+        ObjectRef::new("Pod", namespace, name),
+        format!(
+            "longhorn-manager {name} on {node} is Ready, but leaves {} undone",
+            counted(left.len(), "thing")
+        ),
+    )
+    .node(node)
+    .since(left.iter().filter_map(|undone| undone.since).min())
+    .impact(format!(
+        "I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
+        counted(owned.len(), "volume"),
+        text::users_of(&owned)
+    ))
+    .volumes(owned);
+    for undone in left.iter().take(8) {
+        finding = finding.because(EvidenceSource::Api, undone.text.clone());
+    }
+    finding.evidence.extend(still.cloned());
+    finding.remedy(remedy(namespace, name, true))
+}
+
+fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let mut finding = Finding::new(
+        &NODE_STATUS_STILL,
+        ObjectRef::new("Pod", namespace, name),
+        format!("the status of nodes.longhorn.io {node} stands still, and longhorn-manager {name} writes it"),
+    )
+    .node(node)
+    .impact("none if the disks are idle; otherwise the manager no longer works")
+    .remedy(remedy(namespace, name, false));
+    finding.evidence.push(fact.clone());
+    finding
+}
+
+fn remedy(namespace: &str, pod: &str, act: bool) -> Remedy {
+    let words = "Keep the manager's log, then delete its pod: the DaemonSet makes another, which does what was left. I/O is not touched.";
+    let remedy = Remedy::new(words).read(format!("kubectl -n {namespace} logs {pod} --tail=200"));
+    if act { remedy.change(format!("kubectl -n {namespace} delete pod {pod}")) } else { remedy }
+}

@@ -1,0 +1,124 @@
+//! What a manager has left undone, by node.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::BUSY;
+use crate::check::Outcome;
+use crate::cluster::Cluster;
+use crate::facts::stuck::{Begun, lasting};
+use crate::longhorn::{
+    ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,
+    VolumeState, condition,
+};
+
+/// One thing that only the manager of a node does, and does at once.
+#[derive(Debug, Clone)]
+pub(super) struct Undone {
+    pub text: String,
+    pub since: Option<Timestamp>,
+}
+
+/// Everything that has been undone for too long.
+pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&'a str, Vec<Undone>> {
+    let mut all: BTreeMap<&str, Vec<Undone>> = BTreeMap::new();
+    let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String| {
+        if let Some(held) = lasting(cluster, out, "undone", &text, begun, BUSY) {
+            all.entry(node).or_default().push(Undone { text, since: held.since });
+        }
+    };
+    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.status.owner_id.is_empty()) {
+        let node = volume.status.owner_id.as_str();
+        for (begun, text) in tickets(cluster, volume) {
+            note(out, node, begun, text);
+        }
+        if volume.spec.node_id.is_empty()
+            && volume.status.state == VolumeState::Attached
+            && is_served(cluster, volume)
+        {
+            let text = format!("volume {}: spec.nodeID is empty, and it is attached", volume.metadata.name);
+            note(out, node, Begun::NotBefore(volume.metadata.created()), text);
+        }
+    }
+    for manager in cluster.objects.instance_managers.iter() {
+        if let Some((begun, text)) = instance_manager(cluster, manager) {
+            note(out, &manager.spec.node_id, begun, text);
+        }
+    }
+    for node in cluster.objects.longhorn_nodes.iter() {
+        for (begun, text) in of_node(cluster, node) {
+            note(out, &node.metadata.name, begun, text);
+        }
+    }
+    all
+}
+
+/// Longhorn 1.5 and later set `spec.nodeID` by tickets; before, an auto-attached volume could be without.
+fn is_served(cluster: &Cluster, volume: &Volume) -> bool {
+    cluster.objects.volume_attachments.get(&volume.metadata.name).is_some()
+}
+
+fn tickets(cluster: &Cluster, volume: &Volume) -> Vec<(Begun, String)> {
+    let name = &volume.metadata.name;
+    let Some(attachment) = cluster.objects.volume_attachments.get(name) else { return Vec::new() };
+    let (wishes, statuses) =
+        (&attachment.spec.attachment_tickets, &attachment.status.attachment_ticket_statuses);
+    let new = wishes.keys().filter(|id| !statuses.contains_key(id)).map(|id| {
+        let created = cluster.objects.csi_attachments.get(id).and_then(|csi| csi.metadata.created());
+        let begun = Begun::NotBefore(created.or(attachment.metadata.created()));
+        (begun, format!("volumeattachments.longhorn.io {name}: ticket {id} has no status"))
+    });
+    let old = statuses.keys().filter(|id| !wishes.contains_key(id)).map(|id| {
+        let begun = Begun::NotBefore(attachment.metadata.created());
+        (begun, format!("volumeattachments.longhorn.io {name}: ticket {id} is withdrawn, and its status is still there"))
+    });
+    new.chain(old).collect()
+}
+
+/// An instance manager that does not follow its pod, though the manager of its node owns it.
+fn instance_manager(cluster: &Cluster, manager: &InstanceManager) -> Option<(Begun, String)> {
+    let (name, state) = (&manager.metadata.name, manager.status.current_state);
+    if manager.status.owner_id != manager.spec.node_id || manager.metadata.is_deleting() {
+        return None;
+    }
+    let pod = cluster.objects.pods.get(name);
+    match (pod, state) {
+        (Some(pod), InstanceManagerState::Starting | InstanceManagerState::Error) => {
+            let since = ready_since(pod)?;
+            let text = format!("instance manager {name} is {}, and its pod is Ready", state.as_str());
+            Some((Begun::At(Some(since)), text))
+        }
+        (None, InstanceManagerState::Running)
+            if cluster.objects.pods.iter().any(Pod::is_instance_manager) =>
+        {
+            Some((
+                Begun::NotBefore(manager.metadata.created()),
+                format!("instance manager {name} is running, and it has no pod"),
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True)?;
+    ready.last_transition_time.get().filter(|_| !pod.metadata.is_deleting())
+}
+
+fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
+    let name = &node.metadata.name;
+    let begun = Begun::NotBefore(node.metadata.created());
+    let unmeasured = node.spec.disks.keys().filter(|disk| !node.status.disk_status.contains_key(disk));
+    let mut undone: Vec<_> = unmeasured
+        .map(|disk| (begun, format!("nodes.longhorn.io {name}: disk {disk} has no status")))
+        .collect();
+    let none = !cluster.objects.instance_managers.iter().any(|manager| manager.spec.node_id == *name);
+    let wanted = cluster.setting_value("v1-data-engine", DataEngine::V1) != "false";
+    let elsewhere = !cluster.objects.instance_managers.is_empty();
+    if none && wanted && elsewhere && !crate::facts::nodes::is_cordoned(cluster, name) {
+        undone.push((begun, format!("node {name} has no instance manager")));
+    }
+    undone
+}

@@ -1,0 +1,251 @@
+//! Replicas for which no disk is found, with the arithmetic of each disk.
+//!
+//! Facts: condition Scheduled of a volume (`scheduled` in 1.3) is False while a replica has no node, while fewer or more
+//! replicas exist than `spec.numberOfReplicas`, or while one more is needed (longhorn-manager v1.3.3 to v1.12.1
+//! controller/volume_controller.go reconcileVolumeCondition). That does not depend on robustness: a healthy volume that is
+//! asked for one replica more, is evicted or balanced, says healthy all the while. With
+//! allow-volume-creation-with-degraded-availability the condition of a detached volume is True again as soon as one replica
+//! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
+//! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::placement::{self, Obstacle, Refusal};
+use crate::facts::stuck::{Begun, lasting};
+use crate::facts::{nodes, text, volumes};
+use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
+
+const SPACE_SHORT: Cause = Cause::warning(
+    "space_short",
+    "too little is free on the disks that could take the replica (storage-minimal-available-percentage)",
+);
+const OVER_PROVISIONED: Cause = Cause::warning(
+    "over_provisioned",
+    "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)",
+);
+const ANTI_AFFINITY: Cause = Cause::warning(
+    "anti_affinity",
+    "every node, zone or disk that could take the replica has one of the volume already",
+);
+const TAGS_UNMET: Cause =
+    Cause::warning("tags_unmet", "no free node or disk has the tags that the volume selects");
+const NODES_UNAVAILABLE: Cause = Cause::warning(
+    "nodes_unavailable",
+    "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon",
+);
+const LOCAL_ONLY: Cause =
+    Cause::warning("local_only", "data locality wants the replica on one node, which cannot take it");
+const UNEXPLAINED: Cause = Cause::warning(
+    "unexplained",
+    "Longhorn finds no disk, though by the objects that can be read one could take the replica",
+);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "replica_unschedulable",
+    title: "Replicas without a disk",
+    summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
+    needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
+    uses: &[Resource::KubeNodes],
+    causes: &[
+        &SPACE_SHORT,
+        &OVER_PROVISIONED,
+        &ANTI_AFFINITY,
+        &TAGS_UNMET,
+        &NODES_UNAVAILABLE,
+        &LOCAL_ONLY,
+        &UNEXPLAINED,
+    ],
+    gauges: &[&WITHOUT_DISK],
+    alerts: &[Alert {
+        name: "LonghornReplicaUnschedulable",
+        when: When::FoundBut {
+            causes: &[
+                &SPACE_SHORT,
+                &OVER_PROVISIONED,
+                &ANTI_AFFINITY,
+                &TAGS_UNMET,
+                &NODES_UNAVAILABLE,
+                &LOCAL_ONLY,
+                &UNEXPLAINED,
+            ],
+            severity: Some(Severity::Warning),
+            without: &[],
+        },
+        hold: "10m",
+        summary: "No disk takes a replica of a Longhorn volume.",
+        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: {{ $labels.cause }}. The volume has fewer copies than it \
+                      should, whatever its robustness says. The finding replica_unschedulable has the figures of each disk.",
+        why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
+        runbook: include_str!("LonghornReplicaUnschedulable.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Replicas without a disk",
+        description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
+        queries: &[Query {
+            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
+            legend: "{{volume}}",
+        }],
+        no_data: "every replica has a disk, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+static WITHOUT_DISK: Gauge<[&str; 3]> = Gauge {
+    name: "longhorn_health_volume_replicas_without_disk",
+    help: "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
+    labels: ["volume", "pvc_namespace", "pvc"],
+    absent: "Longhorn has placed every replica of the volume, or volumes cannot be read",
+    example: "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)",
+    ..Gauge::PLAIN
+};
+
+/// Placing takes seconds; a node that reboots is back in ten minutes.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
+/// How many disks are shown.
+const SHOWN: usize = 12;
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter() {
+        let scheduled = condition(&volume.status.conditions, "Scheduled");
+        let Some(scheduled) = scheduled.filter(|scheduled| scheduled.status == ConditionStatus::False) else {
+            continue;
+        };
+        // a faulted volume has other worries, and evicted disks have a check of their own
+        let evicted =
+            || cluster.replicas_of(&volume.metadata.name).any(|replica| replica.eviction_requested());
+        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted || evicted()
+        {
+            continue;
+        }
+        let begun = Begun::At(scheduled.last_transition_time.get());
+        let Some(held) = lasting(cluster, out, "unscheduled", &volume.metadata.name, begun, QUIET) else {
+            continue;
+        };
+        let without =
+            cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
+        out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
+        let mut finding = finding(cluster, volume).since(held.since);
+        let said =
+            format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
+        finding.evidence.insert(0, crate::facts::api(said));
+        out.find(finding);
+    }
+}
+
+fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
+    let name = &volume.metadata.name;
+    let refusals = placement::refusals(cluster, volume);
+    let only = placement::only_node(cluster, volume);
+    let (cause, why) = cause(refusals.as_deref(), only);
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let wanted = volume.spec.number_of_replicas.0;
+    let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
+    let mut finding = Finding::new(
+        cause,
+        volumes::object(cluster, volume),
+        format!("no disk takes a replica of {whose}: {why}"),
+    )
+    .volumes(users)
+    .impact(format!(
+        "{whose} has {placed} of {wanted} replicas; robustness says {}",
+        volume.status.robustness.as_str()
+    ));
+    let shown: Vec<&Refusal> =
+        refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
+    for refusal in shown.iter().take(SHOWN) {
+        finding = finding.because(EvidenceSource::Api, refusal.text.clone());
+    }
+    if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        finding = finding.because(EvidenceSource::Api, format!("and {}", counted(more, "further disk")));
+    }
+    if cause == &NODES_UNAVAILABLE && is_planned(cluster, volume, &shown) {
+        finding = finding.severity(Severity::Info);
+    }
+    finding.remedy(remedy(cluster, volume, cause, only))
+}
+
+fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, String) {
+    if let Some(node) = only {
+        return (&LOCAL_ONLY, format!("data locality wants it on node {node}, which cannot take it"));
+    }
+    let Some(refusals) = refusals else {
+        return (&UNEXPLAINED, "a disk could take it by its figures, so an instance manager or engine image there may be missing".to_owned());
+    };
+    let count = refusals.len();
+    match placement::nearest(refusals) {
+        None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
+        Some(Obstacle::Space) => {
+            (&SPACE_SHORT, format!("too little is free on the nearest of {}", counted(count, "disk")))
+        }
+        Some(Obstacle::Provisioning) => (
+            &OVER_PROVISIONED,
+            format!("the nearest of {} has promised its space already", counted(count, "disk")),
+        ),
+        Some(Obstacle::Tags) => {
+            (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())
+        }
+        Some(Obstacle::AntiAffinity) => (
+            &ANTI_AFFINITY,
+            "each node has a replica of the volume already, or is in a zone that has".to_owned(),
+        ),
+        Some(Obstacle::Node | Obstacle::Disk) => {
+            (&NODES_UNAVAILABLE, "the nodes or disks without a replica of it take none now".to_owned())
+        }
+    }
+}
+
+/// True while a node is cordoned that could take the replica, during the first hour that the volume tells.
+fn is_planned(cluster: &Cluster, volume: &Volume, refusals: &[&Refusal]) -> bool {
+    let young = volume.status.last_degraded_at.get().is_some_and(|since| cluster.age(since) < MAINTENANCE);
+    young && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
+}
+
+fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let settings = |names: &str| format!("kubectl -n {namespace} get settings.longhorn.io {names}");
+    let wanted = volume.spec.number_of_replicas.0;
+    let remedy = match cause.id {
+        "space_short" => Remedy::new(
+            "Free space on a disk (delete snapshots and unused volumes, trim file systems) or add one. Lowering \
+             storage-minimal-available-percentage risks full disks, which stop every replica on them.",
+        )
+        .read(settings("storage-minimal-available-percentage")),
+        "over_provisioned" => Remedy::new(
+            "Add a disk, delete volumes that are not needed, lower the reserved space of a disk, or raise \
+             storage-over-provisioning-percentage if the volumes stay far below their sizes.",
+        )
+        .read(settings("storage-over-provisioning-percentage")),
+        "anti_affinity" => Remedy::new(format!(
+            "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now {wanted}) to the number of nodes."
+        ))
+        .read(settings("replica-soft-anti-affinity replica-zone-soft-anti-affinity")),
+        "tags_unmet" => Remedy::new("Give a node and a disk the tags that the volume selects, or take the selectors from the volume."),
+        "local_only" => Remedy::new(format!(
+            "Make room on node {}, or move the workload to a node that has room; with strict-local change dataLocality while the volume is \
+             detached.",
+            only.unwrap_or_default()
+        )),
+        "unexplained" => Remedy::new(
+            "See whether an instance manager and the engine image are ready on the node of the disk, then the log of the longhorn-manager \
+             that owns the volume.",
+        )
+        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io"))
+        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
+        _ => Remedy::new("Bring the node back, uncordon it, or enable scheduling on it and its disks. Longhorn goes on by itself."),
+    };
+    remedy
+        .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
+        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}"))
+}

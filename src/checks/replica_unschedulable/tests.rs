@@ -1,0 +1,107 @@
+use super::CHECK;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const GIB: i64 = 1 << 30;
+
+fn volume(spec: &str, status: &str) -> String {
+    let size = 10 * GIB;
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: vol, namespace: {NAMESPACE}}}\n\
+         spec: {{numberOfReplicas: 2, size: '{size}'{spec}}}\nstatus: {{robustness: healthy, state: attached, \
+         conditions: [{{type: Scheduled, status: 'False', reason: ReplicaSchedulingFailure, message: insufficient storage, \
+         lastTransitionTime: '2026-03-01T11:50:00Z'}}]{status}}}\n---\n\
+         apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: vol-r-1, namespace: {NAMESPACE}}}\n\
+         spec: {{volumeName: vol, nodeID: node-1, diskID: u-node-1, active: true, healthyAt: '2026-01-01T00:00:00Z'}}\n---\n"
+    )
+}
+
+fn unplaced(more: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: vol-r-2, namespace: {NAMESPACE}}}\n\
+         spec: {{volumeName: vol, nodeID: '', active: true{more}}}\n---\n"
+    )
+}
+
+fn node(name: &str, schedulable: &str, available: i64, scheduled: i64) -> String {
+    let [maximum, available, scheduled] = [100, available, scheduled].map(|gib| gib * GIB);
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
+         spec: {{allowScheduling: true, disks: {{disk: {{allowScheduling: true, diskType: filesystem}}}}}}\n\
+         status: {{conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, {schedulable}}}], diskStatus: {{disk: {{diskUUID: u-{name}, \
+         storageMaximum: {maximum}, storageAvailable: {available}, storageScheduled: {scheduled}, conditions: [{{type: Schedulable, status: 'True'}}]}}}}}}\n---\n"
+    )
+}
+
+const OPEN: &str = "status: 'True'";
+const CORDONED: &str = "status: 'False', reason: KubernetesNodeCordoned";
+
+#[test]
+fn the_obstacle_of_the_nearest_disk_is_the_cause() {
+    let first = node("node-1", OPEN, 90, 0);
+    for (nodes, volume, expected) in [
+        (first.clone() + &node("node-2", OPEN, 20, 0), volume("", ""), "space_short"),
+        (first.clone() + &node("node-2", OPEN, 90, 95), volume("", ""), "over_provisioned"),
+        (first.clone(), volume("", ""), "anti_affinity"),
+        (first.clone() + &node("node-2", OPEN, 90, 0), volume(", diskSelector: [ssd]", ""), "tags_unmet"),
+        (first.clone() + &node("node-2", CORDONED, 90, 0), volume("", ""), "nodes_unavailable"),
+        (first.clone() + &node("node-2", OPEN, 90, 0), volume("", ""), "unexplained"),
+        // the disk that is nearest to taking it tells, not the node that is closed
+        (
+            first.clone() + &node("node-2", CORDONED, 90, 0) + &node("node-3", OPEN, 90, 95),
+            volume("", ""),
+            "over_provisioned",
+        ),
+    ] {
+        let cluster = cluster_at(NOW, &(nodes.clone() + &volume + &unplaced("")));
+        assert_eq!(found(&CHECK, &cluster), [format!("warning {expected} Volume vol")], "{nodes}");
+    }
+    let local = unplaced(", hardNodeAffinity: node-2");
+    let cluster = cluster_at(NOW, &(first + &node("node-2", OPEN, 20, 0) + &volume("", "") + &local));
+    assert_eq!(found(&CHECK, &cluster), ["warning local_only Volume vol"]);
+}
+
+#[test]
+fn the_figures_and_the_robustness_are_told() {
+    let yaml = node("node-1", OPEN, 90, 0) + &node("node-2", OPEN, 90, 95) + &volume("", "") + &unplaced("");
+    let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+    assert!(finding.impact.ends_with("has 1 of 2 replicas; robustness says healthy"), "{}", finding.impact);
+    let told: Vec<&str> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert!(told[0].ends_with("insufficient storage"), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("95 GiB scheduled plus 10 GiB")), "{told:?}");
+    assert_eq!(finding.since, Some(time("2026-03-01T11:50:00Z")));
+    let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
+    assert_eq!(
+        sample(&evaluation, "longhorn_health_volume_replicas_without_disk", &["vol", "", ""]),
+        Some(1.0)
+    );
+}
+
+#[test]
+fn a_cordon_is_maintenance_while_the_volume_is_degraded_for_less_than_an_hour() {
+    let yaml = |at: &str| {
+        let degraded = format!(", lastDegradedAt: '{at}'");
+        let volume = volume("", &degraded).replace("robustness: healthy", "robustness: degraded");
+        node("node-1", OPEN, 90, 0) + &node("node-2", CORDONED, 90, 0) + &volume
+    };
+    let severity = |at| found(&CHECK, &cluster_at(NOW, &yaml(at))).remove(0);
+    assert_eq!(severity("2026-03-01T11:00:01Z"), "info nodes_unavailable Volume vol");
+    assert_eq!(severity("2026-03-01T11:00:00Z"), "warning nodes_unavailable Volume vol");
+}
+
+#[test]
+fn what_is_placed_young_faulted_or_evicted_is_not_found() {
+    let nodes = node("node-1", OPEN, 90, 0);
+    for changed in [
+        volume("", "").replace("status: 'False', reason: Repl", "status: 'True', reason: Repl"),
+        volume("", "").replace("status: 'False', reason: Repl", "status: Unknown, reason: Repl"),
+        volume("", "").replace("11:50:00Z", "11:50:01Z"),
+        volume("", "").replace("robustness: healthy", "robustness: faulted"),
+        volume("", "").replace("active: true,", "active: true, evictionRequested: true,"),
+    ] {
+        assert!(found(&CHECK, &cluster_at(NOW, &(nodes.clone() + &changed))).is_empty(), "{changed}");
+    }
+    // Longhorn 1.3 writes the type in lower case
+    let old = volume("", "").replace("type: Scheduled", "type: scheduled");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(nodes + &old))).len(), 1);
+}

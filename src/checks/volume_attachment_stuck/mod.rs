@@ -1,0 +1,91 @@
+//! Volumes that do not attach or detach, and tickets that hold them where nobody wants them.
+//!
+//! Facts:
+//! - A volume is attaching while `spec.nodeID` is set and its engine does not run yet, detaching while engine or replicas do not
+//!   stop (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go, since 1.5.4 reconcileAttachDetachStateMachine).
+//! - From 1.5 on `volumeattachments.longhorn.io` holds a ticket for each who wants the volume; `satisfied` of its status says
+//!   whether it has it. A volume goes to the ticket of the highest priority, then of the first name; it is not attached while it
+//!   is faulted, nor, if migratable, while two CSI tickets are left after a migration that broke
+//!   (volume_attachment_controller.go selectAttachmentTicketToAttach).
+//! - Tickets of type csi-attacher have the name of their `volumeattachments.storage.k8s.io` (v1.5.5, v1.12.1
+//!   csi/controller_server.go generateAttachmentID). For RWX volumes they wait for the share manager, another check.
+//! - An engine that cannot start is in state error and has condition InstanceCreation False with the error (1.3.3 and later), and
+//!   Longhorn writes Event FailedStarting; an engine that dies gives Event DetachedUnexpectedly on the volume.
+//! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
+
+mod rules;
+mod states;
+#[cfg(test)]
+mod tests;
+mod tickets;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::Resource;
+
+const ATTACH_LOOP: Cause = Cause::critical(
+    "attach_loop",
+    "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn",
+);
+const ENGINE_CANNOT_START: Cause = Cause::critical(
+    "engine_cannot_start",
+    "the volume is attaching, and its engine fails to start on that node",
+);
+const ATTACHING: Cause = Cause::warning("attaching", "the volume has been attaching for ten minutes");
+const DETACHING: Cause = Cause::warning("detaching", "the volume has been detaching for ten minutes");
+const TICKET_WAITS: Cause = Cause::warning(
+    "ticket_waits",
+    "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise",
+);
+const TICKET_LEFT_OVER: Cause = Cause::warning(
+    "ticket_left_over",
+    "a ticket holds the volume for a node or an attachment that no longer exists; info while no other ticket waits",
+);
+const MIGRATION_BROKE: Cause = Cause::warning(
+    "migration_broke",
+    "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither",
+);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "volume_attachment_stuck",
+    title: "Volumes that do not attach or detach",
+    summary: "A volume stays attaching or detaching, loses its engine again and again, or is held where no workload wants it.",
+    needs: &[Resource::Volumes, Resource::Engines, Resource::VolumeAttachments],
+    uses: &[
+        Resource::CsiAttachments,
+        Resource::Events,
+        Resource::Pods,
+        Resource::KubeNodes,
+        Resource::LonghornNodes,
+    ],
+    causes: &[
+        &ATTACH_LOOP,
+        &ENGINE_CANNOT_START,
+        &ATTACHING,
+        &DETACHING,
+        &TICKET_WAITS,
+        &TICKET_LEFT_OVER,
+        &MIGRATION_BROKE,
+    ],
+    gauges: &[&STUCK],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static STUCK: Gauge<[&str; 4]> = Gauge {
+    name: "longhorn_health_volume_attachment_stuck",
+    help: "1 for every volume that does not attach or detach, by cause; not for what is info only.",
+    labels: ["volume", "pvc_namespace", "pvc", "cause"],
+    absent: "the volume attaches and detaches, or volumes or engines cannot be read",
+    example: "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let events = states::Events::of(cluster);
+    states::look(cluster, out, &events);
+    tickets::look(cluster, out);
+}

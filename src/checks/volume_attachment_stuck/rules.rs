@@ -1,0 +1,40 @@
+//! The alerts and the panel.
+
+use super::*;
+
+pub(super) const ALERTS: &[Alert] = &[Alert {
+    name: "LonghornVolumeAttachmentStuck",
+    when: When::Promql {
+        expr: "max without ($without) (longhorn_health_volume_attachment_stuck{$job}) == 1",
+        cases: include_str!("LonghornVolumeAttachmentStuck.test.yaml"),
+    },
+    also: &[
+        &ATTACH_LOOP,
+        &ENGINE_CANNOT_START,
+        &ATTACHING,
+        &DETACHING,
+        &TICKET_WAITS,
+        &TICKET_LEFT_OVER,
+        &MIGRATION_BROKE,
+    ],
+    hold: "5m",
+    summary: "A Longhorn volume does not attach or detach.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not get to where \
+                  its workload is: {{ $labels.cause }}. The finding volume_attachment_stuck names node, engine and ticket.",
+    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
+          at work already.",
+    runbook: include_str!("LonghornVolumeAttachmentStuck.md"),
+    ..Alert::PLAIN
+}];
+
+pub(super) const PANELS: &[Panel] = &[Panel {
+    dashboard: Dashboard::Volumes,
+    title: "Volumes that do not attach or detach",
+    description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held for nobody.",
+    queries: &[Query {
+        expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",
+        legend: "{{volume}} {{cause}}",
+    }],
+    no_data: "every volume attaches and detaches, or the exporter does not report",
+    ..Panel::TABLE
+}];

@@ -1,0 +1,264 @@
+//! Volumes between two states, and engines that do not start or do not stay.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::facts::stuck::{Begun, lasting};
+use crate::facts::{api, nodes, text, volumes};
+use crate::longhorn::{
+    ConditionStatus, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState, condition,
+};
+
+/// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+/// Longhorn tries to start an engine again and again; it takes a few tries to tell.
+const TRIES: SignedDuration = SignedDuration::from_mins(3);
+/// What happened so long ago is over.
+const RECENT: SignedDuration = SignedDuration::from_mins(15);
+/// A loop goes on within it.
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+/// So many in an hour are a loop. One is a crash, which Longhorn gets over.
+const MANY: i64 = 3;
+
+/// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
+pub(super) struct Events<'a> {
+    detached: BTreeMap<&'a str, (i64, Timestamp)>,
+    failed: BTreeMap<&'a str, (i64, Timestamp)>,
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn of(cluster: &'a Cluster) -> Self {
+        let mut events = Events { detached: BTreeMap::new(), failed: BTreeMap::new() };
+        for event in cluster.objects.events.iter() {
+            let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
+                ("DetachedUnexpectedly", "Volume") => &mut events.detached,
+                ("FailedStarting", "Engine") => &mut events.failed,
+                _ => continue,
+            };
+            let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
+            let entry = seen.entry(&event.involved_object.name).or_insert((0, last));
+            *entry = (entry.0.saturating_add(within_the_hour(cluster, event, last)), entry.1.max(last));
+        }
+        events
+    }
+}
+
+/// How many of an Event's repetitions fall into the last hour, taking them as evenly spread.
+fn within_the_hour(cluster: &Cluster, event: &Event, last: Timestamp) -> i64 {
+    let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
+    let spread = event.first_seen().map_or(0, |first| last.duration_since(first).as_secs());
+    let ago = cluster.age(last).as_secs();
+    let window = HOUR.as_secs().saturating_sub(ago);
+    if spread <= window { count } else { (count.saturating_mul(window) / spread.max(1)).max(1) }
+}
+
+/// A volume that hangs, with what is known of it.
+struct Hanging<'a> {
+    cause: &'static Cause,
+    volume: &'a Volume,
+    node: &'a str,
+    why: String,
+    since: Option<Timestamp>,
+    evidence: Vec<Evidence>,
+}
+
+pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
+    let mut cannot_start: BTreeMap<&str, Vec<Hanging>> = BTreeMap::new();
+    for volume in cluster.objects.volumes.iter() {
+        // a faulted volume is not attached, and has a check of its own
+        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
+            continue;
+        }
+        let Some(hanging) = hanging(cluster, out, volume, events) else { continue };
+        let [name, namespace, claim] = volumes::labels(volume);
+        out.sample(&STUCK, &[name, namespace, claim, hanging.cause.id], 1.0);
+        match hanging.cause {
+            cause if cause == &ENGINE_CANNOT_START => {
+                cannot_start.entry(hanging.node).or_default().push(hanging)
+            }
+            _ => out.find(finding(cluster, hanging)),
+        }
+    }
+    for (node, all) in cannot_start {
+        match <[Hanging; 1]>::try_from(all) {
+            Ok([one]) => out.find(finding(cluster, one)),
+            Err(all) => out.find(one_node(cluster, node, &all)),
+        }
+    }
+}
+
+fn hanging<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    volume: &'a Volume,
+    events: &Events,
+) -> Option<Hanging<'a>> {
+    let name = volume.metadata.name.as_str();
+    let engine = volumes::current_engine(cluster, volume);
+    let node =
+        if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
+    let recent = |found: Option<&(i64, Timestamp)>| {
+        found.copied().filter(|(count, last)| *count >= MANY && cluster.age(*last) < RECENT)
+    };
+    let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
+    if let Some((count, last)) = recent(events.detached.get(name)) {
+        let mut hanging =
+            new(&ATTACH_LOOP, format!("its engine died {count} times within the last hour"), None);
+        let text = format!("{count} DetachedUnexpectedly within the last hour, the last at {last}");
+        hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
+        return Some(hanging);
+    }
+    let (fact, cause) = match volume.status.state {
+        VolumeState::Attaching => ("attaching", &ATTACHING),
+        VolumeState::Detaching => ("detaching", &DETACHING),
+        _ => return None,
+    };
+    let begun = Begun::NotBefore(asked(cluster, volume));
+    let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
+    let since = held.and_then(|held| held.since);
+    let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
+    let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
+    if cause == &ATTACHING && (failed.is_some() || error.is_some() && held.is_some()) {
+        let mut hanging =
+            new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
+        hanging.evidence.extend(engine.and_then(start_error));
+        if let Some((count, last)) = failed {
+            let text =
+                format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
+            hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
+        }
+        if let Some(engine) = error {
+            hanging.evidence.push(api(format!("engine {}: currentState is error", engine.metadata.name)));
+        }
+        return Some(hanging);
+    }
+    let held = held.filter(|_| since.is_none_or(|since| cluster.age(since) >= QUIET))?;
+    let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
+    let mut hanging = new(cause, format!("it has been {fact} for {long}"), since);
+    if let Some(engine) = engine {
+        let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
+        hanging.evidence.push(api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name)));
+    }
+    let busy =
+        cluster.replicas_of(name).filter(|replica| replica.spec.desire_state != replica.status.current_state);
+    for replica in busy.take(3) {
+        let (wanted, current) = (replica.spec.desire_state.as_str(), replica.status.current_state.as_str());
+        let text = format!(
+            "replica {} on {}: wanted {wanted}, is {current}",
+            replica.metadata.name, replica.spec.node_id
+        );
+        hanging.evidence.push(api(text));
+    }
+    hanging.evidence.push(held.evidence());
+    Some(hanging)
+}
+
+/// When the volume was asked for, or to be let go: by its attachments in Kubernetes and their tickets.
+fn asked(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name)?;
+    let wishes = attachment.spec.attachment_tickets.keys();
+    wishes
+        .filter_map(|ticket| cluster.objects.csi_attachments.get(ticket))
+        .filter_map(|csi| csi.metadata.deletion_timestamp.get().max(csi.metadata.created()))
+        .max()
+}
+
+fn start_error(engine: &Engine) -> Option<Evidence> {
+    let created = condition(&engine.status.conditions, "InstanceCreation")?;
+    let said = created.status == ConditionStatus::False && !created.message.is_empty();
+    said.then(|| api(format!("engine {}: {}", engine.metadata.name, text::shortened(&created.message, 300))))
+}
+
+fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
+    let Hanging { cause, volume, node, why, since, evidence } = hanging;
+    let name = &volume.metadata.name;
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+        .node(node)
+        .since(since)
+        .impact(match cause.id {
+            "detaching" => format!("{whose} can be attached nowhere until it is detached"),
+            _ => format!("{whose} cannot be used: its pods wait or lose their device"),
+        })
+        .volumes(users)
+        .because(
+            EvidenceSource::Api,
+            format!(
+                "volume {name}: state {}, robustness {}, spec.nodeID '{}', status.currentNodeID '{}'",
+                volume.status.state.as_str(),
+                volume.status.robustness.as_str(),
+                volume.spec.node_id,
+                volume.status.current_node_id
+            ),
+        )
+        .remedy(remedy(cluster, cause, volume, node));
+    finding.evidence.extend(evidence);
+    finding.evidence.extend(nodes::down(cluster, node));
+    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    finding
+}
+
+/// Several volumes whose engines fail on one node: it is the node.
+fn one_node(cluster: &Cluster, node: &str, all: &[Hanging]) -> Finding {
+    let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
+    let whose = text::users_of(&users);
+    let elsewhere = cluster.objects.engines.iter().filter(|engine| {
+        engine.status.current_state == InstanceState::Running && engine.spec.node_id != node
+    });
+    let elsewhere = counted(elsewhere.count(), "engine");
+    let mut finding = Finding::new(
+        &ENGINE_CANNOT_START,
+        ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+        format!("the engines of {} do not start on node {node}", counted(all.len(), "volume")),
+    )
+    .node(node)
+    .since(all.iter().filter_map(|one| one.since).min())
+    .impact(format!("pods on node {node} wait for their volumes: {whose}"))
+    .volumes(users)
+    .because(EvidenceSource::Api, format!("{elsewhere} on other nodes run, so the trouble is the node's"))
+    .remedy(
+        Remedy::new(format!(
+            "See what node {node} lacks: iscsiadm and iscsi_tcp, a multipathd that takes the devices, SELinux denials, and the instance manager \
+             there. Until then cordon it, so that new pods go elsewhere."
+        ))
+        .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
+        .read(format!("kubectl -n {} get instancemanagers.longhorn.io -l longhorn.io/node={node}", cluster.namespace))
+        .change(format!("kubectl cordon {node}")),
+    );
+    for fact in all.iter().flat_map(|one| &one.evidence).take(8) {
+        finding.evidence.push(fact.clone());
+    }
+    finding
+}
+
+fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let owner = &volume.status.owner_id;
+    let words = match cause.id {
+        "attach_loop" => format!(
+            "See why the engine dies: the instance manager on node {node} (restarted, out of memory), the network to the replicas, and the disks. \
+             Scale the workload down to end the loop."
+        ),
+        "engine_cannot_start" => format!(
+            "See the error of the engine; then what node {node} lacks: iscsiadm and iscsi_tcp, a multipathd that takes the device, SELinux \
+             denials, the instance manager. On another node the volume may attach at once."
+        ),
+        "detaching" => format!(
+            "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on {owner}, \
+             which owns the volume."
+        ),
+        _ => format!(
+            "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
+             longhorn-manager on {owner}, which owns the volume."
+        ),
+    };
+    Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
+        .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
+        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
+}

@@ -1,0 +1,219 @@
+use super::CHECK;
+use crate::cluster::Cluster;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn volume(name: &str, state: &str, spec: &str, current: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
+         spec: {{accessMode: rwo, {spec}}}\nstatus: {{robustness: unknown, state: {state}, currentNodeID: '{current}', \
+         kubernetesStatus: {{pvcName: data, namespace: db}}}}\n---\n"
+    )
+}
+
+fn engine(of: &str, node: &str, state: &str, more: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {{name: {of}-e-0, namespace: {NAMESPACE}}}\n\
+         spec: {{volumeName: {of}, nodeID: {node}, desireState: running, active: true}}\nstatus: {{currentState: {state}{more}}}\n---\n"
+    )
+}
+
+fn event(kind: &str, name: &str, reason: &str, count: u32, first: &str, last: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{name}-{reason}, namespace: {NAMESPACE}}}\nreason: {reason}\ncount: {count}\n\
+         involvedObject: {{kind: {kind}, name: {name}}}\nfirstTimestamp: '2026-03-01T{first}Z'\nlastTimestamp: '2026-03-01T{last}Z'\n---\n"
+    )
+}
+
+/// Tickets of a volume: id, type, node, whether it is satisfied, since when.
+fn tickets(volume: &str, all: &[(&str, &str, &str, bool, &str)]) -> String {
+    let spec: Vec<String> = all
+        .iter()
+        .map(|(id, kind, node, ..)| format!("{id}: {{id: {id}, type: {kind}, nodeID: {node}}}"))
+        .collect();
+    let status = all.iter().map(|(id, _, _, satisfied, since)| {
+        let condition = if *satisfied { "True" } else { "False" };
+        format!("{id}: {{satisfied: {satisfied}, conditions: [{{type: Satisfied, status: '{condition}', lastTransitionTime: '{since}'}}]}}")
+    });
+    let status: Vec<String> = status.collect();
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: VolumeAttachment\nmetadata: {{name: {volume}, namespace: {NAMESPACE}}}\n\
+         spec: {{attachmentTickets: {{{}}}}}\nstatus: {{attachmentTicketStatuses: {{{}}}}}\n---\n",
+        spec.join(", "),
+        status.join(", ")
+    )
+}
+
+fn csi(name: &str, node: &str, created: &str) -> String {
+    format!(
+        "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {{name: {name}, creationTimestamp: '{created}'}}\n\
+         spec: {{attacher: driver.longhorn.io, nodeName: {node}, source: {{persistentVolumeName: pv}}}}\n---\n"
+    )
+}
+
+const OLD: &str = "2026-03-01T11:40:00Z";
+const YOUNG: &str = "2026-03-01T11:51:00Z";
+
+fn causes(cluster: &Cluster) -> Vec<String> {
+    found(&CHECK, cluster)
+}
+
+fn recorded(yaml: &str) -> Vec<String> {
+    causes(&cluster_at(NOW, yaml))
+}
+
+#[test]
+fn what_moves_for_ten_minutes_is_stuck() {
+    for state in ["attaching", "detaching"] {
+        let yaml = |created| {
+            volume("vol", state, "nodeID: node-1", "")
+                + &engine("vol", "node-1", "starting", "")
+                + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", false, "")])
+                + &csi("csi-a", "node-1", created)
+        };
+        let expected = format!("warning {state} Volume vol");
+        assert_eq!(recorded(&yaml(OLD)), [expected.clone()]);
+        assert!(recorded(&yaml(YOUNG)).is_empty(), "{state}");
+        let cluster = live_at(NOW, &yaml(OLD));
+        assert!(causes(&cluster).is_empty(), "an old attachment may have begun to move just now");
+        let cluster = later(cluster, 599);
+        assert!(causes(&cluster).is_empty());
+        assert_eq!(causes(&later(cluster, 1)), [expected]);
+    }
+}
+
+#[test]
+fn an_engine_that_fails_is_named_with_its_error() {
+    let failing = |name: &str| {
+        volume(name, "attaching", "nodeID: node-1", "")
+            + &engine(
+                name,
+                "node-1",
+                "error",
+                ", conditions: [{type: InstanceCreation, status: 'False', message: iscsiadm exit status 21}]",
+            )
+            + &csi(&format!("csi-{name}"), "node-1", OLD)
+            + &tickets(name, &[(&format!("csi-{name}"), "csi-attacher", "node-1", false, "")])
+    };
+    let cluster = cluster_at(NOW, &failing("vol"));
+    assert_eq!(causes(&cluster), ["critical engine_cannot_start Volume vol"]);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(
+        finding.evidence.iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")),
+        "{finding:?}"
+    );
+    // several on one node: it is the node
+    let two = failing("vol") + &failing("vol-2") + &engine("other", "node-2", "running", "");
+    let cluster = cluster_at(NOW, &two);
+    assert_eq!(causes(&cluster), ["critical engine_cannot_start nodes.longhorn.io node-1"]);
+    let evaluation = run(&CHECK, &cluster);
+    assert_eq!(evaluation.report.findings[0].volumes.len(), 2);
+    let labels = ["vol-2", "db", "data", "engine_cannot_start"];
+    assert_eq!(sample(&evaluation, "longhorn_health_volume_attachment_stuck", &labels), Some(1.0));
+}
+
+#[test]
+fn repeated_failures_to_start_tell_before_ten_minutes_do() {
+    let yaml = |count| {
+        volume("vol", "attaching", "nodeID: node-1", "")
+            + &engine("vol", "node-1", "stopped", "")
+            + &event("Engine", "vol-e-0", "FailedStarting", count, "11:57:00", "11:59:00")
+    };
+    assert_eq!(causes(&live_at(NOW, &yaml(3))), ["critical engine_cannot_start Volume vol"]);
+    assert!(causes(&live_at(NOW, &yaml(2))).is_empty());
+}
+
+#[test]
+fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
+    let yaml = |count, first, last| {
+        volume("vol", "attached", "nodeID: node-1", "node-1")
+            + &event("Volume", "vol", "DetachedUnexpectedly", count, first, last)
+    };
+    assert_eq!(recorded(&yaml(3, "11:20:00", "11:59:00")), ["critical attach_loop Volume vol"]);
+    assert!(recorded(&yaml(2, "11:20:00", "11:59:00")).is_empty(), "Longhorn gets over a crash");
+    assert!(recorded(&yaml(9, "11:20:00", "11:44:00")).is_empty(), "it has ended");
+    assert!(recorded(&yaml(9, "01:00:00", "11:59:00")).is_empty(), "not once an hour");
+    assert_eq!(recorded(&yaml(90, "01:00:00", "11:59:00")), ["critical attach_loop Volume vol"]);
+}
+
+#[test]
+fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
+    let yaml = |since, satisfied| {
+        volume("vol", "attached", "nodeID: node-1", "node-1")
+            + &csi("csi-a", "node-1", "2026-01-01T00:00:00Z")
+            + &csi("csi-b", "node-2", since)
+            + &tickets(
+                "vol",
+                &[
+                    ("csi-a", "csi-attacher", "node-1", true, ""),
+                    ("csi-b", "csi-attacher", "node-2", satisfied, since),
+                ],
+            )
+    };
+    assert_eq!(recorded(&yaml(OLD, false)), ["warning ticket_waits Volume vol"]);
+    assert!(recorded(&yaml(YOUNG, false)).is_empty());
+    assert!(recorded(&yaml(OLD, true)).is_empty());
+    // RWX volumes wait for their share manager
+    assert!(recorded(&yaml(OLD, false).replace("accessMode: rwo", "accessMode: rwx")).is_empty());
+    // work of Longhorn's own waits for its turn
+    assert!(
+        recorded(&yaml(OLD, false).replace("csi-b, type: csi-attacher", "csi-b, type: backup-controller"))
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_ticket_without_attachment_is_left_over() {
+    let yaml = |waits: bool| {
+        let mut all = vec![("csi-a", "csi-attacher", "node-1", true, OLD)];
+        let mut more = csi("csi-other", "node-3", OLD);
+        if waits {
+            all.push(("csi-b", "csi-attacher", "node-2", false, OLD));
+            more += &csi("csi-b", "node-2", OLD);
+        }
+        volume("vol", "attached", "nodeID: node-1", "node-1") + &tickets("vol", &all) + &more
+    };
+    assert_eq!(recorded(&yaml(false)), ["info ticket_left_over Volume vol"]);
+    assert_eq!(
+        recorded(&yaml(true)),
+        ["warning ticket_left_over Volume vol", "warning ticket_waits Volume vol"]
+    );
+    // attachments that were not recorded are not missing
+    let unknown = volume("vol", "attached", "nodeID: node-1", "node-1")
+        + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", true, OLD)]);
+    assert!(recorded(&unknown).is_empty());
+}
+
+#[test]
+fn a_broken_migration_attaches_nowhere() {
+    let yaml = volume("vol", "detached", "migratable: true", "")
+        + &csi("csi-a", "node-1", OLD)
+        + &csi("csi-b", "node-2", OLD)
+        + &tickets(
+            "vol",
+            &[
+                ("csi-a", "csi-attacher", "node-1", false, OLD),
+                ("csi-b", "csi-attacher", "node-2", false, OLD),
+            ],
+        );
+    assert_eq!(recorded(&yaml), ["warning migration_broke Volume vol"]);
+    assert_eq!(
+        recorded(&yaml.replace("migratable: true", "migratable: false")),
+        ["warning ticket_waits Volume vol"]
+    );
+}
+
+#[test]
+fn faulted_deleted_and_resting_volumes_are_left_alone() {
+    let attaching = volume("vol", "attaching", "nodeID: node-1", "");
+    assert_eq!(recorded(&attaching).len(), 1, "recorded for a reason");
+    assert!(recorded(&attaching.replace("robustness: unknown", "robustness: faulted")).is_empty());
+    assert!(
+        recorded(&attaching.replace("name: vol,", "name: vol, deletionTimestamp: '2026-03-01T11:00:00Z',"))
+            .is_empty()
+    );
+    for state in ["attached", "detached", "creating", "mauve"] {
+        assert!(recorded(&volume("vol", state, "nodeID: node-1", "node-1")).is_empty(), "{state}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Tickets that wait, and tickets that hold a volume for nobody.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::cluster::Readability;
+use crate::facts::stuck::{self, Begun};
+use crate::facts::{api, nodes, text, volumes};
+use crate::longhorn::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
+
+/// A volume changes nodes in seconds to minutes.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+
+/// A wish for the volume.
+struct Ticket<'a> {
+    id: &'a str,
+    kind: &'a str,
+    node: &'a str,
+    /// Longhorn has looked at it.
+    seen: bool,
+    satisfied: bool,
+    /// What Longhorn says about it.
+    said: String,
+    since: Option<Timestamp>,
+}
+
+pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
+    for attachment in cluster.objects.volume_attachments.iter() {
+        let Some(volume) = cluster.objects.volumes.get(&attachment.metadata.name) else { continue };
+        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
+            continue;
+        }
+        let tickets: Vec<Ticket> = tickets(cluster, attachment, volume).collect();
+        let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
+        let waits = tickets.iter().find(|ticket| {
+            !ticket.satisfied && !left_over.iter().any(|other| other.id == ticket.id) && waits(volume, ticket)
+        });
+        let waiting = waits.filter(|ticket| lasting(cluster, out, "waits", volume, ticket));
+        for ticket in left_over {
+            if lasting(cluster, out, "left_over", volume, ticket) {
+                find_left_over(cluster, out, volume, ticket, waits);
+            }
+        }
+        match waiting {
+            Some(ticket) if is_broken_migration(volume, &tickets) => {
+                find(cluster, out, &MIGRATION_BROKE, volume, ticket, &tickets);
+            }
+            // held by a node that is down: a check of its own
+            Some(ticket) if nodes::down(cluster, &volume.status.current_node_id).is_none() => {
+                find(cluster, out, &TICKET_WAITS, volume, ticket, &tickets);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Tickets of workloads. Those of Longhorn's own work wait for their turn behind them.
+fn tickets<'a>(
+    cluster: &'a Cluster,
+    attachment: &'a VolumeAttachment,
+    volume: &'a Volume,
+) -> impl Iterator<Item = Ticket<'a>> {
+    let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
+    attachment.spec.attachment_tickets.iter().filter_map(move |(id, ticket)| {
+        let workload = match ticket.kind.as_str() {
+            "csi-attacher" => !shared,
+            "longhorn-api" | "share-manager-controller" => true,
+            _ => false,
+        };
+        let status = attachment.status.attachment_ticket_statuses.get(id);
+        let said = status.and_then(|status| condition(&status.conditions, "Satisfied"));
+        let csi = cluster.objects.csi_attachments.get(id);
+        let since = said.and_then(|said| said.last_transition_time.get());
+        workload.then(|| Ticket {
+            id,
+            kind: &ticket.kind,
+            node: &ticket.node_id,
+            seen: status.is_some(),
+            satisfied: status.is_some_and(|status| status.satisfied),
+            said: said.map(|said| said.message.trim().to_owned()).unwrap_or_default(),
+            since: since.max(csi.and_then(|csi| csi.metadata.created())),
+        })
+    })
+}
+
+/// True when the volume rests elsewhere, or otherwise, than the ticket wants it: it is not on its way.
+fn waits(volume: &Volume, ticket: &Ticket) -> bool {
+    let status = &volume.status;
+    match status.state {
+        VolumeState::Attached => status.current_migration_node_id != ticket.node,
+        VolumeState::Detached => volume.spec.node_id.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_broken_migration(volume: &Volume, tickets: &[Ticket]) -> bool {
+    let csi = tickets.iter().filter(|ticket| ticket.kind == "csi-attacher").count();
+    volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
+}
+
+/// True for a ticket of CSI without its attachment in Kubernetes, and for one of a node that is gone.
+fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
+    let objects = &cluster.objects;
+    let nodes_known = !objects.kube_nodes.is_empty();
+    let gone = nodes_known && !ticket.node.is_empty() && objects.kube_nodes.get(ticket.node).is_none();
+    // only a list that was read tells that something is missing
+    let read = cluster.readability(Resource::CsiAttachments) == Readability::Readable;
+    let recorded = cluster.is_recorded() && !objects.csi_attachments.is_empty();
+    let orphan = ticket.kind == "csi-attacher"
+        && (read || recorded)
+        && objects.csi_attachments.get(ticket.id).is_none();
+    orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
+}
+
+fn lasting(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    fact: &'static str,
+    volume: &Volume,
+    ticket: &Ticket,
+) -> bool {
+    let object = format!("{} {}", volume.metadata.name, ticket.id);
+    // an old ticket may have come to wait, or lost its attachment, just now
+    stuck::lasting(cluster, out, fact, &object, Begun::NotBefore(ticket.since), QUIET).is_some()
+}
+
+fn find_left_over(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    ticket: &Ticket,
+    waits: Option<&Ticket>,
+) {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let impact = match waits {
+        Some(other) => format!("the workload on node {} waits for {whose}", other.node),
+        None => format!("{whose} stays attached to node {} although no pod there uses it", ticket.node),
+    };
+    let patch = format!(r#"{{"spec":{{"attachmentTickets":{{"{}":null}}}}}}"#, ticket.id);
+    let finding = Finding::new(
+        &TICKET_LEFT_OVER,
+        volumes::object(cluster, volume),
+        format!("a ticket that no attachment in Kubernetes stands for holds {whose} for node {}", ticket.node),
+    )
+    .node(ticket.node)
+    .volumes(users)
+    .impact(impact)
+    .because(EvidenceSource::Api, ticket_text(ticket))
+    .remedy(
+        Remedy::new(
+            "Make sure that no pod on that node uses the volume, then take the ticket away: Longhorn detaches the volume, and attaches it \
+             where another ticket wants it.",
+        )
+        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
+        .read("kubectl get volumeattachments.storage.k8s.io")
+        .change(format!("kubectl -n {namespace} patch volumeattachments.longhorn.io {name} --type merge -p '{patch}'")),
+    );
+    if waits.is_some() {
+        sample(out, volume, &TICKET_LEFT_OVER);
+        out.find(finding);
+    } else {
+        out.find(finding.severity(Severity::Info));
+    }
+}
+
+fn find(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    cause: &'static Cause,
+    volume: &Volume,
+    ticket: &Ticket,
+    all: &[Ticket],
+) {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let at = &volume.status.current_node_id;
+    let why = match (cause.id, at.as_str()) {
+        ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
+        (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
+        (_, at) if at == ticket.node => {
+            format!("it is attached to node {at}, but not as the ticket wants it")
+        }
+        (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
+    };
+    let words = match cause.id {
+        "migration_broke" => {
+            "Find out on which node the virtual machine shall run, and delete the pod on the other: Longhorn attaches the \
+                              volume as soon as one ticket is left."
+        }
+        _ => {
+            "See what still uses the volume on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's \
+              user interface, or a second pod that mounts a claim for one node. Stop one of them."
+        }
+    };
+    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+        .node(ticket.node)
+        .since(ticket.since)
+        .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
+        .volumes(users)
+        .remedy(
+            Remedy::new(words)
+                .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
+                .read("kubectl get volumeattachments.storage.k8s.io"),
+        );
+    finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
+    sample(out, volume, cause);
+    out.find(finding);
+}
+
+fn ticket_text(ticket: &Ticket) -> String {
+    let state = if ticket.satisfied { "satisfied" } else { "not satisfied" };
+    let said = if ticket.said.is_empty() { String::new() } else { format!(": {}", ticket.said) };
+    format!("ticket {} of {} for node {} is {state}{said}", ticket.id, ticket.kind, ticket.node)
+}
+
+fn sample(out: &mut Outcome, volume: &Volume, cause: &Cause) {
+    let [name, namespace, claim] = volumes::labels(volume);
+    out.sample(&STUCK, &[name, namespace, claim, cause.id], 1.0);
+}

@@ -1,0 +1,221 @@
+//! Degraded volumes that do not recover.
+//!
+//! Facts, the same in longhorn-manager v1.3.3 to v1.12.1 unless said otherwise:
+//! - A volume is degraded while its engine counts fewer replicas in mode RW than `spec.numberOfReplicas`;
+//!   `status.lastDegradedAt` is when that began (controller/volume_controller.go ReconcileEngineReplicaState).
+//! - Longhorn adds one replica at a time, and none while one is in mode WO, while the volume migrates, expands or is not
+//!   attached, or while concurrent-replica-rebuild-per-node-limit is 0 (replenishReplicas).
+//! - While a failed replica may come back, no other is made in its place for replica-replenishment-wait-interval, 600 s
+//!   (scheduler/replica_scheduler.go RequireNewReplica, timeToReplacementReplica). A failed replica is reused at most five
+//!   times (FailedReplicaMaxRetryCount, `spec.rebuildRetryCount`); then one is made elsewhere.
+//! - A node rebuilds at most concurrent-replica-rebuild-per-node-limit replicas; more of them wait stopped
+//!   (controller/replica_controller.go CanStartRebuildingReplica).
+//! - `status.rebuildStatus` of an engine says by address `isRebuilding` and `progress`. A rebuild that fails starts from 0.
+//! - Condition RebuildFailed of a replica is True with the reason of a node, Disconnection or General (1.5 and later).
+
+mod follows;
+mod reasons;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{nodes, text, volumes};
+use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
+use reasons::Reason;
+
+const REBUILD_STALLED: Cause = Cause::warning(
+    "rebuild_stalled",
+    "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day",
+);
+const REBUILD_LOOPING: Cause =
+    Cause::warning("rebuild_looping", "rebuilds of the volume fail and start again");
+const REBUILD_DISABLED: Cause = Cause::warning(
+    "rebuild_disabled",
+    "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off",
+);
+const REBUILD_BLOCKED: Cause = Cause::warning(
+    "rebuild_blocked",
+    "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end",
+);
+const UNSCHEDULABLE: Cause = Cause::warning(
+    "unschedulable",
+    "no disk takes the missing replica; info during the first hour of the maintenance of a node",
+);
+const WAITS_FOR_NODE: Cause = Cause::warning(
+    "waits_for_node",
+    "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon",
+);
+const NOT_REBUILDING: Cause =
+    Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "volume_degraded",
+    title: "Degraded volumes that do not recover",
+    summary: "A volume has too few replicas and does not get them back: its rebuild stalls, fails again and again, finds no disk, \
+              or is switched off. Silent while a rebuild advances or waits for its turn.",
+    needs: &[
+        Resource::Volumes,
+        Resource::Replicas,
+        Resource::Engines,
+        Resource::LonghornNodes,
+        Resource::Settings,
+    ],
+    uses: &[Resource::KubeNodes, Resource::Pods, Resource::Events],
+    causes: &[
+        &REBUILD_STALLED,
+        &REBUILD_LOOPING,
+        &REBUILD_DISABLED,
+        &REBUILD_BLOCKED,
+        &UNSCHEDULABLE,
+        &WAITS_FOR_NODE,
+        &NOT_REBUILDING,
+    ],
+    follows: follows::FOLLOWS,
+    gauges: &[&MISSING, &PROGRESS, &STUCK],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static MISSING: Gauge<[&str; 3]> = Gauge {
+    name: "longhorn_health_volume_missing_replicas",
+    help: "Replicas that a degraded volume lacks.",
+    labels: ["volume", "pvc_namespace", "pvc"],
+    absent: "the volume is not degraded, or volumes cannot be read",
+    example: "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1",
+    ..Gauge::PLAIN
+};
+
+static PROGRESS: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_volume_rebuild_progress_ratio",
+    help: "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
+    labels: ["volume"],
+    absent: "no rebuild of the volume runs, or its engine does not report how far it is",
+    example: "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0",
+    ..Gauge::PLAIN
+};
+
+static STUCK: Gauge<[&str; 4]> = Gauge {
+    name: "longhorn_health_volume_not_recovering",
+    help: "1 for every degraded volume that does not recover, by cause; not for what is info only.",
+    labels: ["volume", "pvc_namespace", "pvc", "cause"],
+    absent: "the volume is not degraded, or a rebuild advances or may still begin",
+    example: "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1",
+    ..Gauge::PLAIN
+};
+
+/// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
+const QUIET: SignedDuration = SignedDuration::from_mins(5);
+/// Maintenance of a node takes as long.
+const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let degraded: Vec<&Volume> =
+        cluster.objects.volumes.iter().filter(|volume| is_degraded(volume)).collect();
+    if degraded.is_empty() {
+        return;
+    }
+    let wide = reasons::Wide::of(cluster);
+    for volume in degraded {
+        let wanted = volume.spec.number_of_replicas.0;
+        let healthy = healthy(cluster, volume);
+        out.sample(&MISSING, &volumes::labels(volume), wanted.saturating_sub(healthy).max(1) as f64);
+        let age = Age::of(cluster, out, volume);
+        if let Some(reason) = reasons::look(cluster, out, volume, &age, &wide) {
+            let finding = finding(cluster, volume, reason, &age, healthy);
+            if finding.severity > Severity::Info {
+                let [name, namespace, claim] = volumes::labels(volume);
+                out.sample(&STUCK, &[name, namespace, claim, finding.cause.id], 1.0);
+            }
+            out.find(finding);
+        }
+    }
+}
+
+fn is_degraded(volume: &Volume) -> bool {
+    volume.status.robustness == VolumeRobustness::Degraded && !volume.metadata.is_deleting()
+}
+
+/// Replicas that are read and written: by the engine, which is what Longhorn counts, else by their own times.
+fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
+    let modes = volumes::current_engine(cluster, volume).map(|engine| &engine.status.replica_mode_map);
+    let count = match modes.filter(|modes| modes.len() > 0) {
+        Some(modes) => modes.values().filter(|mode| **mode == ReplicaMode::ReadWrite).count(),
+        None => {
+            cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count()
+        }
+    };
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Since when a volume is degraded, and whether that is long enough to expect a rebuild.
+struct Age {
+    since: Option<Timestamp>,
+    /// `None` where nothing tells.
+    length: Option<SignedDuration>,
+    /// False while Longhorn may still wait for a failed replica.
+    waited: bool,
+    watched: bool,
+}
+
+impl Age {
+    fn of(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Self {
+        let seen = out.first_seen("degraded", &volume.metadata.name);
+        let since = volume.status.last_degraded_at.get().or(seen);
+        let length = since.map(|since| cluster.age(since));
+        let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
+        let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
+        // Longhorn always writes the time; without it a recording does not tell
+        let waited = length.is_some_and(|length| length >= wait.saturating_add(QUIET));
+        Age {
+            since,
+            length,
+            waited,
+            watched: volume.status.last_degraded_at.get().is_none() && seen.is_some(),
+        }
+    }
+
+    fn at_least(&self, limit: SignedDuration) -> bool {
+        self.length.is_some_and(|length| length >= limit)
+    }
+}
+
+fn finding(cluster: &Cluster, volume: &Volume, reason: Reason, age: &Age, healthy: i64) -> Finding {
+    let name = &volume.metadata.name;
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let wanted = volume.spec.number_of_replicas.0;
+    let left = match healthy {
+        1 => "the next failure of a disk or node leaves it without data".to_owned(),
+        left => format!("{left} of {wanted} replicas hold its data"),
+    };
+    let mut finding = Finding::new(
+        reason.cause,
+        volumes::object(cluster, volume),
+        format!("{whose} has {healthy} of {wanted} replicas: {}", reason.why),
+    )
+    .volumes(users)
+    .since(age.since)
+    .impact(format!("{whose} works, but {left}"))
+    .node(&reason.node);
+    if reason.planned {
+        finding = finding.severity(Severity::Info);
+    }
+    let degraded = match age.length {
+        Some(length) => format!("status.robustness is degraded since {}", text::duration(length)),
+        None => "status.robustness is degraded; since when is not known".to_owned(),
+    };
+    let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
+    finding = finding.because(source, degraded);
+    finding.evidence.extend(reason.evidence);
+    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))
+}

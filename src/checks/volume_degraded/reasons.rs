@@ -1,0 +1,296 @@
+//! Why a degraded volume does not recover.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::facts::{api, placement, volumes};
+use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
+
+/// Without a change of progress for so long a rebuild does not advance: the slowest report some percent an hour.
+const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
+/// The rebuild of the largest volumes takes as long.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+/// Longhorn tries one replica six times at most.
+const MANY_TRIES: i64 = 3;
+/// How many disks are named.
+const SHOWN: usize = 8;
+
+/// What keeps a volume degraded.
+pub(super) struct Reason {
+    pub cause: &'static Cause,
+    pub why: String,
+    pub evidence: Vec<Evidence>,
+    pub node: String,
+    /// True while somebody seems to work on the node.
+    pub planned: bool,
+}
+
+impl Reason {
+    fn new(cause: &'static Cause, why: impl Into<String>) -> Self {
+        Reason { cause, why: why.into(), evidence: Vec::new(), node: String::new(), planned: false }
+    }
+
+    fn because(mut self, text: impl Into<String>) -> Self {
+        self.evidence.push(api(text));
+        self
+    }
+}
+
+/// What concerns all degraded volumes alike.
+pub(super) struct Wide<'a> {
+    limit: Option<i64>,
+    /// True while any volume is being rebuilt, behind which others may wait.
+    rebuilding: bool,
+    /// Failed rebuilds by engine, from Events.
+    failures: BTreeMap<&'a str, i64>,
+}
+
+impl<'a> Wide<'a> {
+    pub(super) fn of(cluster: &'a Cluster) -> Self {
+        let limit =
+            cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
+        let rebuilding = cluster.objects.engines.iter().any(|engine| volumes::rebuild(engine).is_some());
+        let mut failures = BTreeMap::new();
+        for event in cluster.objects.events.iter().filter(|event| event.reason == "FailedRebuilding") {
+            let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
+            *failures.entry(event.involved_object.name.as_str()).or_default() += count;
+        }
+        Wide { limit, rebuilding, failures }
+    }
+}
+
+/// The reason, if the volume has had its time.
+pub(super) fn look(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    age: &Age,
+    wide: &Wide,
+) -> Option<Reason> {
+    let engine = volumes::current_engine(cluster, volume);
+    let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
+    if !age.waited {
+        return None;
+    }
+    if let Some(looping) = looping(cluster, volume, engine, wide) {
+        return Some(looping);
+    }
+    match rebuild {
+        Some(Running::Stalled(reason)) => return Some(reason),
+        Some(Running::Advances) => return None,
+        None => {}
+    }
+    if wide.limit == Some(0) {
+        let text = "setting concurrent-replica-rebuild-per-node-limit is 0";
+        return Some(Reason::new(&REBUILD_DISABLED, "rebuilds are switched off").because(text));
+    }
+    blocked(volume, engine)
+        .or_else(|| unschedulable(cluster, volume, age))
+        .or_else(|| waits_for_node(cluster, volume, age))
+        .or_else(|| not_rebuilding(cluster, volume, age, wide))
+}
+
+enum Running {
+    Advances,
+    Stalled(Reason),
+}
+
+/// Whether the rebuild that runs advances. Its progress is part of the fact, which so begins again with each change.
+fn running(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    engine: &Engine,
+    age: &Age,
+) -> Option<Running> {
+    let rebuild = volumes::rebuild(engine)?;
+    let name = &volume.metadata.name;
+    if let Some(least) = rebuild.progress.iter().min() {
+        out.sample(&PROGRESS, &[name], *least as f64 / 100.0);
+    }
+    let percent: Vec<String> = rebuild.progress.iter().map(i64::to_string).collect();
+    let percent = percent.join(", ");
+    let unchanged = out.first_seen("progress", &format!("{name} {} {percent}", rebuild.replicas.join(" ")));
+    let at =
+        if percent.is_empty() { "without reported progress".to_owned() } else { format!("at {percent} %") };
+    let of = match rebuild.replicas.as_slice() {
+        [] => "a replica".to_owned(),
+        names => format!("replica {}", text::listed(names)),
+    };
+    let stalled =
+        |why: String| Reason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
+    let Some(since) = unchanged else {
+        let why = "a rebuild runs, and whether it advances is not known after one look".to_owned();
+        let long = cluster.is_recorded() && age.at_least(LONGEST);
+        return Some(if long { Running::Stalled(stalled(why)) } else { Running::Advances });
+    };
+    if cluster.age(since) < STANDSTILL {
+        return Some(Running::Advances);
+    }
+    let mut reason =
+        stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
+    let text = format!("the same progress is seen since {since}");
+    reason.evidence.push(Evidence { source: EvidenceSource::History, text });
+    Some(Running::Stalled(reason))
+}
+
+fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &Wide) -> Option<Reason> {
+    let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
+    let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
+    let events =
+        engine.and_then(|engine| wide.failures.get(engine.metadata.name.as_str())).copied().unwrap_or(0);
+    let retries = worst.spec.rebuild_retry_count.0;
+    if retries < MANY_TRIES && events < MANY_TRIES {
+        return None;
+    }
+    let node = &worst.spec.node_id;
+    let mut reason = Reason::new(&REBUILD_LOOPING, "its rebuild fails again and again");
+    if retries > 0 {
+        let replica = &worst.metadata.name;
+        reason = reason.because(format!("replica {replica} on {node}: rebuildRetryCount is {retries}"));
+        reason.node.clone_from(node);
+    }
+    if events > 0 {
+        let text = format!(
+            "{} FailedRebuilding on its engine",
+            counted(usize::try_from(events).unwrap_or(0), "Event")
+        );
+        reason.evidence.push(Evidence { source: EvidenceSource::Event, text });
+    }
+    for replica in cluster.replicas_of(&volume.metadata.name) {
+        if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
+            && failed.status == ConditionStatus::True
+        {
+            let message = text::shortened(&failed.message, 300);
+            let text = format!(
+                "replica {}: RebuildFailed, reason {}: {message}",
+                replica.metadata.name, failed.reason
+            );
+            reason = reason.because(text);
+        }
+    }
+    Some(reason)
+}
+
+fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<Reason> {
+    let (wanted, current) = (&volume.spec.migration_node_id, &volume.status.current_migration_node_id);
+    if !wanted.is_empty() || !current.is_empty() {
+        let text =
+            format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
+        return Some(Reason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
+    }
+    let expands = engine.is_some_and(|engine| engine.status.is_expanding);
+    expands.then(|| {
+        Reason::new(&REBUILD_BLOCKED, "it is being expanded")
+            .because("status.isExpanding of its engine is true")
+    })
+}
+
+/// True while the node is cordoned and that for less than an hour, as far as the volume tells.
+fn is_planned(cluster: &Cluster, node: &str, age: &Age) -> bool {
+    nodes::is_cordoned(cluster, node) && age.length.is_some_and(|length| length < MAINTENANCE)
+}
+
+fn failed_on(cluster: &Cluster, volume: &Volume, wanted: impl Fn(&str) -> bool) -> Option<String> {
+    let failed = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.failed_at.is_set());
+    failed.map(|replica| replica.spec.node_id.clone()).find(|node| !node.is_empty() && wanted(node))
+}
+
+fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason> {
+    let scheduled = condition(&volume.status.conditions, "Scheduled")?;
+    if scheduled.status != ConditionStatus::False {
+        return None;
+    }
+    let mut reason = Reason::new(&UNSCHEDULABLE, "no disk takes another replica")
+        .because(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message));
+    for refusal in placement::refusals(cluster, volume).unwrap_or_default().iter().take(SHOWN) {
+        reason = reason.because(refusal.text.clone());
+    }
+    if let Some(node) = failed_on(cluster, volume, |node| is_planned(cluster, node, age)) {
+        reason.why = format!("no disk takes another replica while node {node} is cordoned");
+        (reason.node, reason.planned) = (node, true);
+    }
+    Some(reason)
+}
+
+fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason> {
+    let away = |node: &str| nodes::down(cluster, node).is_some() || nodes::is_cordoned(cluster, node);
+    let node = failed_on(cluster, volume, away)?;
+    let down = nodes::down(cluster, &node);
+    let how = if down.is_some() { "down" } else { "cordoned" };
+    let mut reason =
+        Reason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
+    reason.evidence.extend(down);
+    reason.planned = is_planned(cluster, &node, age);
+    reason.node = node;
+    Some(reason)
+}
+
+fn not_rebuilding(cluster: &Cluster, volume: &Volume, age: &Age, wide: &Wide) -> Option<Reason> {
+    let waits = |replica: &Replica| {
+        !replica.spec.failed_at.is_set()
+            && !replica.spec.healthy_at.is_set()
+            && !replica.spec.node_id.is_empty()
+    };
+    let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| waits(replica));
+    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST) {
+        return None; // behind others: a node rebuilds few at a time
+    }
+    let mut reason = Reason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
+    if let Some(replica) = queued {
+        let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
+        let state = replica.status.current_state.as_str();
+        reason = reason.because(format!("replica {name} on {node} is {state} and has never been in step"));
+        reason.node.clone_from(node);
+    }
+    Some(reason)
+}
+
+pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &str) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let replicas =
+        format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
+    let events =
+        format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Rebuil|{name}'");
+    match cause.id {
+        "rebuild_disabled" => {
+            let patch = r#"{"value":"5"}"#;
+            Remedy::new("Set the limit back to its default of 5 unless somebody is still at work that needs it.")
+                .read(format!("kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"))
+                .change(format!(
+                    "kubectl -n {namespace} patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{patch}'"
+                ))
+        }
+        "rebuild_blocked" => Remedy::new("See why the migration or expansion does not end; the rebuild begins after it.")
+            .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml"))
+            .read(events),
+        "unschedulable" => Remedy::new(
+            "Make room for the replica: another node or disk, more space, or fewer tags. The check replica_unschedulable has the \
+             arithmetic of each disk. Longhorn goes on by itself.",
+        )
+        .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
+        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}")),
+        "waits_for_node" => Remedy::new(format!(
+            "Bring node {node} back, or uncordon it when the work is done: Longhorn then rebuilds from what is left on it. If it never \
+             comes back, delete it from Kubernetes; the replica is then made on another node that has room."
+        ))
+        .read(format!("kubectl describe node {node}"))
+        .change(format!("kubectl uncordon {node}")),
+        "rebuild_looping" | "rebuild_stalled" => Remedy::new(
+            "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both \
+             ends. Do not delete replicas that hold data. If it is always the same disk, switch scheduling off for it, and the \
+             next replica goes elsewhere.",
+        )
+        .read(replicas)
+        .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml | grep -A12 rebuildStatus"))
+        .read(events),
+        _ => Remedy::new(format!(
+            "See the log of the longhorn-manager on {}, which owns the volume and starts its rebuilds.",
+            volume.status.owner_id
+        ))
+        .read(replicas)
+        .read(events),
+    }
+}

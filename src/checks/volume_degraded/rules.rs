@@ -1,0 +1,67 @@
+//! The alert and the panels.
+
+use super::*;
+
+pub(super) const ALERTS: &[Alert] = &[Alert {
+    name: "LonghornVolumeNotRecovering",
+    when: When::Promql {
+        expr: "max without ($without) (longhorn_health_volume_not_recovering{$job}) == 1",
+        cases: include_str!("LonghornVolumeNotRecovering.test.yaml"),
+    },
+    also: &[
+        &REBUILD_STALLED,
+        &REBUILD_LOOPING,
+        &REBUILD_DISABLED,
+        &REBUILD_BLOCKED,
+        &UNSCHEDULABLE,
+        &WAITS_FOR_NODE,
+        &NOT_REBUILDING,
+    ],
+    hold: "10m",
+    summary: "A degraded Longhorn volume does not recover.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
+                  and does not get them back: {{ $labels.cause }}. It works, but the next failure may leave it without data. The \
+                  finding volume_degraded says what stands in the way.",
+    why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
+          minutes cover the changes of a person who is at work.",
+    runbook: include_str!("LonghornVolumeNotRecovering.md"),
+    ..Alert::PLAIN
+}];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Degraded volumes",
+        description: "Replicas that degraded volumes lack. A rebuild brings them back; the next panel shows how far it is.",
+        queries: &[Query {
+            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_missing_replicas{$job})",
+            legend: "{{volume}}",
+        }],
+        no_data: "no volume is degraded, or the exporter does not report",
+        ..Panel::TABLE
+    },
+    Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Progress of rebuilds",
+        description: "How far the rebuild of each degraded volume is. A flat line for half an hour is a stalled rebuild; one that falls to 0 \
+                      again and again is a loop.",
+        unit: Unit::Ratio,
+        queries: &[Query {
+            expr: "max by ($cluster volume) (longhorn_health_volume_rebuild_progress_ratio{$job})",
+            legend: "{{volume}}",
+        }],
+        no_data: "no degraded volume is being rebuilt, or the exporter does not report",
+        ..Panel::TIME_SERIES
+    },
+    Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Degraded volumes that do not recover",
+        description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is switched off.",
+        queries: &[Query {
+            expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_not_recovering{$job}) == 1",
+            legend: "{{volume}} {{cause}}",
+        }],
+        no_data: "every degraded volume recovers, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

@@ -1,0 +1,211 @@
+//! Volumes without a usable replica, and which replica to go on with.
+//!
+//! Facts, the same in longhorn-manager v1.3.3, v1.4.4, v1.5.5, v1.6.4, v1.7.3, v1.8.2, v1.9.2, v1.10.2, v1.11.3 and
+//! v1.12.1 (controller/volume_controller.go ReconcileVolumeState) unless said otherwise:
+//! - `status.robustness` becomes faulted when no replica is healthy and active and at least one has `spec.failedAt`, and
+//!   also for the moments after an engine died, with replicas that are all right.
+//! - With setting auto-salvage Longhorn waits until the volume is detached, then clears `failedAt` of every replica that
+//!   has `healthyAt`, lies on a node that is not down and on a disk whose condition Schedulable is True, and failed within
+//!   one minute of the last such. A full disk (DiskPressure) therefore keeps a replica from being salvaged.
+//! - Standby volumes and volumes that are being restored are never salvaged by themselves.
+//! - `healthyAt` is emptied when a failed replica is rebuilt, so a replica without it holds only part of the data.
+//! - `spec.lastHealthyAt` says when a replica last got in step (1.5.4, 1.6.1 and later); before that only `healthyAt` does.
+//! - v1.12.0 and later write `status.lastAutoSalvagedAt`.
+//! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
+
+mod follows;
+mod rules;
+mod salvage;
+#[cfg(test)]
+mod tests;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{nodes, text, volumes};
+use crate::longhorn::{Resource, Volume, VolumeRobustness};
+use salvage::{Candidate, is_automatic, together};
+
+const REPLICAS_UNREACHABLE: Cause = Cause::critical(
+    "replicas_unreachable",
+    "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use",
+);
+const AUTO_SALVAGE_OFF: Cause = Cause::critical(
+    "auto_salvage_off",
+    "a replica is usable, but auto-salvage is switched off, so a person has to choose",
+);
+const SALVAGE_PENDING: Cause =
+    Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
+const ENGINE_DIED: Cause =
+    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data are in order");
+const RESTORE_FAILED: Cause = Cause::critical(
+    "restore_failed",
+    "every replica failed while data was restored into the volume, which auto-salvage leaves alone",
+);
+const NO_DATA: Cause = Cause::critical("no_data", "no replica is left that ever held all data of the volume");
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "volume_faulted",
+    title: "Faulted volumes",
+    summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to go on with, and \
+              whether Longhorn takes it by itself.",
+    needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
+    uses: &[Resource::Pods, Resource::KubeNodes],
+    causes: &[
+        &REPLICAS_UNREACHABLE,
+        &AUTO_SALVAGE_OFF,
+        &SALVAGE_PENDING,
+        &ENGINE_DIED,
+        &RESTORE_FAILED,
+        &NO_DATA,
+    ],
+    follows: follows::FOLLOWS,
+    gauges: &[&FAULTED],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static FAULTED: Gauge<[&str; 3]> = Gauge {
+    name: "longhorn_health_volume_faulted",
+    help: "1 for every volume without a usable replica.",
+    labels: ["volume", "pvc_namespace", "pvc"],
+    absent: "the volume has a usable replica, or volumes cannot be read",
+    example: "max without (instance, pod) (longhorn_health_volume_faulted) == 1",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter() {
+        if volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting() {
+            out.sample(&FAULTED, &volumes::labels(volume), 1.0);
+            out.find(finding(cluster, volume));
+        }
+    }
+}
+
+fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
+    let candidates = Candidate::all(cluster, volume);
+    let (cause, why) = cause(cluster, volume, &candidates);
+    let name = &volume.metadata.name;
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
+    let since = if cause == &ENGINE_DIED { None } else { failures.max() };
+    let mut finding = Finding::new(
+        cause,
+        volumes::object(cluster, volume),
+        format!("{whose} has no usable replica: {why}"),
+    )
+    .volumes(users)
+    .since(since)
+    .impact(format!("{whose} cannot read or write; {}", state(volume)))
+    .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+    for candidate in candidates.iter().take(5) {
+        finding = finding.because(EvidenceSource::Api, candidate.text());
+    }
+    let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
+    if incomplete > 0 {
+        let text = format!(
+            "{} without healthyAt: never complete, or being rebuilt when it failed",
+            counted(incomplete, "replica")
+        );
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    if let Some(at) = volume.status.last_auto_salvaged_at.get() {
+        finding =
+            finding.because(EvidenceSource::Api, format!("Longhorn last salvaged it by itself at {at}"));
+    }
+    // it is the manager that owns the volume which salvages it
+    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    finding.remedy(remedy(cluster, volume, cause, &candidates))
+}
+
+/// State in words, with the node where it is, or shall be, attached.
+fn state(volume: &Volume) -> String {
+    let state = volume.status.state.as_str();
+    match (volume.status.current_node_id.as_str(), volume.spec.node_id.as_str()) {
+        ("", "") => format!("the volume is {state}"),
+        ("", wanted) => format!("the volume is {state} and shall be attached to {wanted}"),
+        (node, _) => format!("the volume is {state} on {node}"),
+    }
+}
+
+fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
+    let healthy =
+        cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
+    if healthy > 0 {
+        let text = format!("its engine stopped unexpectedly while {} in order", are(healthy));
+        return (&ENGINE_DIED, text);
+    }
+    let Some(best) = candidates.first() else {
+        return (&NO_DATA, "no replica is left that ever held all of its data".to_owned());
+    };
+    if volume.status.is_standby || volume.status.restore_required {
+        return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
+    }
+    let best_name = &best.replica.metadata.name;
+    if let Some(obstacle) = &best.obstacle {
+        let text = match candidates.len() {
+            1 => format!("the one replica with the data, {best_name}, cannot be used: {obstacle}"),
+            count => format!(
+                "none of {count} replicas with data can be used; the one that failed last, {best_name}: {obstacle}"
+            ),
+        };
+        return (&REPLICAS_UNREACHABLE, text);
+    }
+    if is_automatic(cluster) {
+        (&SALVAGE_PENDING, format!("replica {best_name} is usable, and auto-salvage has not taken it"))
+    } else {
+        (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is switched off"))
+    }
+}
+
+fn are(count: usize) -> String {
+    format!("{} {}", counted(count, "replica"), if count == 1 { "is" } else { "are" })
+}
+
+fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let best = candidates.first();
+    let node = best.map_or("", |best| best.replica.spec.node_id.as_str());
+    let owner = &volume.status.owner_id;
+    let words = match cause.id {
+        "replicas_unreachable" => format!(
+            "Bring node {node} and its disk back; Longhorn then salvages the replica by itself, if auto-salvage is on. On a full disk \
+             free space first. Do not delete replicas: they are the only copies."
+        ),
+        "auto_salvage_off" => "Scale the workload down so that the volume detaches, then salvage the replica that failed last, in \
+                               Longhorn's user interface or with the command below. Others missed writes."
+            .to_owned(),
+        "salvage_pending" => format!(
+            "Longhorn salvages only while the volume is detached. If it stays attached, scale the workload down; if it is detached, see \
+             the log of the longhorn-manager on {owner}, which owns the volume."
+        ),
+        "engine_died" => format!(
+            "Longhorn detaches and attaches the volume by itself within a minute. If it stays faulted, see the instance manager on the \
+             node of the engine and the longhorn-manager on {owner}."
+        ),
+        "restore_failed" => "Delete the volume and restore it from the backup again.".to_owned(),
+        _ => "There is nothing to salvage. Restore the volume from a backup, or delete it and its claim if it is new.".to_owned(),
+    };
+    let mut remedy = Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o yaml"));
+    if matches!(cause.id, "replicas_unreachable") && !node.is_empty() {
+        remedy = remedy.read(format!("kubectl describe node {node}"));
+    }
+    if matches!(cause.id, "auto_salvage_off") {
+        for one in together(candidates) {
+            let patch = r#"{"spec":{"failedAt":""}}"#;
+            let replica = &one.replica.metadata.name;
+            remedy = remedy.change(format!(
+                "kubectl -n {namespace} patch replicas.longhorn.io {replica} --type merge -p '{patch}'"
+            ));
+        }
+    }
+    remedy
+}

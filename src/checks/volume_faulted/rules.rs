@@ -1,0 +1,32 @@
+//! The alert and the panels.
+
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[Alert {
+    name: "LonghornVolumeFaulted",
+    when: When::Promql {
+        expr: "max without ($without) (longhorn_health_volume_faulted{$job}) == 1",
+        cases: include_str!("LonghornVolumeFaulted.test.yaml"),
+    },
+    hold: "2m",
+    severity: Severity::Critical,
+    summary: "A Longhorn volume has no usable replica.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted: its \
+                  workloads cannot read or write. The finding volume_faulted names the replica that failed last and says whether Longhorn \
+                  can salvage it by itself. Do not delete replicas.",
+    why: "After a crash of an engine Longhorn detaches, salvages and attaches within a minute; what is faulted for two stays so.",
+    runbook: include_str!("LonghornVolumeFaulted.md"),
+    ..Alert::PLAIN
+}];
+
+pub(super) const PANELS: &[Panel] = &[Panel {
+    dashboard: Dashboard::Volumes,
+    title: "Faulted volumes",
+    description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
+    queries: &[Query {
+        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
+        legend: "{{volume}}",
+    }],
+    no_data: "no volume is faulted, or the exporter does not report",
+    ..Panel::TABLE
+}];

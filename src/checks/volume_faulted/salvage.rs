@@ -1,0 +1,96 @@
+//! Which replica of a faulted volume is the best to go on with, and whether Longhorn takes it by itself.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::Cluster;
+use crate::facts::{nodes, volumes};
+use crate::longhorn::{ConditionStatus, DataEngine, Replica, Volume, condition, status};
+
+/// Replicas that failed within this time of the last one hold the same data as far as Longhorn can tell, and
+/// are brought up together (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go AutoSalvageTimeLimit).
+const TOGETHER: SignedDuration = SignedDuration::from_mins(1);
+
+/// A replica of a faulted volume.
+#[derive(Debug)]
+pub struct Candidate<'a> {
+    pub replica: &'a Replica,
+    /// Why it cannot be used now, if it cannot.
+    pub obstacle: Option<String>,
+}
+
+impl<'a> Candidate<'a> {
+    /// Replicas that hold all data, the best first: usable ones before others, those that failed last before
+    /// those that missed writes.
+    pub fn all(cluster: &'a Cluster, volume: &Volume) -> Vec<Candidate<'a>> {
+        let complete = |replica: &&Replica| replica.spec.healthy_at.is_set();
+        let judge = |replica: &'a Replica| Candidate { replica, obstacle: obstacle(cluster, replica) };
+        let replicas = cluster.replicas_of(&volume.metadata.name).filter(complete);
+        let mut all: Vec<_> = replicas.map(judge).collect();
+        let rank = |candidate: &Candidate| {
+            let replica = candidate.replica;
+            (candidate.obstacle.is_none(), replica.spec.failed_at.get(), volumes::last_healthy(replica))
+        };
+        // stable: in the order of their names where all else is the same
+        all.sort_by_key(|candidate| std::cmp::Reverse(rank(candidate)));
+        all
+    }
+
+    /// Where it is, when it failed and when it was last in step, in one sentence.
+    pub fn text(&self) -> String {
+        let spec = &self.replica.spec;
+        let at = |time: Option<Timestamp>| {
+            time.map_or("at an unknown time".to_owned(), |time| format!("at {time}"))
+        };
+        let place = if spec.node_id.is_empty() { "no node" } else { &spec.node_id };
+        let failed = match spec.failed_at.get() {
+            None => "not failed".to_owned(),
+            failed => format!("failed {}", at(failed)),
+        };
+        let usable = match &self.obstacle {
+            None => "usable".to_owned(),
+            Some(why) => format!("not usable: {why}"),
+        };
+        format!(
+            "replica {} on {place}: {failed}, last in step {}; {usable}",
+            self.replica.metadata.name,
+            at(volumes::last_healthy(self.replica))
+        )
+    }
+}
+
+/// The usable candidates that Longhorn would bring up together: those that failed within a minute of the last.
+pub fn together<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a>> {
+    let usable = || candidates.iter().filter(|candidate| candidate.obstacle.is_none());
+    let failed = |candidate: &Candidate| candidate.replica.spec.failed_at.get();
+    let Some(last) = usable().filter_map(failed).max() else { return Vec::new() };
+    usable().filter(|one| failed(one).is_some_and(|at| last.duration_since(at) <= TOGETHER)).collect()
+}
+
+/// True unless the setting is off. Longhorn's default is on.
+pub fn is_automatic(cluster: &Cluster) -> bool {
+    !cluster.setting_value("auto-salvage", DataEngine::V1).eq_ignore_ascii_case("false")
+}
+
+/// The first of Longhorn's own conditions that a replica does not meet.
+fn obstacle(cluster: &Cluster, replica: &Replica) -> Option<String> {
+    let spec = &replica.spec;
+    if spec.node_id.is_empty() || spec.disk_id.is_empty() {
+        return Some("it has no node or disk".to_owned());
+    }
+    let Some(node) = volumes::node_of(cluster, replica) else {
+        return Some(format!("Longhorn no longer knows node {}", spec.node_id));
+    };
+    if nodes::is_down(node) {
+        return Some(format!("node {} is down", spec.node_id));
+    }
+    let disk = node.status.disk_status.iter().find(|(_, disk)| disk.disk_uuid == spec.disk_id);
+    let Some((name, disk)) = disk else {
+        return Some(format!("node {} does not have disk {}", spec.node_id, spec.disk_id));
+    };
+    if status(&disk.conditions, "Schedulable") == ConditionStatus::True {
+        return None;
+    }
+    let schedulable = condition(&disk.conditions, "Schedulable");
+    let reason = schedulable.map_or("not known", |schedulable| schedulable.reason.as_str());
+    Some(format!("disk {name} is not Schedulable ({reason})"))
+}

@@ -1,0 +1,129 @@
+//! File systems of attached volumes that have become read-only.
+//!
+//! Facts: since 1.5.4 and 1.6.0 an instance manager reports with each engine process whether the file system on its device is
+//! mounted read-only, and the manager writes that as condition FilesystemReadOnly of the engine (longhorn-manager v1.5.4,
+//! v1.6.4, v1.9.2, v1.12.1 controller/instance_handler.go syncInstanceCondition). While it is True, and the PersistentVolume
+//! is not meant to be mounted read-only, the manager remounts the file system (volume_controller.go
+//! requestRemountIfFileSystemReadOnly). PersistentVolumes are not read here, so a volume whose mount options say `ro` is found,
+//! too. On kernels from 6.12 the condition stays False whatever happens (longhorn/longhorn issue 13482): no finding is no proof
+//! there. Before 1.5.4 nothing says it.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::stuck::{Begun, lasting};
+use crate::facts::{text, volumes};
+use crate::longhorn::{ConditionStatus, Engine, InstanceState, Resource, Volume, VolumeState, condition};
+
+const FILESYSTEM_READ_ONLY: Cause = Cause::warning(
+    "filesystem_read_only",
+    "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
+);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "volume_read_only",
+    title: "Read-only volumes",
+    summary: "The file system of an attached volume is mounted read-only: its workloads cannot write. Seen from Longhorn 1.5.4 on, \
+              on kernels before 6.12.",
+    needs: &[Resource::Volumes, Resource::Engines],
+    uses: &[Resource::Events, Resource::KubeNodes],
+    causes: &[&FILESYSTEM_READ_ONLY],
+    gauges: &[&READ_ONLY],
+    alerts: &[Alert {
+        name: "LonghornVolumeReadOnly",
+        when: When::Promql {
+            expr: "max without ($without) (longhorn_health_volume_read_only{$job}) == 1",
+            cases: include_str!("LonghornVolumeReadOnly.test.yaml"),
+        },
+        also: &[&FILESYSTEM_READ_ONLY],
+        hold: "5m",
+        summary: "The file system of a Longhorn volume is read-only.",
+        description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
+                      mounted read-only: its workloads cannot write. Restart the workload's pod, so that the file system is checked and mounted \
+                      again. If the claim is meant to be read-only, switch this alert off for it.",
+        why: "The finding leaves Longhorn three minutes for its own remount; five more are for the pod that restarts.",
+        runbook: include_str!("LonghornVolumeReadOnly.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Read-only volumes",
+        description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
+        queries: &[Query {
+            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
+            legend: "{{volume}}",
+        }],
+        no_data: "no volume is known to be read-only, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+static READ_ONLY: Gauge<[&str; 3]> = Gauge {
+    name: "longhorn_health_volume_read_only",
+    help: "1 for every attached volume whose file system has been mounted read-only for some minutes.",
+    labels: ["volume", "pvc_namespace", "pvc"],
+    absent: "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
+    example: "max without (instance, pod) (longhorn_health_volume_read_only) == 1",
+    ..Gauge::PLAIN
+};
+
+/// Longhorn remounts at its next look, every half minute.
+const REMOUNT: SignedDuration = SignedDuration::from_mins(3);
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    for engine in cluster.objects.engines.iter() {
+        let Some(read_only) = condition(&engine.status.conditions, "FilesystemReadOnly") else { continue };
+        // the condition is reset only when the engine is seen to stop
+        let runs = engine.status.current_state == InstanceState::Running;
+        if read_only.status != ConditionStatus::True || !runs {
+            continue;
+        }
+        let Some(volume) = cluster.objects.volumes.get(&engine.spec.volume_name) else { continue };
+        if volume.status.state != VolumeState::Attached {
+            continue;
+        }
+        let begun = Begun::At(read_only.last_transition_time.get());
+        if let Some(held) = lasting(cluster, out, "read_only", &volume.metadata.name, begun, REMOUNT) {
+            out.sample(&READ_ONLY, &volumes::labels(volume), 1.0);
+            out.find(finding(cluster, volume, engine).since(held.since));
+        }
+    }
+}
+
+fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
+    let (namespace, name, node) = (&cluster.namespace, &volume.metadata.name, &engine.spec.node_id);
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let pods: Vec<&str> =
+        volume.status.kubernetes_status.workloads_status.iter().map(|pod| pod.pod_name.as_str()).collect();
+    let mut remedy = Remedy::new(
+        "Restart the pod, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of the \
+         node for the I/O error that made it read-only. If mount options make it so on purpose, there is nothing to do.",
+    )
+    .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
+    .read(format!("kubectl get persistentvolumes {} -o yaml", volume.status.kubernetes_status.pv_name));
+    if let Some(pod) = pods.first() {
+        let of = &volume.status.kubernetes_status.namespace;
+        remedy = remedy.change(format!("kubectl -n {of} delete pod {pod}"));
+    }
+    Finding::new(
+        &FILESYSTEM_READ_ONLY,
+        volumes::object(cluster, volume),
+        format!("the file system of {whose} is mounted read-only on node {node}"),
+    )
+    .node(node)
+    .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
+    .volumes(users)
+    .because(
+        EvidenceSource::Api,
+        format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name),
+    )
+    .remedy(remedy)
+}

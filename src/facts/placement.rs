@@ -1,0 +1,436 @@
+//! Why no disk takes another replica of a volume: the rules of Longhorn's scheduler, disk by disk.
+//!
+//! Facts (longhorn-manager v1.3.3, v1.5.5, v1.7.3, v1.9.2 and v1.12.1 scheduler/replica_scheduler.go
+//! FindDiskCandidates, getDiskCandidates, filterNodeDisksForReplica, IsSchedulableToDisk; the arithmetic is the same in
+//! all of them): a node must be Ready, Schedulable and allow scheduling, a disk the same and not be evicted, tags must
+//! hold every selector of the volume, no other replica may be on the node (or in the zone, or on the disk) unless
+//! anti-affinity is soft, and then both hold: `available - actual size > maximum * minimal-available%` and
+//! `size + scheduled <= (maximum - reserved) * over-provisioning%`. Anti-affinity of a volume overrides the setting
+//! since 1.5, that of disks exists since 1.6. Nodes without a zone count as one zone.
+
+use std::collections::BTreeSet;
+
+use crate::cluster::Cluster;
+use crate::longhorn::{
+    ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, Volume, condition, status,
+};
+
+/// What keeps a replica from a disk, from the far to the near.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// Another replica of the volume is there, in the zone, or on the disk.
+    AntiAffinity,
+    /// The node is down, not Ready, cordoned, or takes no replicas.
+    Node,
+    /// Node or disk lack a tag that the volume selects.
+    Tags,
+    /// The disk is not Ready, takes no replicas, or is being emptied.
+    Disk,
+    /// Too little is free on the file system.
+    Space,
+    /// Too much is promised already.
+    Provisioning,
+}
+
+/// A disk, or a node without disks, that cannot take a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What keeps the replica from it.
+    pub obstacle: Obstacle,
+    /// Its node.
+    pub node: String,
+    /// Where and why, with the figures.
+    pub text: String,
+}
+
+/// The numbers that the scheduler compares.
+struct Limits {
+    over_provisioning: i64,
+    minimal_available: i64,
+    soft_nodes: bool,
+    soft_zones: bool,
+    soft_disks: bool,
+    empty_node_selector: bool,
+    empty_disk_selector: bool,
+}
+
+/// Where replicas of the volume are that count.
+struct Taken<'a> {
+    nodes: BTreeSet<&'a str>,
+    zones: BTreeSet<&'a str>,
+    disks: BTreeSet<&'a str>,
+}
+
+/// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
+/// the way that objects show.
+pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
+    let limits = Limits::of(cluster, volume);
+    let taken = Taken::of(cluster, volume);
+    let mut refusals = Vec::new();
+    for node in cluster.objects.longhorn_nodes.iter() {
+        let name = &node.metadata.name;
+        let refuse = |obstacle, text: String| Refusal {
+            obstacle,
+            node: name.clone(),
+            text: format!("{name}: {text}"),
+        };
+        if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
+            refusals.push(refuse(obstacle, text));
+            continue;
+        }
+        if node.spec.disks.is_empty() {
+            refusals.push(refuse(Obstacle::Disk, "it has no disk".to_owned()));
+        }
+        for (disk, spec) in &node.spec.disks {
+            let status = node.status.disk_status.get(disk);
+            let (obstacle, text) = disk_obstacle(spec, status, volume, &limits, &taken)?;
+            refusals.push(refuse(obstacle, format!("disk {disk}: {text}")));
+        }
+    }
+    Some(refusals)
+}
+
+/// The obstacle to remove first: that of the disk which comes nearest. What lies on nodes with a replica
+/// counts only where there is nothing else.
+pub fn nearest(refusals: &[Refusal]) -> Option<Obstacle> {
+    refusals.iter().map(|refusal| refusal.obstacle).max()
+}
+
+/// The node on which the volume alone may have its replica, for strict-local and for a local replica of
+/// best-effort (longhorn-manager v1.12.1 controller/volume_controller.go reconcileVolumeCondition).
+pub fn only_node<'a>(cluster: &'a Cluster, volume: &'a Volume) -> Option<&'a str> {
+    let unplaced = |replica: &&crate::longhorn::Replica| replica.spec.node_id.is_empty();
+    let wanted = cluster.replicas_of(&volume.metadata.name).filter(unplaced);
+    let mut affinities = wanted.map(|replica| replica.spec.hard_node_affinity.as_str());
+    let by_replica = affinities.find(|node| !node.is_empty());
+    let strict = volume.spec.data_locality == DataLocality::StrictLocal && !volume.spec.node_id.is_empty();
+    by_replica.or_else(|| strict.then_some(volume.spec.node_id.as_str()))
+}
+
+impl Limits {
+    fn of(cluster: &Cluster, volume: &Volume) -> Self {
+        let value = |setting| cluster.setting_value(setting, DataEngine::V1);
+        let number = |setting, default: i64| value(setting).parse().unwrap_or(default);
+        // settings are booleans in words; one that is not there has its default
+        let soft = |own: &str, setting, default: bool| match own {
+            "enabled" => true,
+            "disabled" => false,
+            _ => value(setting).parse().unwrap_or(default),
+        };
+        let spec = &volume.spec;
+        Limits {
+            over_provisioning: number("storage-over-provisioning-percentage", 100),
+            minimal_available: number("storage-minimal-available-percentage", 25),
+            soft_nodes: soft(&spec.replica_soft_anti_affinity, "replica-soft-anti-affinity", false),
+            soft_zones: soft(&spec.replica_zone_soft_anti_affinity, "replica-zone-soft-anti-affinity", true),
+            soft_disks: soft(&spec.replica_disk_soft_anti_affinity, "replica-disk-soft-anti-affinity", true),
+            empty_node_selector: soft("", "allow-empty-node-selector-volume", true),
+            empty_disk_selector: soft("", "allow-empty-disk-selector-volume", true),
+        }
+    }
+}
+
+impl<'a> Taken<'a> {
+    /// A failed replica is no longer in the way once Longhorn makes another in its place.
+    fn of(cluster: &'a Cluster, volume: &Volume) -> Self {
+        let mut taken = Taken { nodes: BTreeSet::new(), zones: BTreeSet::new(), disks: BTreeSet::new() };
+        for replica in cluster.replicas_of(&volume.metadata.name) {
+            let spec = &replica.spec;
+            if spec.node_id.is_empty() || spec.failed_at.is_set() || replica.metadata.is_deleting() {
+                continue;
+            }
+            taken.nodes.insert(&spec.node_id);
+            taken.disks.insert(&spec.disk_id);
+            if let Some(node) = cluster.objects.longhorn_nodes.get(&spec.node_id) {
+                taken.zones.insert(&node.status.zone);
+            }
+        }
+        taken
+    }
+}
+
+fn node_obstacle(
+    node: &LonghornNode,
+    volume: &Volume,
+    limits: &Limits,
+    taken: &Taken,
+) -> Option<(Obstacle, String)> {
+    let spec = &volume.spec;
+    let unmet = |kind: &str| {
+        let found = condition(&node.status.conditions, kind);
+        let reason = found.map(|found| found.reason.as_str()).filter(|reason| !reason.is_empty());
+        (status(&node.status.conditions, kind) != ConditionStatus::True).then(|| {
+            format!("the node is not {kind}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default())
+        })
+    };
+    if !limits.soft_nodes && taken.nodes.contains(node.metadata.name.as_str()) {
+        return Some((Obstacle::AntiAffinity, "the node has a replica of the volume already".to_owned()));
+    }
+    if !limits.soft_zones && taken.zones.contains(node.status.zone.as_str()) {
+        let zone = match node.status.zone.as_str() {
+            "" => "nodes without a zone count as one zone, and it".to_owned(),
+            zone => format!("zone {zone}"),
+        };
+        return Some((Obstacle::AntiAffinity, format!("{zone} has a replica of the volume already")));
+    }
+    if let Some(unmet) = unmet("Ready").or_else(|| unmet("Schedulable")) {
+        return Some((Obstacle::Node, unmet));
+    }
+    if !node.spec.allow_scheduling {
+        return Some((Obstacle::Node, "scheduling is switched off for the node".to_owned()));
+    }
+    let missing = missing_tags(&node.spec.tags, &spec.node_selector, limits.empty_node_selector)?;
+    Some((Obstacle::Tags, format!("the node {missing}")))
+}
+
+fn disk_obstacle(
+    disk: &DiskSpec,
+    status_of: Option<&DiskStatus>,
+    volume: &Volume,
+    limits: &Limits,
+    taken: &Taken,
+) -> Option<(Obstacle, String)> {
+    let say = |obstacle, text: &str| Some((obstacle, text.to_owned()));
+    let Some(now) = status_of else { return say(Obstacle::Disk, "it has no status yet") };
+    if disk.eviction_requested {
+        return say(Obstacle::Disk, "it is being emptied");
+    }
+    if !disk.allow_scheduling {
+        return say(Obstacle::Disk, "scheduling is switched off for it");
+    }
+    if let Some(missing) = missing_tags(&disk.tags, &volume.spec.disk_selector, limits.empty_disk_selector) {
+        return say(Obstacle::Tags, &format!("it {missing}"));
+    }
+    let block = disk.disk_type == "block";
+    if !disk.disk_type.is_empty() && block != (volume.spec.data_engine == DataEngine::V2) {
+        return say(
+            Obstacle::Disk,
+            &format!("its type {} is not for data engine of the volume", disk.disk_type),
+        );
+    }
+    if !limits.soft_disks && taken.disks.contains(now.disk_uuid.as_str()) {
+        return say(Obstacle::AntiAffinity, "it has a replica of the volume already");
+    }
+    if let Some(lacks) = space(disk, now, volume, limits) {
+        return Some(lacks);
+    }
+    // space tells pressure with its figures; what else makes a disk unschedulable is its readiness
+    if status(&now.conditions, "Schedulable") != ConditionStatus::True {
+        let reason = condition(&now.conditions, "Schedulable").map_or("", |schedulable| &schedulable.reason);
+        return say(Obstacle::Disk, &format!("it is not Schedulable ({reason})"));
+    }
+    None
+}
+
+/// The two inequalities of IsSchedulableToDisk, in its order.
+fn space(disk: &DiskSpec, now: &DiskStatus, volume: &Volume, limits: &Limits) -> Option<(Obstacle, String)> {
+    let (maximum, reserved) = (now.storage_maximum.0, disk.storage_reserved.0);
+    let (available, scheduled) = (now.storage_available.0, now.storage_scheduled.0);
+    let (size, actual) = (volume.spec.size.0, volume.status.actual_size.0);
+    if maximum <= 0 {
+        return None; // not measured: readiness says why
+    }
+    let least = percent(maximum, limits.minimal_available);
+    if available <= 0 || available.saturating_sub(actual) <= least {
+        return Some((
+            Obstacle::Space,
+            format!(
+                "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
+                bytes(available),
+                bytes(actual),
+                bytes(least),
+                limits.minimal_available,
+                bytes(maximum)
+            ),
+        ));
+    }
+    let most = percent(maximum.saturating_sub(reserved), limits.over_provisioning);
+    (size.saturating_add(scheduled) > most).then(|| {
+        let text = format!(
+            "{} scheduled plus {} of the replica is more than {} ({} % of {} less {} reserved, \
+             storage-over-provisioning-percentage)",
+            bytes(scheduled),
+            bytes(size),
+            bytes(most),
+            limits.over_provisioning,
+            bytes(maximum),
+            bytes(reserved)
+        );
+        (Obstacle::Provisioning, text)
+    })
+}
+
+fn missing_tags(tags: &[String], wanted: &[String], empty_selector: bool) -> Option<String> {
+    if wanted.is_empty() && !empty_selector && !tags.is_empty() {
+        return Some(format!("has tags ({}), and the volume selects none", tags.join(", ")));
+    }
+    let missing: Vec<&str> = wanted.iter().filter(|tag| !tags.contains(tag)).map(String::as_str).collect();
+    (!missing.is_empty()).then(|| format!("lacks the tag {}", missing.join(", ")))
+}
+
+fn percent(of: i64, percentage: i64) -> i64 {
+    (of as f64 * percentage as f64 / 100.0) as i64
+}
+
+/// Bytes with a binary prefix and three digits: `1.5 TiB`, `120 GiB`.
+pub fn bytes(number: i64) -> String {
+    const PREFIXES: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = number as f64;
+    let mut unit = "B";
+    for prefix in PREFIXES {
+        if value.abs() < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, prefix);
+    }
+    let digits = if value.fract() == 0.0 || value.abs() >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NAMESPACE, cluster};
+
+    const GIB: i64 = 1 << 30;
+
+    fn node(name: &str, more_spec: &str, zone: &str, disk_spec: &str, status: [i64; 3]) -> String {
+        let [maximum, available, scheduled] = status.map(|gib| gib * GIB);
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
+             spec: {{allowScheduling: true, disks: {{d: {{allowScheduling: true, diskType: filesystem{disk_spec}}}}}{more_spec}}}\n\
+             status:\n  zone: '{zone}'\n  conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}]\n  \
+             diskStatus: {{d: {{diskUUID: u-{name}, storageMaximum: {maximum}, storageAvailable: {available}, storageScheduled: {scheduled}, \
+             conditions: [{{type: Schedulable, status: 'True'}}]}}}}\n---\n"
+        )
+    }
+
+    fn judged(nodes: &str, spec: &str, replica_on: &str, settings: &str) -> Option<Vec<(Obstacle, String)>> {
+        let volume = format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: {NAMESPACE}}}\n\
+             spec: {{size: '{}', dataEngine: v1{spec}}}\nstatus: {{actualSize: {}}}\n---\n\
+             apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: v-r-1, namespace: {NAMESPACE}}}\n\
+             spec: {{volumeName: v, nodeID: {replica_on}, diskID: u-{replica_on}, active: true}}\n---\n",
+            10 * GIB,
+            4 * GIB
+        );
+        let cluster = cluster(&format!("{nodes}{volume}{settings}"));
+        let volume = cluster.objects.volumes.get("v").unwrap();
+        refusals(&cluster, volume).map(|all| all.into_iter().map(|r| (r.obstacle, r.text)).collect())
+    }
+
+    fn setting(name: &str, value: &str) -> String {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
+        )
+    }
+
+    fn obstacles(judged: Option<Vec<(Obstacle, String)>>) -> Option<Vec<Obstacle>> {
+        judged.map(|all| all.into_iter().map(|(obstacle, _)| obstacle).collect())
+    }
+
+    #[test]
+    fn each_rule_refuses_a_disk_and_its_neighbour_does_not() {
+        use Obstacle::*;
+        let free = [100, 90, 20];
+        let one = |spec: &str, zone: &str, disk: &str, status| node("one", spec, zone, disk, status);
+        for (nodes, volume, on, settings, expected) in [
+            (one("", "", "", free), "", "elsewhere", String::new(), None),
+            (one("", "", "", free), "", "one", String::new(), Some(vec![AntiAffinity])),
+            (one("", "", "", free), "", "one", setting("replica-soft-anti-affinity", "true"), None),
+            (one("", "", "", free), ", replicaSoftAntiAffinity: enabled", "one", String::new(), None),
+            (
+                one("", "", "", free),
+                ", replicaSoftAntiAffinity: ignored",
+                "one",
+                String::new(),
+                Some(vec![AntiAffinity]),
+            ),
+            (one("", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), Some(vec![Tags])),
+            (one(", tags: [ssd]", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), None),
+            (one("", "", "", free), ", diskSelector: [nvme]", "elsewhere", String::new(), Some(vec![Tags])),
+            (
+                one("", "", ", tags: [a, nvme]", free),
+                ", diskSelector: [nvme]",
+                "elsewhere",
+                String::new(),
+                None,
+            ),
+            (
+                one("", "", ", tags: [a]", free),
+                "",
+                "elsewhere",
+                setting("allow-empty-disk-selector-volume", "false"),
+                Some(vec![Tags]),
+            ),
+            (
+                one("", "", ", evictionRequested: true", free),
+                "",
+                "elsewhere",
+                String::new(),
+                Some(vec![Disk]),
+            ),
+            // 29 free less 4 of data is 25: not more than 25 of 100
+            (one("", "", "", [100, 29, 20]), "", "elsewhere", String::new(), Some(vec![Space])),
+            (one("", "", "", [100, 30, 20]), "", "elsewhere", String::new(), None),
+            (
+                one("", "", "", [100, 29, 20]),
+                "",
+                "elsewhere",
+                setting("storage-minimal-available-percentage", "24"),
+                None,
+            ),
+            // 90 scheduled and 10 more are just what 100 allow
+            (one("", "", "", [100, 90, 90]), "", "elsewhere", String::new(), None),
+            (one("", "", "", [100, 90, 91]), "", "elsewhere", String::new(), Some(vec![Provisioning])),
+            (
+                one("", "", "", [100, 90, 91]),
+                "",
+                "elsewhere",
+                setting("storage-over-provisioning-percentage", "{\"v1\":\"200\",\"v2\":\"100\"}"),
+                None,
+            ),
+            (
+                one("", "", ", storageReserved: 32212254720", [100, 90, 61]),
+                "",
+                "elsewhere",
+                String::new(),
+                Some(vec![Provisioning]),
+            ),
+            (
+                one("", "", ", storageReserved: 32212254720", [100, 90, 60]),
+                "",
+                "elsewhere",
+                String::new(),
+                None,
+            ),
+        ] {
+            let found = obstacles(judged(&nodes, volume, on, &settings));
+            assert_eq!(found, expected, "{nodes}{volume} {on} {settings}");
+        }
+    }
+
+    #[test]
+    fn hard_zones_refuse_the_zone_of_a_replica_and_the_lack_of_zones() {
+        let hard = setting("replica-zone-soft-anti-affinity", "false");
+        let free = [100, 90, 0];
+        let zones = |a: &str, b: &str| node("a", "", a, "", free) + &node("b", "", b, "", free);
+        assert_eq!(judged(&zones("z1", "z2"), "", "a", &hard), None);
+        assert_eq!(judged(&zones("z1", "z1"), "", "a", "").map(|all| all.len()), None);
+        let refused = judged(&zones("z1", "z1"), "", "a", &hard).unwrap();
+        assert_eq!(refused[1].1, "b: zone z1 has a replica of the volume already");
+        let refused = judged(&zones("", ""), "", "a", &hard).unwrap();
+        assert!(refused[1].1.contains("nodes without a zone count as one zone"), "{refused:?}");
+    }
+
+    #[test]
+    fn the_figures_of_the_scheduler_are_shown() {
+        let refused = judged(&node("one", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
+        assert_eq!(
+            refused[0].1,
+            "one: disk d: 95 GiB scheduled plus 10 GiB of the replica is more than 100 GiB (100 % of 100 GiB less 0 B reserved, \
+             storage-over-provisioning-percentage)"
+        );
+        assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
+    }
+}

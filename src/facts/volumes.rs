@@ -1,0 +1,71 @@
+//! How volumes and their replicas are, as Longhorn itself counts them.
+
+use jiff::Timestamp;
+
+use crate::check::ObjectRef;
+use crate::cluster::Cluster;
+use crate::longhorn::{Engine, LonghornNode, Replica, ReplicaMode, Volume};
+
+/// The volume as the object of a finding.
+pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {
+    ObjectRef::new("Volume", &cluster.namespace, &volume.metadata.name)
+}
+
+/// Namespace and name of the claim as label values, both empty where none is bound.
+pub fn claim(volume: &Volume) -> [&str; 2] {
+    let status = &volume.status.kubernetes_status;
+    match status.pvc_name.as_str() {
+        "" => ["", ""],
+        name => [&status.namespace, name],
+    }
+}
+
+/// Labels of a series about a volume: its name and its claim.
+pub fn labels(volume: &Volume) -> [&str; 3] {
+    let [namespace, name] = claim(volume);
+    [&volume.metadata.name, namespace, name]
+}
+
+/// True for a replica that holds all data and is in use: it has been in step with its engine, and has not failed
+/// since (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go isHealthyAndActiveReplica).
+pub fn is_healthy(replica: &Replica) -> bool {
+    replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set() && replica.spec.active
+}
+
+/// The engine that serves the volume: during a migration and a live upgrade there are two.
+pub fn current_engine<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a Engine> {
+    let node = &volume.status.current_node_id;
+    cluster
+        .engines_of(&volume.metadata.name)
+        .max_by_key(|engine| (engine.spec.active, engine.spec.node_id == *node, engine.metadata.created()))
+}
+
+/// How far the rebuilds of a volume are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rebuild<'a> {
+    /// The replicas that are being written, not read.
+    pub replicas: Vec<&'a str>,
+    /// Progress in percent of each rebuild that reports one, in the order of the addresses.
+    pub progress: Vec<i64>,
+}
+
+/// The rebuild that runs, if any: an engine has a replica in mode WO, or reports one as rebuilding. Longhorn
+/// itself waits for these before it adds another replica (longhorn-manager v1.12.1
+/// controller/volume_controller.go getRebuildingReplicaCount).
+pub fn rebuild(engine: &Engine) -> Option<Rebuild<'_>> {
+    let written = engine.status.replica_mode_map.iter().filter(|(_, mode)| **mode == ReplicaMode::WriteOnly);
+    let replicas: Vec<&str> = written.map(|(name, _)| name.as_str()).collect();
+    let reported = engine.status.rebuild_status.values().filter(|status| status.is_rebuilding);
+    let progress: Vec<i64> = reported.map(|status| status.progress.0).collect();
+    (!replicas.is_empty() || !progress.is_empty()).then_some(Rebuild { replicas, progress })
+}
+
+/// When a replica was last in step with its engine, as far as its release writes that down.
+pub fn last_healthy(replica: &Replica) -> Option<Timestamp> {
+    replica.spec.last_healthy_at.get().max(replica.spec.healthy_at.get())
+}
+
+/// The node of a replica, if Longhorn knows it.
+pub fn node_of<'a>(cluster: &'a Cluster, replica: &Replica) -> Option<&'a LonghornNode> {
+    cluster.objects.longhorn_nodes.get(&replica.spec.node_id)
+}
