@@ -90,6 +90,11 @@ impl Check {
         named.or(self.alerts.first()).map(|alert| alert.name)
     }
 
+    /// The dashboard that shows this check: that of its first panel off the overview.
+    pub fn dashboard(&self) -> Dashboard {
+        Dashboard::of(self.panels)
+    }
+
     /// Stops the build where an alert names a cause that its check does not list.
     ///
     /// ```compile_fail,E0080

@@ -21,6 +21,7 @@ pub mod known_bad_release;
 pub mod manager_crash_loop;
 pub mod manager_half_alive;
 pub mod manager_probes;
+pub mod manager_start_stuck;
 pub mod node_iscsi_errors;
 pub mod node_unregistered;
 pub mod replica_unschedulable;
@@ -39,6 +40,7 @@ pub const ALL: &[&Check] = &[
     &volume_read_only::CHECK,
     &replica_unschedulable::CHECK,
     &manager_crash_loop::CHECK,
+    &manager_start_stuck::CHECK,
     &manager_half_alive::CHECK,
     &webhook_unavailable::CHECK,
     &manager_probes::CHECK,

@@ -51,7 +51,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
-    /// Read the end of the log of crashed managers, which needs the right to get pods/log
+    /// Read the end of the log of managers that crashed or hang, which needs the right to get pods/log
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 

@@ -11,6 +11,7 @@ pub const ALL: &[&Gauge] = &[
     &FINDING_VOLUME,
     &FINDING_SINCE,
     &FINDINGS_TRUNCATED,
+    &CAUSE_INFO,
     &CHECK_UNKNOWN,
     &LONGHORN_INFO,
     &VOLUMES,
@@ -86,6 +87,10 @@ families! {
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent BEFORE_SYNC,
         example "longhorn_health_findings_truncated > 0";
+    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
+        "1 for every cause that a check may find, with the title of the check, the name of the runbook and the uid of the dashboard that say more.",
+        absent BEFORE_SYNC,
+        example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
         "1 if a check could not see all it needs, so that the absence of its findings says nothing, else 0.",
         absent BEFORE_SYNC,

@@ -47,6 +47,7 @@ pub fn families(
     if moment.waiting_for.is_empty() {
         page.add_checks(moment);
         page.add_findings(moment);
+        page.add_causes();
         page.add_cluster(moment);
     }
     page.add_resources(&moment.resources);
@@ -102,6 +103,17 @@ impl Page {
         for gauge in declared.filter(|gauge| seen.insert(gauge.name)) {
             let samples = moment.evaluation.samples.get(gauge.name).cloned().unwrap_or_default();
             self.checks.push(Family { gauge, samples });
+        }
+    }
+
+    /// The same in every cluster: what a query joins to a finding in order to link what says more.
+    fn add_causes(&mut self) {
+        for check in checks::ALL {
+            let dashboard = check.dashboard().uid();
+            for cause in check.causes {
+                let runbook = check.runbook(cause).unwrap_or_default();
+                self.add(&CAUSE_INFO, &[check.id, cause.id, check.title, runbook, &dashboard], 1.0);
+            }
         }
     }
 
@@ -173,8 +185,13 @@ impl Page {
             if let Some(time) = facts.status.last_success {
                 self.add(&RESOURCE_LAST_SUCCESS, &[&label], time.as_second() as f64);
             }
-            for state in Readability::ALL {
-                let is = facts.status.readability == state;
+            // a recording's loss is no state of its own: a live exporter would export it for ever in vain
+            let shown = match facts.status.readability {
+                Readability::Incomplete => Readability::NotRecorded,
+                other => other,
+            };
+            for state in Readability::ALL.into_iter().filter(|state| *state != Readability::Incomplete) {
+                let is = shown == state;
                 self.add(&RESOURCE_STATE, &[&label, state.as_str()], f64::from(is));
             }
         }

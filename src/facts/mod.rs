@@ -2,6 +2,7 @@
 //! neither checks nor anything of the outside.
 
 pub mod age;
+pub mod complaints;
 pub mod endpoints;
 pub mod eviction;
 pub mod instance_managers;
@@ -13,6 +14,7 @@ pub mod nodes;
 pub mod placement;
 pub mod releases;
 pub mod stale_copies;
+pub mod starts;
 pub mod stuck;
 pub mod text;
 pub mod volumes;

@@ -29,6 +29,7 @@ pub use instance_manager::{
 pub use kubernetes::{
     DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
     NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
+    Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
 use super::*;
 
@@ -188,9 +188,9 @@ macro_rules! objects {
             }
 
             /// Decodes one object and adds it; the error names what does not fit.
-            pub fn insert_json(&mut self, resource: Resource, json: &str) -> Result<(), serde_json::Error> {
+            pub fn insert<'de, D: Deserializer<'de>>(&mut self, resource: Resource, object: D) -> Result<(), D::Error> {
                 match resource {
-                    $( Resource::$resource => self.$field.insert(serde_json::from_str(json)?), )*
+                    $( Resource::$resource => self.$field.insert(<$type>::deserialize(object)?), )*
                 }
                 Ok(())
             }

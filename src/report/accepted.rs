@@ -113,13 +113,13 @@ impl Acceptance {
     fn validate(&self) -> anyhow::Result<()> {
         let ids: Vec<&str> = checks::ALL.iter().map(|check| check.id).collect();
         let Some(check) = checks::by_id(&self.check) else {
-            bail!("no such check; {}", crate::near::hint(&self.check, &ids));
+            bail!("no such check; {}", crate::did_you_mean::hint(&self.check, &ids));
         };
         if let Some(cause) = &self.cause
             && check.cause(cause).is_none()
         {
             let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
-            bail!("no such cause; {}", crate::near::hint(cause, &causes));
+            bail!("no such cause; {}", crate::did_you_mean::hint(cause, &causes));
         }
         Ok(())
     }

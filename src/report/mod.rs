@@ -129,7 +129,7 @@ pub struct Unknown {
 pub struct ResourceReport {
     /// The kind, as `volumes.longhorn.io`.
     pub resource: String,
-    /// `readable`, `pending`, `not_served`, `forbidden`, `stale` or `not_recorded`.
+    /// `readable`, `pending`, `not_served`, `forbidden`, `stale`, `not_recorded` or `incomplete`.
     pub state: &'static str,
     /// Objects held.
     pub objects: usize,
@@ -190,7 +190,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         let blind_spots = cluster.blind_spots(check.needs);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
-            cluster.gaps(check.needs).into_iter().for_each(|gap| outcome.unknown(gap));
+            cluster.gaps(check.needs, check.uses).into_iter().for_each(|gap| outcome.unknown(gap));
         } else {
             outcome.unknown(blind_spots.join(", "));
             blind.insert(check.id);

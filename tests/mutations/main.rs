@@ -3,6 +3,8 @@
 //! the score.
 
 mod mutants;
+#[path = "../support/promql.rs"]
+mod promql;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -11,10 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
-use longhorn_health_exporter::generate::promtool::{
-    self,
-    cases::{Case, Kind},
-};
+use longhorn_health_exporter::generate::promtool::{self, Case, Kind};
 use longhorn_health_exporter::generate::rules::{self, Entry, Group, RuleFile};
 use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
 use mutants::Mutant;
@@ -45,6 +44,14 @@ const EQUIVALENT: &[(&[&str], &str, &str)] = &[
         "drop severity at ",
         "the family has no such label",
     ),
+    (
+        &[
+            "data_engine:longhorn_health_instance_manager_max_instances:max",
+            "data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min",
+        ],
+        "drop job at ",
+        "the alert needs both records of one target, and the panels select what is recorded",
+    ),
 ];
 
 /// A mutant with the test files that are its cases.
@@ -68,9 +75,9 @@ const STAGES: usize = 3;
 /// Cases that notice most come first.
 fn stage(case: &Case) -> usize {
     match case.kind {
-        Kind::Fires | Kind::Recorded => 0,
-        Kind::Threshold | Kind::Neighbour | Kind::TwoPods => 1,
-        _ => 2,
+        Kind::Fires => 0,
+        Kind::Silent | Kind::Boundary | Kind::TwoPods => 1,
+        Kind::Missing => 2,
     }
 }
 

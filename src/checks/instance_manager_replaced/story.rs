@@ -50,6 +50,7 @@ fn what(verdict: Verdict) -> &'static str {
         Verdict::SettingsSync => "Longhorn applied settings while it was idle",
         Verdict::StaleCleanup => "Longhorn removed it because it is not needed any more",
         Verdict::Deleted => "its pod was deleted while volumes ran in it",
+        Verdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
         Verdict::Unknown => "nothing tells why",
     }
 }
@@ -106,7 +107,7 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             "See that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
              liveness probe failures, `shim disconnected` and out of memory.",
         )),
-        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup => {
+        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle => {
             Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
         }
     }

@@ -72,6 +72,7 @@ pub static CHECK: Check = Check {
         title: "Known issues of this release",
         description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
                       also list those whose trigger does not show. Upgrade to be rid of them.",
+        columns: &["cause"],
         queries: &[Query {
             expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
             legend: "{{cause}}",

@@ -74,6 +74,7 @@ pub static CHECK: Check = Check {
             title: "Last iSCSI errors",
             description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
             unit: Unit::FromNow,
+            columns: &["cause", "node", "Value"],
             queries: &[Query {
                 expr: "max by ($cluster node, cause) \
                        (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",

@@ -16,7 +16,7 @@ use super::{Failure, SourceArgs};
 use crate::check::{Check, Severity};
 use crate::checks;
 use crate::cluster::Cluster;
-use crate::near;
+use crate::did_you_mean;
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
 use crate::report::{Acceptance, Evaluation, Report, Selection, Wish, evaluate_as};
@@ -130,7 +130,7 @@ fn check_id(text: &str) -> Result<&'static str, String> {
         return Ok(check.id);
     }
     let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
-    Err(format!("no such check; {}", near::hint(text, &ids)))
+    Err(format!("no such check; {}", did_you_mean::hint(text, &ids)))
 }
 
 /// Runs `check`.
@@ -258,7 +258,10 @@ impl ShownArgs {
                 let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
                 known.sort_unstable();
                 known.dedup();
-                return Err(Failure::usage(anyhow!("no {what} '{name}'; {}", near::hint(name, &known))));
+                return Err(Failure::usage(anyhow!(
+                    "no {what} '{name}'; {}",
+                    did_you_mean::hint(name, &known)
+                )));
             }
         }
         Ok(())

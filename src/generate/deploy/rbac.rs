@@ -134,9 +134,9 @@ fn crash_logs() -> Right {
     Right {
         id: "crash-logs",
         reach: Reach::Longhorn,
-        purpose: "The last lines of a longhorn-manager container that crashed, for --crash-logs=auto.",
+        purpose: "The last lines of a longhorn-manager or driver deployer that crashed or does not get on, for --crash-logs=auto.",
         without: "manager_crash_loop tells causes by fingerprint (exit code, events, other objects) instead of by log; \
-                  some stay unknown."
+                  some stay unknown. manager_start_stuck finds managers that hang later, and without their cause."
             .to_owned(),
         rules: vec![rule],
     }

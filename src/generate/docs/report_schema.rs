@@ -11,11 +11,13 @@ use crate::generate::Target;
 use crate::longhorn::{Resource, VolumeHealth, VolumeState};
 use crate::report::{EVERY_CHECK, Status};
 
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
 /// JSON Schema of the report.
 pub fn schema() -> String {
     pretty(&json!({
         "$comment": Target::Docs.header(),
-        "$schema": super::DIALECT,
+        "$schema": DIALECT,
         "title": "Report of longhorn-health-exporter",
         "description": "What `check -o json` prints and `/api/v1/report` answers. Within v1 keys are only added.",
         "type": "object",

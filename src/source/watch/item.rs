@@ -14,7 +14,7 @@ use crate::longhorn::{Kind, Resource, Scope};
 #[derive(Debug, Clone)]
 pub(super) struct Item<T> {
     /// Name and resource version only: all that the watcher and the store ask of it.
-    meta: ObjectMeta,
+    pub(super) meta: ObjectMeta,
     /// The object, or what is wrong with it.
     pub(super) object: Result<T, String>,
 }
