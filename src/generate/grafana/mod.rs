@@ -180,9 +180,7 @@ fn with_expressions_of_records(expr: &str) -> String {
         let recorded = format!("{}{{$job}}", record.name);
         expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
     };
-    catalogue::areas()
-        .flat_map(|area| area.records)
-        .fold(expr.to_owned(), |expr, record| beside(expr, record))
+    catalogue::areas().flat_map(|area| area.records).fold(expr.to_owned(), beside)
 }
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
