@@ -197,6 +197,18 @@ narrow! {
     pub struct Webhook {
         pub name: String,
         pub failure_policy: String,
+        pub client_config: WebhookClientConfig,
+    }
+
+    /// Whom the API server calls.
+    pub struct WebhookClientConfig {
+        pub service: Option<WebhookService>,
+    }
+
+    /// A Service in front of a webhook.
+    pub struct WebhookService {
+        pub namespace: String,
+        pub name: String,
     }
 }
 

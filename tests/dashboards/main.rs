@@ -283,7 +283,7 @@ fn comparisons(expr: &str) -> Vec<(String, String)> {
 
 /// Values of the steps of a panel as Grafana gets them.
 fn steps(config: &str, board: Dashboard, title: &str) -> Vec<f64> {
-    let settings = longhorn_health_exporter::generate::config::parse("c.yaml", config).unwrap();
+    let settings = longhorn_health_exporter::generate::settings::parse("c.yaml", config).unwrap();
     let dashboard = longhorn_health_exporter::generate::grafana::dashboard(board, &settings).unwrap();
     let dashboard = serde_json::to_value(dashboard).unwrap();
     let panel = list(&dashboard, "panels").iter().find(|panel| panel["title"] == title).unwrap();

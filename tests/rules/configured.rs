@@ -79,7 +79,7 @@ impl Generated {
 }
 
 const EVERYTHING: &str = r#"
-selector: job="storage/longhorn-health", namespace="monitoring"
+selector: {job: storage/longhorn-health, namespace: monitoring}
 namespace: longhorn
 cluster_label: k8s_cluster
 runbook_base_url: https://runbooks.example.org/longhorn/
@@ -162,8 +162,8 @@ fn everything_configured_at_once_passes() {
 fn other_ways_to_tell_clusters_and_targets_apart_pass() {
     for (config, cluster) in [
         ("cluster_label: ''\n", ""),
-        ("cluster_label: datacenter\nselector: job=~\"lhe-[0-9]{2}|x\"\n", "datacenter"),
-        ("cluster_label: ''\nselector: app=\"longhorn-health-exporter\"\nnamespace: storage\n", ""),
+        ("cluster_label: datacenter\nselector: lhe-01\n", "datacenter"),
+        ("cluster_label: ''\nselector: {app: longhorn-health-exporter}\nnamespace: storage\n", ""),
     ] {
         let generated = Generated::from(config);
         generated.pass();
@@ -182,7 +182,7 @@ fn other_ways_to_tell_clusters_and_targets_apart_pass() {
 /// its own, and what panels draw goes on being recorded.
 #[test]
 fn nearly_everything_switched_off_passes() {
-    let names = longhorn_health_exporter::generate::Settings::default().alerts.into_keys();
+    let names = longhorn_health_exporter::generate::catalogue::alerts().map(|alert| alert.name);
     let off: String = names
         .filter(|name| *name != "LonghornInstanceManagerDown")
         .map(|name| format!("  {name}: {{enabled: false}}\n"))
@@ -204,7 +204,7 @@ fn nearly_everything_switched_off_passes() {
 fn legal_values_at_the_edge_pass() {
     let generated = Generated::from(
         r#"
-selector: 'job!="x", app!~"other-.+"'
+selector: {job: "x {y} $job #", app: other}
 namespace: "1"
 cluster_label: by
 runbook_base_url: http://[::1]:8080/a%20b(c)~

@@ -10,6 +10,7 @@ mod causes;
 mod diagnosis;
 mod facts;
 mod fingerprint;
+mod follows;
 mod host;
 mod manifest;
 mod progress;
@@ -27,6 +28,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
+use crate::facts::starts;
 use crate::facts::text::listed;
 use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
 
@@ -64,6 +66,7 @@ pub static CHECK: Check = Check {
         Resource::MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
     records: rules::RECORDS,
     alerts: rules::ALERTS,
@@ -128,8 +131,13 @@ static RESTARTS: Gauge<[&str; 1]> = Gauge {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let pods = youngest_by_node(cluster);
-    let looping: Vec<(&Pod, Loop)> =
-        pods.values().filter_map(|pod| Some((*pod, crash(cluster, pod)?))).collect();
+    // what hangs now does not crash, however it ended before
+    let hanging = starts::complaining(cluster);
+    let looping: Vec<(&Pod, Loop)> = pods
+        .values()
+        .filter(|pod| !hanging.contains(pod.metadata.name.as_str()))
+        .filter_map(|pod| Some((*pod, crash(cluster, pod)?)))
+        .collect();
     count_managers(cluster, &pods, looping.len(), out);
     for (node, pod) in &pods {
         let restarts = pod.container_status(CONTAINER).map_or(0, |status| status.restart_count.0);
@@ -188,11 +196,11 @@ fn finding(
     let name = pod.metadata.name.as_str();
     let severity = severity(&diagnosis, crash);
     let state = if crash.end.is_some() || crash.restarts > 0 {
-        format!("is in a crash loop ({})", counted(crash.restarts, "restart"))
+        format!("crash-loops ({})", counted(crash.restarts, "restart"))
     } else {
         "does not start".to_owned()
     };
-    let message = format!("longhorn-manager on node {node} {state}: {}", diagnosis.cause.summary);
+    let message = format!("longhorn-manager on {node} {state}: {}", diagnosis.cause.summary);
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))

@@ -29,16 +29,16 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[], without: &["evidence"] },
+        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[], without: &["cause", "evidence"] },
         also: causes::ALL,
         hold: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop, cause {{ $labels.cause }}. \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of its container longhorn-manager, then the remedy of the \
-                      finding manager_crash_loop.",
-        why: "The series already stays up between two crashes. Five minutes let a manager that stumbles \
+                      First: the finding manager_crash_loop, which names the cause, then kubectl logs --previous of its \
+                      container longhorn-manager.",
+        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
               during a roll-out or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::PLAIN

@@ -1,4 +1,4 @@
-//! Logs of crashed containers that lie beside the objects of a recording.
+//! Logs of containers that lie beside the objects of a recording.
 
 use std::path::Path;
 
@@ -21,8 +21,9 @@ pub(super) fn order(name: &str) -> (bool, String) {
 }
 
 /// Adds a log whose path names a pod of the recording: `<pod>.<container>.previous.log`,
-/// `<pod>/<container>-previous.log`, `<pod>/<container>.log.1`, or without `previous` where there is no
-/// previous one.
+/// `<pod>/<container>-previous.log` or `<pod>/<container>.log.1` of the last run, the same without `previous`
+/// of the present one. Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of
+/// a container in its back-off gives just that.
 pub(super) fn add_to(history: &mut History, objects: &Objects, file: RecordedFile) {
     let text = log_line::messages(&String::from_utf8_lossy(&file.content));
     let text = tail(text.as_bytes());
@@ -39,12 +40,16 @@ pub(super) fn add_to(history: &mut History, objects: &Objects, file: RecordedFil
             .max_by_key(|container| container.name.len())
             .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
         if let Some(container) = container {
-            history.add_crash_log(CrashLog {
+            let log = CrashLog {
                 pod: pod.metadata.name.clone(),
                 container: container.name.clone(),
                 pod_uid: pod.metadata.uid.clone(),
                 text: text.clone(),
-            });
+            };
+            if !order(&file.name).0 {
+                history.add_current_log(log.clone());
+            }
+            history.add_crash_log(log);
         }
     }
 }

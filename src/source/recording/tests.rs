@@ -92,6 +92,21 @@ fn objects_that_do_not_decode_are_named_without_a_place_that_is_not_in_the_file(
 }
 
 #[test]
+fn the_log_of_the_present_run_lies_beside_that_of_the_last() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: longhorn-system, uid: u}\n\
+        spec: {containers: [{name: longhorn-manager}]}\n";
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("pods.yaml"), pod).unwrap();
+    std::fs::write(directory.path().join("a.longhorn-manager.log"), "hangs\n").unwrap();
+    std::fs::write(directory.path().join("a.longhorn-manager.previous.log"), "crashed\n").unwrap();
+    let recording = Recording::read(directory.path(), "longhorn-system", Timestamp::MAX).unwrap();
+    let pod = recording.objects.pods.get("a").unwrap();
+    let (last, present) = ("longhorn-manager", recording.history.current_log(pod, "longhorn-manager"));
+    assert_eq!(recording.history.crash_log("a", last).map(|log| log.text.as_str()), Some("crashed\n"));
+    assert_eq!(present.map(|log| log.text.as_str()), Some("hangs\n"));
+}
+
+#[test]
 fn an_empty_log_is_no_log() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: longhorn-system, uid: u}\n\
         spec: {containers: [{name: longhorn-manager}]}\n";

@@ -14,14 +14,14 @@ use super::trouble::Trouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, Objects, PerKind, Resource, Store};
+use crate::longhorn::{Kind, Lease, Objects, PerKind, Pod, Resource, Store};
 use crate::source::ApiErrorReason;
 
 /// What the tasks of the live source share.
 pub(super) struct Shared {
     pub(super) options: LiveOptions,
     pub(super) traffic: Arc<Traffic>,
-    /// Told whenever a pod changed.
+    /// Told whenever a pod changed, and when something is known about Leases.
     pub(super) pods_changed: Notify,
     /// True once the logs of managers that had crashed before the start were read or given up.
     pub(super) logs_read: watch::Sender<bool>,
@@ -112,9 +112,10 @@ impl Shared {
         Cluster::new(self.options.namespace.clone(), now, objects, history, resources)
     }
 
-    /// All pods, shared.
-    pub(super) fn pods(&self) -> Store<crate::longhorn::Pod> {
-        self.lock().objects.pods.clone()
+    /// All pods and Leases, shared.
+    pub(super) fn pods_and_leases(&self) -> (Store<Pod>, Store<Lease>) {
+        let state = self.lock();
+        (state.objects.pods.clone(), state.objects.leases.clone())
     }
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
@@ -271,12 +272,13 @@ impl Shared {
     /// Something about a kind changed, and what it is is known.
     fn touched(&self, resource: Resource) {
         self.changed();
-        if self.is_waiting_for(resource) {
+        let first = self.is_waiting_for(resource);
+        if first {
             self.waiting.send_modify(|waiting| {
                 waiting.remove(&resource);
             });
         }
-        if resource == Resource::Pods {
+        if resource == Resource::Pods || first && resource == Resource::Leases {
             self.pods_changed.notify_one();
         }
     }

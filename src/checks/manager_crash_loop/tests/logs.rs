@@ -343,3 +343,26 @@ proptest! {
         prop_assert_eq!(last_word(&ending), Some(LastWord::Known(LINES[4].0, LINES[4].1)));
     }
 }
+
+#[test]
+fn a_manager_that_hangs_this_time_is_no_crash_loop() {
+    let running = "restartCount: 9, ready: false, state: {running: {startedAt: '2026-03-01T11:58:00Z'}}, lastState: {terminated: \
+        {exitCode: 137, startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:50Z'}}";
+    let yaml = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, uid: u, labels: {{app: longhorn-manager}}}}\n\
+         spec: {{nodeName: a, containers: [{{name: longhorn-manager}}]}}\n\
+         status: {{conditions: [{{type: Ready, status: 'False', lastTransitionTime: '2026-03-01T11:57:50Z'}}], \
+         containerStatuses: [{{name: longhorn-manager, {running}}}]}}\n---\n"
+    );
+    let mut cluster = live_at("2026-03-01T12:00:00Z", &yaml);
+    assert_eq!(found(&CHECK, &cluster).len(), 1);
+    cluster.history.add_current_log(CrashLog {
+        pod: "longhorn-manager-a".into(),
+        container: "longhorn-manager".into(),
+        pod_uid: "u".into(),
+        text: "E0301 11:59:58.1 12 leaderelection.go:436] error retrieving resource lock longhorn-system/longhorn-manager-webhook-lock: \
+               Get \"https://10.43.0.1:443/apis/coordination.k8s.io/v1/leases/x\": dial tcp 10.43.0.1:443: connect: no route to host\n"
+            .into(),
+    });
+    assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
+}
