@@ -118,7 +118,7 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
-        return if !start.holds && cluster.age(start.started) > start.wait(cluster) {
+        return if !start.holds && cluster.age(start.started) > limit {
             Verdict::Queueing
         } else {
             Verdict::Fine
