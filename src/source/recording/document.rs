@@ -240,7 +240,7 @@ impl Reader<'_> {
             return items.into_iter().for_each(|item| self.document(item, line, false));
         }
         let is_part = |key: &&str| matches!(tree.get(key), Some(Tree::Map(_)));
-        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(|key| is_part(key)) {
+        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(is_part) {
             return self.lost(line, "an object without kind");
         }
         let Tree::Map(entries) = tree else { return };
