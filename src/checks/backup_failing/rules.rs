@@ -65,6 +65,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Backups failing",
         description: "Targets that do not answer, backups that failed or stand still, jobs that are overdue, and volumes whose last backup is too old.",
+        columns: &["severity", "cause", "object_kind", "object"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object) (longhorn_health_finding{$job, check=\"backup_failing\"}) == 1",
             legend: "{{object}} {{cause}}",
@@ -76,6 +77,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Last good backup",
         description: "Of volumes whose backups fail, stand still or are too old: when the last good one was taken. 1970 where there is none.",
+        columns: &["volume", "Value"],
         queries: &[Query {
             expr: "max without ($without) (longhorn_health_volume_last_backup_timestamp_seconds{$job}) * 1000",
             legend: "{{volume}}",

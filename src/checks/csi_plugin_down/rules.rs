@@ -59,6 +59,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI driver down",
         description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
+        columns: &["severity", "cause", "object_kind", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"csi_plugin_down\"}) == 1",
             legend: "{{object}} {{node}} {{cause}}",

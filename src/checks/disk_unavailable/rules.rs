@@ -83,6 +83,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Disks and nodes unavailable",
         description: "Disks that Longhorn does not use or that are full, and nodes that are not Ready, with the cause.",
+        columns: &["severity", "cause", "node", "disk"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, node, disk) (longhorn_health_finding{$job, check=\"disk_unavailable\"}) == 1",
             legend: "{{node}} {{disk}} {{cause}}",

@@ -51,6 +51,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Engine images unavailable",
         description: "Engine images that are missing on a node, nowhere deployed, unknown or incompatible, with the cause.",
+        columns: &["severity", "cause", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"engine_image_unavailable\"}) == 1",
             legend: "{{object}} {{node}} {{cause}}",

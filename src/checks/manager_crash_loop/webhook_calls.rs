@@ -63,7 +63,7 @@ impl CallFailed {
             return CallFailed::NoService;
         }
         let has = |words: &&str| call.contains(*words);
-        let known = WORDS.iter().find(|(_, words)| words.iter().any(|word| has(word)));
+        let known = WORDS.iter().find(|(_, words)| words.iter().any(has));
         known.map_or(CallFailed::Unknown, |(why, _)| *why)
     }
 

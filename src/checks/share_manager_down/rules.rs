@@ -45,6 +45,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "RWX volumes not served",
         description: "RWX volumes that pods use and whose NFS server does not run or is replaced again and again, with the cause.",
+        columns: &["severity", "cause", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"share_manager_down\"}) == 1",
             legend: "{{object}} {{cause}}",
