@@ -10,8 +10,8 @@ use crate::longhorn::Pod;
 
 /// How many vanished pods are kept.
 const MAX_GONE_PODS: usize = 512;
-/// How many crash logs are kept.
-const MAX_CRASH_LOGS: usize = 256;
+/// How many logs of each kind are kept.
+const MAX_LOGS: usize = 256;
 /// How many facts are aged at once.
 const MAX_FACTS: usize = 100_000;
 
@@ -41,7 +41,7 @@ pub struct GonePod {
     pub replaced_by: String,
 }
 
-/// The end of the log of a terminated container.
+/// The end of the log of a container: of its last run, or of the present one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrashLog {
     /// Name of the pod.
@@ -63,6 +63,7 @@ pub struct History {
     begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
     crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
+    current_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     /// By pod: its uid, and why the log of its last termination could not be read.
     unread_logs: Arc<BTreeMap<String, (String, String)>>,
     crash_logs_denied: Option<Arc<str>>,
@@ -203,6 +204,35 @@ impl History {
         }
     }
 
+    /// Keeps the log of the present run of a container; the newest one of a pod and container wins.
+    pub fn add_current_log(&mut self, log: CrashLog) {
+        let newest = (log.pod.clone(), log.container.clone());
+        if self.current_logs.get(&newest) == Some(&log) {
+            return;
+        }
+        let logs = Arc::make_mut(&mut self.current_logs);
+        logs.insert(newest.clone(), log);
+        bound(logs, &newest);
+    }
+
+    /// Forgets logs of runs that are over or no longer of interest; `wanted` is asked by name of the
+    /// pod, its uid and name of the container. Returns whether there were any.
+    pub fn keep_current_logs_of(&mut self, wanted: impl Fn(&str, &str, &str) -> bool) -> bool {
+        let is_wanted = |log: &CrashLog| wanted(&log.pod, &log.pod_uid, &log.container);
+        let any = self.current_logs.values().any(|log| !is_wanted(log));
+        if any {
+            Arc::make_mut(&mut self.current_logs).retain(|_, log| is_wanted(log));
+        }
+        any
+    }
+
+    /// The log of the present run of a container that waits or hangs, if it could be read.
+    pub fn current_log(&self, pod: &Pod, container: &str) -> Option<&CrashLog> {
+        let log = self.current_logs.get(&(pod.metadata.name.clone(), container.to_owned()))?;
+        let uid = &pod.metadata.uid;
+        (log.pod_uid.is_empty() || uid.is_empty() || log.pod_uid == *uid).then_some(log)
+    }
+
     /// The log of a crashed container, if it could be read.
     pub fn crash_log(&self, pod: &str, container: &str) -> Option<&CrashLog> {
         self.crash_logs.get(&(pod.to_owned(), container.to_owned()))
@@ -221,7 +251,7 @@ impl History {
 
 /// Makes room for the newest entry by giving up others.
 fn bound<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, newest: &K) {
-    while all.len() > MAX_CRASH_LOGS {
+    while all.len() > MAX_LOGS {
         let Some(other) = all.keys().find(|key| *key != newest).cloned() else { return };
         all.remove(&other);
     }
@@ -299,15 +329,41 @@ mod tests {
             pod_uid: String::new(),
             text: String::new(),
         };
-        (0..MAX_CRASH_LOGS).for_each(|number| history.add_crash_log(log(format!("pod-{number}"))));
+        (0..MAX_LOGS).for_each(|number| history.add_crash_log(log(format!("pod-{number}"))));
         history.add_crash_log(log("a".into()));
         assert!(history.crash_log("a", "c").is_some());
-        assert_eq!(history.crash_logs.len(), MAX_CRASH_LOGS);
-        (0..=MAX_CRASH_LOGS).for_each(|number| {
+        assert_eq!(history.crash_logs.len(), MAX_LOGS);
+        (0..=MAX_LOGS).for_each(|number| {
             history.crash_log_unread(&format!("pod-{number}"), "u", "forbidden");
         });
         assert!(history.crash_log_unread("a", "u", "forbidden"));
         assert!(!history.crash_log_unread("a", "u", "forbidden"), "told once");
+    }
+
+    #[test]
+    fn current_logs_belong_to_one_run_of_one_pod() {
+        let mut history = History::starting(at(0));
+        let log = |text: &str| CrashLog {
+            pod: "p".into(),
+            container: "c".into(),
+            pod_uid: "u".into(),
+            text: text.into(),
+        };
+        history.add_current_log(log("first"));
+        history.add_current_log(log("second"));
+        let pod = |uid: &str| {
+            let mut pod = Pod::default();
+            (pod.metadata.name, pod.metadata.uid) = ("p".into(), uid.into());
+            pod
+        };
+        assert_eq!(history.current_log(&pod("u"), "c").map(|log| log.text.as_str()), Some("second"));
+        assert_eq!(history.current_log(&pod("another"), "c"), None);
+        assert_eq!(history.crash_log("p", "c"), None, "nothing has crashed");
+        assert!(
+            !history.keep_current_logs_of(|pod, uid, container| (pod, uid, container) == ("p", "u", "c"))
+        );
+        assert!(history.keep_current_logs_of(|_, _, _| false));
+        assert_eq!(history.current_log(&pod("u"), "c"), None);
     }
 
     #[test]

@@ -10,8 +10,6 @@
 //! Start reading at [`checks`], which says what can go wrong, and at [`check`], which says in what
 //! words. ARCHITECTURE.md has the invariants.
 
-// the documentation is read beside the code, where private modules are at hand too
-#![allow(rustdoc::private_intra_doc_links)]
 // no panic on data from outside
 #![cfg_attr(
     not(test),
@@ -22,14 +20,15 @@ pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod cluster;
+mod did_you_mean;
 pub mod exporter;
 pub mod facts;
 pub mod generate;
 pub mod history;
 pub mod http;
+pub mod incidents;
 pub mod longhorn;
 pub mod metrics;
-mod near;
 pub mod report;
 pub mod source;
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! What the declarations promise, over the whole catalogue.
 
+#[path = "support/promql.rs"]
+mod promql;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use longhorn_health_exporter::check::{Bound, Gauge, GaugeKind, Severity};
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::generate::catalogue;
-use longhorn_health_exporter::generate::promql::{Kind, selectors, tokens};
+use promql::{Kind, selectors, tokens};
 
 /// Labels that Prometheus, Kubernetes service discovery or a federation sets.
 const FORBIDDEN: [&str; 9] =
@@ -109,9 +112,11 @@ fn expressions_read_what_is_declared() {
     let mut wrong = Vec::new();
     for area in catalogue::areas() {
         let alerts = area.alerts.iter().map(|alert| (alert.name, area.expr(alert)));
-        let panels =
-            area.panels.iter().flat_map(|panel| panel.queries.iter().map(|q| (panel.title, q.expr.into())));
-        let records = area.records.iter().map(|record| (record.name, record.expr.into()));
+        let panels = area
+            .panels
+            .iter()
+            .flat_map(|panel| panel.queries.iter().map(|q| (panel.title, q.expr.to_owned())));
+        let records = area.records.iter().map(|record| (record.name, record.expr.to_owned()));
         for (owner, expr) in alerts.chain(panels).chain(records) {
             let selectors = selectors(&expr);
             let records = selectors.iter().filter(|selector| selector.metric.contains(':'));
@@ -138,11 +143,7 @@ fn expressions_read_what_is_declared() {
 }
 
 /// Values of labels whose values are a closed list.
-fn unknown_value(
-    selector: &longhorn_health_exporter::generate::promql::Selector,
-    label: &str,
-    value: &str,
-) -> Option<String> {
+fn unknown_value(selector: &promql::Selector, label: &str, value: &str) -> Option<String> {
     let is_finding = selector.metric.starts_with("longhorn_health_finding");
     let check = selector.matchers.iter().find(|(label, ..)| label == "check").map(|(.., check)| check);
     let known = |word: &str| match (label, check) {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
 use longhorn_health_exporter::report::{Verdict, evaluate};
-use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
+use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
 use longhorn_health_exporter::source::{Fixed, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -88,10 +88,10 @@ fn mutate(objects: &mut [Value], mutations: &[Mutation]) {
     }
 }
 
-fn recording(objects: &[Value]) -> Recording {
+fn recording(objects: &[Value]) -> Result<Recording, RecordingError> {
     let content = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string().into_bytes();
     let file = RecordedFile { name: "mutated.json".to_owned(), content };
-    Recording::from_files([file], "longhorn-system", Timestamp::MAX).unwrap()
+    Recording::from_files([file], "longhorn-system", Timestamp::MAX)
 }
 
 proptest! {
@@ -104,8 +104,9 @@ proptest! {
     ) {
         let mut objects = scenario.get(originals()).clone();
         mutate(&mut objects, &mutations);
-        let recording = recording(&objects);
-        let skipped = recording.warnings.len();
+        // two objects may have got one name, as those of two clusters have
+        let Ok(recording) = recording(&objects) else { return Ok(()) };
+        let skipped = recording.warnings.iter().filter(|said| said.contains("does not decode")).count();
         let cluster = recording.into_cluster("longhorn-system", None);
         let report = evaluate(&cluster).report;
         // what did not decode is said, kind by kind
@@ -126,7 +127,7 @@ fn an_object_that_does_not_decode_is_never_health() {
     let mut objects = originals()[0].clone();
     let volume = objects.iter_mut().find(|object| object["kind"] == "Volume").unwrap();
     volume["status"] = json!("gone");
-    let recording = recording(&objects);
+    let recording = recording(&objects).unwrap();
     assert_eq!(recording.warnings.len(), 1, "{:?}", recording.warnings);
     let report = evaluate(&recording.into_cluster("longhorn-system", None)).report;
     let volumes = report.resources.iter().find(|kind| kind.resource == "volumes.longhorn.io").unwrap();

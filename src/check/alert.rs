@@ -1,6 +1,6 @@
 //! Alerts as data.
 
-use super::{Cause, Severity};
+use super::{Cause, Gauge, Severity};
 
 /// An alert. Say only what is special: `Alert { name: …, ..Alert::PLAIN }`.
 #[derive(Debug)]
@@ -42,6 +42,15 @@ pub enum When {
         /// Only findings of this severity; for causes whose findings differ in it.
         severity: Option<Severity>,
         /// Labels of the finding to aggregate away as well, so that several findings give one alert.
+        without: &'static [&'static str],
+    },
+    /// A family of facts, which are 1 or not there, with these values of its labels.
+    Flag {
+        /// The family.
+        gauge: &'static Gauge,
+        /// Label and value.
+        labels: &'static [(&'static str, &'static str)],
+        /// Labels to aggregate away, so that several facts give one alert.
         without: &'static [&'static str],
     },
     /// Anything else. The expression stands literally here, so that searching for the name of a
@@ -96,7 +105,7 @@ impl Alert {
     pub const fn fires_on(&self) -> &'static [&'static Cause] {
         match self.when {
             When::Found(causes) | When::FoundBut { causes, .. } => causes,
-            When::Promql { .. } => &[],
+            When::Flag { .. } | When::Promql { .. } => &[],
         }
     }
 

@@ -19,9 +19,11 @@ pub struct Panel {
     /// What it asks for. Placeholders as in alerts; with `$job` come the matchers of the dashboard's
     /// variables (cluster, node, volume, PVC namespace) for which the family has a label, and `$alerts`
     /// selects the alerts of these rules in `ALERTS`. The name of a [`super::Record`] is drawn from the
-    /// recorded series, and from its expression where the rules are not loaded. A query
-    /// that ends in `== 1` is about facts: a table of them shows labels alone.
+    /// recorded series, and from its expression where the rules are not loaded.
     pub queries: &'static [Query],
+    /// Columns of a table, in order, beside the cluster: labels that the queries keep, and `Value` where
+    /// it says something. Other labels are kept for links and not shown.
+    pub columns: &'static [&'static str],
     /// Colours by value, ascending; empty for neutral. Below the first one, and without data, a
     /// panel is grey.
     pub steps: &'static [Step],
@@ -41,6 +43,7 @@ impl Panel {
         kind: PanelKind::Stat,
         unit: Unit::Short,
         queries: &[],
+        columns: &[],
         steps: &[],
         width: Width::Sixth,
         no_data: "",
@@ -68,6 +71,8 @@ pub enum Dashboard {
     Managers,
     /// Eviction and drain.
     Eviction,
+    /// Disks, engine images, CSI, shares and backups.
+    Storage,
     /// The exporter itself.
     Exporter,
 }
@@ -81,8 +86,15 @@ impl Dashboard {
             Dashboard::InstanceManagers => "instance-managers",
             Dashboard::Managers => "managers",
             Dashboard::Eviction => "eviction",
+            Dashboard::Storage => "storage",
             Dashboard::Exporter => "exporter",
         }
+    }
+
+    /// The dashboard of those who declare these panels: that of the first one off the overview.
+    pub fn of(panels: &[Panel]) -> Dashboard {
+        let own = panels.iter().map(|panel| panel.dashboard).find(|board| *board != Dashboard::Overview);
+        own.unwrap_or(Dashboard::Overview)
     }
 
     /// Grafana's uid. A contract: links lead there.

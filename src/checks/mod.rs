@@ -9,8 +9,12 @@ use crate::check::Check;
 
 pub mod attachment_on_dead_node;
 pub mod backing_image_eviction_crash;
+pub mod backup_failing;
+pub mod csi_plugin_down;
 pub mod danger_zone_pending;
+pub mod disk_unavailable;
 pub mod driver_deployer_blocked;
+pub mod engine_image_unavailable;
 pub mod eviction_inconsistent;
 pub mod eviction_stalled;
 pub mod instance_manager_down;
@@ -21,9 +25,11 @@ pub mod known_bad_release;
 pub mod manager_crash_loop;
 pub mod manager_half_alive;
 pub mod manager_probes;
+pub mod manager_start_stuck;
 pub mod node_iscsi_errors;
 pub mod node_unregistered;
 pub mod replica_unschedulable;
+pub mod share_manager_down;
 pub mod volume_attachment_stuck;
 pub mod volume_degraded;
 pub mod volume_faulted;
@@ -39,6 +45,7 @@ pub const ALL: &[&Check] = &[
     &volume_read_only::CHECK,
     &replica_unschedulable::CHECK,
     &manager_crash_loop::CHECK,
+    &manager_start_stuck::CHECK,
     &manager_half_alive::CHECK,
     &webhook_unavailable::CHECK,
     &manager_probes::CHECK,
@@ -54,6 +61,11 @@ pub const ALL: &[&Check] = &[
     &eviction_stalled::CHECK,
     &known_bad_release::CHECK,
     &node_iscsi_errors::CHECK,
+    &disk_unavailable::CHECK,
+    &engine_image_unavailable::CHECK,
+    &csi_plugin_down::CHECK,
+    &share_manager_down::CHECK,
+    &backup_failing::CHECK,
 ];
 
 const _: () = {

@@ -7,7 +7,8 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
 use super::{Failure, exit};
-use crate::generate::{Settings, Target, config, output};
+use crate::generate::settings::parse;
+use crate::generate::{Settings, Target, output};
 
 /// Options of `generate`.
 #[derive(Debug, Args)]
@@ -45,8 +46,10 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
     let settings = settings(args.config.as_deref())?;
     let mut drifted = false;
     for target in targets(args.target) {
-        let artifacts =
-            target.artifacts(&settings).context("the catalogue is broken").map_err(Failure::unknown)?;
+        let artifacts = target
+            .artifacts(&settings, &super::command())
+            .context("the catalogue is broken")
+            .map_err(Failure::unknown)?;
         if args.check {
             let drifts = output::check(&args.out, target, &artifacts).map_err(Failure::usage)?;
             super::print(&drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>())?;
@@ -57,7 +60,7 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
         }
     }
     if drifted {
-        eprintln!("generated files differ from the checks; mend with: {}", mend(&args));
+        eprintln!("generated files differ from the checks; fix with: {}", fix(&args));
         return Ok(exit::FINDINGS);
     }
     Ok(exit::OK)
@@ -72,7 +75,7 @@ fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
         let line = 1 + error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count();
         Failure::usage(anyhow::anyhow!("{name}:{line}: not text in UTF-8"))
     })?;
-    config::parse(&name, &text).map_err(Failure::usage)
+    parse(&name, &text).map_err(Failure::usage)
 }
 
 fn targets(wanted: TargetArg) -> Vec<Target> {
@@ -99,8 +102,8 @@ fn report(target: Target, written: &output::Written) -> String {
     lines.concat()
 }
 
-/// The command that mends a drift, to be copied.
-fn mend(args: &GenerateArgs) -> String {
+/// The command that fixes a drift, to be copied.
+fn fix(args: &GenerateArgs) -> String {
     let in_source_tree = args.out.join("src/checks/mod.rs").exists();
     let program = if in_source_tree { "cargo run --quiet --" } else { "longhorn-health-exporter" };
     let target =

@@ -22,6 +22,7 @@ pub(super) fn left_out(cluster: &Cluster) -> BTreeSet<Resource> {
     let started = ready || cluster.manager_pods().any(|pod| pod.is_ready());
     let volumes = !objects.volumes.is_empty() || !objects.engines.is_empty() || !objects.replicas.is_empty();
     let instance_managers = objects.pods.iter().any(|pod| pod.is_instance_manager());
+    let recorded = |kind| cluster.readability(kind) == Readability::Readable;
     let there = [
         (Pods, longhorn || ready),
         (DaemonSets, longhorn || managers),
@@ -31,6 +32,16 @@ pub(super) fn left_out(cluster: &Cluster) -> BTreeSet<Resource> {
         (Volumes, volumes),
         (Engines, volumes),
         (Replicas, volumes),
+        // a Ready manager runs on a node, behind Services whose endpoints list it; it made both webhook
+        // configurations, and its release brings Deployments
+        (KubeNodes, started),
+        (Services, started),
+        (EndpointSlices, started),
+        (Deployments, started),
+        // every cluster has two of its own
+        (PriorityClasses, started),
+        (ValidatingWebhookConfigurations, started && !recorded(MutatingWebhookConfigurations)),
+        (MutatingWebhookConfigurations, started && !recorded(ValidatingWebhookConfigurations)),
     ];
     let is_left_out = |kind: &Resource| cluster.readability(*kind) == Readability::NotRecorded;
     there.into_iter().filter(|(_, there)| *there).map(|(kind, _)| kind).filter(is_left_out).collect()
@@ -38,6 +49,8 @@ pub(super) fn left_out(cluster: &Cluster) -> BTreeSet<Resource> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::cluster::Cluster;
     use crate::longhorn::Resource;
     use crate::report::{Verdict, evaluate, evaluate_only};
@@ -58,13 +71,26 @@ mod tests {
     #[test]
     fn what_must_have_been_there_was_left_out() {
         use Resource::*;
+        let of_ready_managers = [
+            Services,
+            EndpointSlices,
+            Deployments,
+            KubeNodes,
+            PriorityClasses,
+            ValidatingWebhookConfigurations,
+            MutatingWebhookConfigurations,
+        ];
+        let with = |kinds: &[Resource]| {
+            let all: BTreeSet<_> = kinds.iter().chain(&of_ready_managers).copied().collect();
+            all.into_iter().collect::<Vec<_>>()
+        };
         for (yaml, expected) in [
             (object("Volume"), vec![LonghornNodes, Engines, Replicas, Settings, Pods, DaemonSets]),
             (object("Setting"), vec![Pods, DaemonSets]),
-            (READY.to_owned(), vec![LonghornNodes, Settings, DaemonSets]),
+            (READY.to_owned(), with(&[LonghornNodes, Settings, DaemonSets])),
             // managers that never came up leave nothing behind
             (MANAGER.to_owned(), vec![DaemonSets]),
-            (READY.to_owned() + &object("Setting") + &object("Node"), vec![DaemonSets]),
+            (READY.to_owned() + &object("Setting") + &object("Node"), with(&[DaemonSets])),
         ] {
             assert_eq!(left_out(&partial(&yaml)), expected, "{yaml}");
         }
@@ -72,7 +98,11 @@ mod tests {
         assert_eq!(left_out(&partial(&component)), [InstanceManagers]);
         let ready = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-manager, \
             namespace: longhorn-system}\nstatus: {numberReady: 3}\n---\n";
-        assert_eq!(left_out(&partial(ready)), [LonghornNodes, Settings, Pods]);
+        assert_eq!(left_out(&partial(ready)), with(&[LonghornNodes, Settings, Pods]));
+        let webhook = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
+            metadata: {name: longhorn-webhook-validator}\n---\n";
+        let found = left_out(&partial(&(READY.to_owned() + webhook)));
+        assert!(!found.contains(&MutatingWebhookConfigurations), "where the other is, both were asked for");
         assert_eq!(left_out(&live_at("2026-01-01T00:00:00Z", READY)), []);
     }
 

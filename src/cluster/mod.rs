@@ -63,17 +63,20 @@ pub enum Readability {
     Stale,
     /// A recording has no object of this kind, which may mean that there was none.
     NotRecorded,
+    /// A recording lost objects of this kind, or may have: the error names the file.
+    Incomplete,
 }
 
 impl Readability {
-    /// Every value, for state metrics.
-    pub const ALL: [Readability; 6] = [
+    /// Every value.
+    pub const ALL: [Readability; 7] = [
         Readability::Readable,
         Readability::Pending,
         Readability::NotServed,
         Readability::Forbidden,
         Readability::Stale,
         Readability::NotRecorded,
+        Readability::Incomplete,
     ];
 
     /// As in labels and reports.
@@ -85,6 +88,7 @@ impl Readability {
             Readability::Forbidden => "forbidden",
             Readability::Stale => "stale",
             Readability::NotRecorded => "not_recorded",
+            Readability::Incomplete => "incomplete",
         }
     }
 }
@@ -149,6 +153,13 @@ impl Cluster {
         Cluster { namespace, now, objects, history, resources, joins }
     }
 
+    /// The same cluster in which nothing counts as left out, whatever its objects show.
+    #[cfg(test)]
+    pub(crate) fn with_nothing_left_out(mut self) -> Self {
+        self.joins.left_out = OnceLock::from(BTreeSet::new());
+        self
+    }
+
     /// True when the objects come from a recording, in which nothing ages.
     pub fn is_recorded(&self) -> bool {
         self.history.is_recorded()
@@ -174,30 +185,44 @@ impl Cluster {
                 !self.joins.left_out.get_or_init(|| left_out::left_out(self)).contains(&resource)
             }
             Readability::NotServed => resource.is_optional(),
-            Readability::Pending | Readability::Forbidden | Readability::Stale => false,
+            Readability::Pending | Readability::Forbidden | Readability::Stale | Readability::Incomplete => {
+                false
+            }
         }
     }
 
     /// The kinds a check needs but that cannot be trusted, with the reason.
     pub fn blind_spots(&self, needs: &[Resource]) -> Vec<String> {
         let unreadable = needs.iter().filter(|resource| !self.can_read(**resource));
-        unreadable
-            .map(|resource| {
-                format!("{resource} is {}", self.readability(*resource).as_str().replace('_', " "))
-            })
-            .collect()
+        unreadable.map(|resource| self.obstacle(*resource)).collect()
     }
 
-    /// Kinds a check needs of which some objects did not decode: the rest was judged, those were not.
-    pub fn gaps(&self, needs: &[Resource]) -> Vec<String> {
-        let missing = |resource: &Resource| {
+    /// Why a kind cannot be trusted.
+    fn obstacle(&self, resource: Resource) -> String {
+        let readability = self.readability(resource);
+        let state = readability.as_str().replace('_', " ");
+        match self.resources.get(&resource).and_then(|status| status.error.as_deref()) {
+            Some(error) if readability == Readability::Incomplete => {
+                format!("{resource} is {state} ({error})")
+            }
+            _ => format!("{resource} is {state}"),
+        }
+    }
+
+    /// What a check reads and could not see whole: the rest was judged. Objects that did not decode; and of
+    /// a recording, what it lost or must have had. Live, a right that was withheld is no gap but a choice.
+    pub fn gaps(&self, needs: &[Resource], uses: &[Resource]) -> Vec<String> {
+        let undecodable = |resource: &Resource| {
             let undecodable = self.resources.get(resource).map_or(0, |status| status.undecodable);
             let objects = if undecodable == 1 { "object" } else { "objects" };
             (undecodable > 0).then(|| {
                 format!("{undecodable} {objects} of {resource} could not be decoded, and so not judged")
             })
         };
-        needs.iter().filter_map(missing).collect()
+        let lost = |resource: &&Resource| self.is_recorded() && !self.can_read(**resource);
+        let mut gaps: Vec<String> = needs.iter().chain(uses).filter_map(undecodable).collect();
+        gaps.extend(uses.iter().filter(lost).map(|resource| self.obstacle(*resource)));
+        gaps
     }
 
     /// How long ago a moment was; never negative.

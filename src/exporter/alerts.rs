@@ -1,5 +1,6 @@
 //! Alerts on the exporter itself: without them its silence would look like health.
 
+use super::gauges;
 use crate::check::{Alert, Severity, When};
 
 /// Alerts that belong to no single check.
@@ -24,10 +25,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthNotSynced",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"pending\"}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")], without: &[] },
         hold: "10m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster yet.",
@@ -40,10 +38,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthResourceStale",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"stale\"}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")], without: &[] },
         hold: "5m",
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
@@ -55,10 +50,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthAccessDenied",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_resource_state{$job, state=\"forbidden\"}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")], without: &[] },
         hold: "15m",
         severity: Severity::Info,
         summary: "The Longhorn health exporter may not read a kind.",
@@ -71,10 +63,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthCheckUnknown",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_check_unknown{$job}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[], without: &[] },
         hold: "15m",
         summary: "A Longhorn health check has no verdict.",
         description: "Check {{ $labels.check }} cannot see what it needs, so its silence does not mean health. The \

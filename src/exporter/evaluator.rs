@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, evaluate};
+use crate::report::{Evaluation, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
@@ -21,7 +21,7 @@ pub struct Moment {
     pub resources: Vec<ResourceFacts>,
     /// Instance managers by state; every state that Longhorn knows is in it.
     pub instance_managers: BTreeMap<&'static str, usize>,
-    /// Kinds about which nothing is known yet. Until this is empty there is no verdict.
+    /// Kinds that the first verdict still waits for.
     pub waiting_for: Vec<Resource>,
     /// How long the checks ran, in seconds.
     pub seconds: f64,
@@ -49,11 +49,17 @@ struct Key {
     second: i64,
 }
 
+/// How long the first lists may take before verdicts are published without the kinds that are missing. The
+/// checks that need these are unknown then; the others must not stay silent for one kind.
+const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
+
 /// Evaluates the source on demand, never twice for the same generation and second.
 pub struct Evaluator {
     source: Arc<dyn Source>,
     clock: fn() -> Timestamp,
+    began: Timestamp,
     self_metrics: bool,
+    wish: Wish,
     last: Mutex<Option<Arc<Moment>>>,
     render_seconds: Mutex<Option<f64>>,
 }
@@ -63,7 +69,13 @@ impl Evaluator {
     /// process uses.
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
-        Evaluator { source, clock, self_metrics, last, render_seconds }
+        let (began, wish) = (clock(), Wish::default());
+        Evaluator { source, clock, began, self_metrics, wish, last, render_seconds }
+    }
+
+    /// The same with a report as it is wanted.
+    pub fn wishing(self, wish: Wish) -> Self {
+        Evaluator { wish, ..self }
     }
 
     /// The present moment. Whoever comes while another evaluates waits for that result. May take
@@ -72,7 +84,7 @@ impl Evaluator {
         let mut last = lock(&self.last);
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
-        let waiting_for = self.source.waiting_for();
+        let waiting_for = self.waiting_for();
         let key = Key { waiting_for, generation: self.source.generation(), second: now.as_second() };
         if let Some(moment) = last.as_ref().filter(|moment| moment.key == key) {
             return moment.clone();
@@ -82,8 +94,11 @@ impl Evaluator {
         moment
     }
 
-    /// Kinds about which nothing is known yet; empty when ready.
+    /// Kinds about which nothing is known yet and that are still waited for; empty when ready.
     pub fn waiting_for(&self) -> Vec<Resource> {
+        if (self.clock)().duration_since(self.began) >= SYNC_GRACE {
+            return Vec::new();
+        }
         self.source.waiting_for()
     }
 
@@ -106,7 +121,7 @@ impl Evaluator {
     fn evaluate(&self, key: Key, now: Timestamp) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
-        let mut evaluation = evaluate(&cluster);
+        let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
         Moment {
             evaluation,

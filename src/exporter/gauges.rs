@@ -5,11 +5,13 @@ use crate::check::{Gauge, GaugeKind};
 /// Every family of the exporter itself, in the order of the page.
 pub const ALL: &[&Gauge] = &[
     &STATUS,
+    &INCIDENTS,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
     &FINDING_SINCE,
     &FINDINGS_TRUNCATED,
+    &CAUSE_INFO,
     &CHECK_UNKNOWN,
     &LONGHORN_INFO,
     &VOLUMES,
@@ -61,6 +63,10 @@ families! {
         "1 for how the cluster is, in a word: healthy, info, warning, critical or unknown; 0 for the others.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
+    INCIDENTS = Gauge "longhorn_health_incidents" ["severity"]
+        "Number of incidents by severity: a root cause with all that follows from it is one, on however many objects.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,
@@ -81,6 +87,10 @@ families! {
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent BEFORE_SYNC,
         example "longhorn_health_findings_truncated > 0";
+    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
+        "1 for every cause that a check may find, with the title of the check, the name of the runbook and the uid of the dashboard that say more.",
+        absent BEFORE_SYNC,
+        example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
         "1 if a check could not see all it needs, so that the absence of its findings says nothing, else 0.",
         absent BEFORE_SYNC,

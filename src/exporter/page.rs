@@ -47,6 +47,7 @@ pub fn families(
     if moment.waiting_for.is_empty() {
         page.add_checks(moment);
         page.add_findings(moment);
+        page.add_causes();
         page.add_cluster(moment);
     }
     page.add_resources(&moment.resources);
@@ -105,6 +106,17 @@ impl Page {
         }
     }
 
+    /// The same in every cluster: what a query joins to a finding in order to link what says more.
+    fn add_causes(&mut self) {
+        for check in checks::ALL {
+            let dashboard = check.dashboard().uid();
+            for cause in check.causes {
+                let runbook = check.runbook(cause).unwrap_or_default();
+                self.add(&CAUSE_INFO, &[check.id, cause.id, check.title, runbook, &dashboard], 1.0);
+            }
+        }
+    }
+
     fn add_findings(&mut self, moment: &Moment) {
         let report = &moment.evaluation.report;
         let mut details = BTreeMap::<&str, Details>::new();
@@ -148,6 +160,11 @@ impl Page {
             let is = moment.evaluation.report.status == status;
             self.add(&STATUS, &[status.as_str()], f64::from(is));
         }
+        for severity in Severity::ALL {
+            let incidents = moment.evaluation.report.incidents.iter();
+            let count = incidents.filter(|incident| incident.severity == severity).count();
+            self.add(&INCIDENTS, &[severity.as_str()], count as f64);
+        }
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }
@@ -168,8 +185,13 @@ impl Page {
             if let Some(time) = facts.status.last_success {
                 self.add(&RESOURCE_LAST_SUCCESS, &[&label], time.as_second() as f64);
             }
-            for state in Readability::ALL {
-                let is = facts.status.readability == state;
+            // a recording's loss is no state of its own: a live exporter would export it for ever in vain
+            let shown = match facts.status.readability {
+                Readability::Incomplete => Readability::NotRecorded,
+                other => other,
+            };
+            for state in Readability::ALL.into_iter().filter(|state| *state != Readability::Incomplete) {
+                let is = shown == state;
                 self.add(&RESOURCE_STATE, &[&label, state.as_str()], f64::from(is));
             }
         }

@@ -82,8 +82,9 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Findings",
         description: "Everything that is wrong now. Check leads to the dashboard, cause to the runbook, node to what else is there. The page of the exporter has evidence and remedy.",
+        columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
         queries: &[Query {
-            expr: "max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1",
+            expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
             legend: "{{check}} {{cause}} {{object}}",
         }],
         width: Width::Full,
@@ -93,6 +94,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Firing alerts, one by one",
         description: "What Alertmanager has been told. The alert leads to its runbook and to the dashboard that tells more.",
+        columns: &["severity", "alertname", "check", "cause", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
             legend: "{{alertname}} {{object}} {{node}}",
@@ -103,8 +105,9 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Volumes that are hit",
         description: "Volumes and their claims that a finding concerns: whom to tell.",
+        columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
         queries: &[Query {
-            expr: "max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1",
+            expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
             legend: "{{volume}}",
         }],
         no_data: "no finding names a volume; make sure that no check is without verdict",
@@ -148,6 +151,7 @@ pub const PANELS: &[Panel] = &[
         title: "State of each kind",
         description: "How the exporter's view of each kind is. Anything but readable makes checks unknown; \
                       not_served is normal for kinds that are younger than the Longhorn release.",
+        columns: &["state", "resource"],
         queries: &[Query {
             expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
             legend: "{{resource}} {{state}}",
@@ -160,6 +164,7 @@ pub const PANELS: &[Panel] = &[
         title: "Last answer of the Kubernetes API",
         description: "When the API last answered for each kind. Minutes are fine for quiet kinds.",
         unit: Unit::FromNow,
+        columns: &["resource", "Value"],
         queries: &[Query {
             expr: "max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}) * 1000",
             legend: "{{resource}}",
@@ -239,6 +244,7 @@ pub const PANELS: &[Panel] = &[
         title: "Web configuration in force",
         description: "When each exporter pod read the web configuration that is in force, certificates included.",
         unit: Unit::FromNow,
+        columns: &["instance", "Value"],
         queries: &[Query {
             expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
             legend: "{{instance}}",

@@ -12,7 +12,7 @@
 use super::instance_managers::missing_labels;
 use super::stale_copies;
 use crate::cluster::Cluster;
-use crate::longhorn::{DataEngine, Release, Resource, Suffix};
+use crate::longhorn::{DataEngine, KubeNode, Release, Resource, Suffix};
 
 /// A bug of some releases.
 #[derive(Debug)]
@@ -60,6 +60,21 @@ const fn hotfix(minor: u32, patch: u32, number: u32) -> Release {
 /// Every known issue, oldest first.
 pub const ALL: &[KnownIssue] = &[
     KnownIssue {
+        number: 5209,
+        cause: "issue_5209",
+        effect: "the manager can crash while a large volume is exported as a backing image",
+        panics: true,
+        // the change log of 1.6.0 names the fix, and no release before it has one
+        ranges: &[(r(1, 3, 0), r(1, 6, 0))],
+        fixed: &[r(1, 6, 0)],
+        frames: &["(*BackingImageDataSourceController)"],
+        until_then: "Do not export volumes of 100 GiB and more as backing images.",
+        trigger: |cluster| match cluster.objects.backing_image_data_sources.is_empty() {
+            true => Trigger::Absent,
+            false => Trigger::Possible("an export of a large volume can trigger it"),
+        },
+    },
+    KnownIssue {
         number: 6264,
         cause: "issue_6264",
         effect: "the manager can crash on volumes whose claim names its StorageClass in an annotation",
@@ -82,6 +97,18 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["BackupVolumeController"],
         until_then: "Do not delete files in the backup target by hand.",
         trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
+    },
+    KnownIssue {
+        number: 8098,
+        cause: "issue_8098",
+        effect: "the manager can panic while it collects the metrics of a volume",
+        panics: true,
+        // v1.4.0 to v1.6.4 metrics_collector/volume_collector.go Collect; v1.7.0 recovers in collectMetrics
+        ranges: &[(r(1, 4, 0), r(1, 7, 0))],
+        fixed: &[r(1, 7, 0)],
+        frames: &["(*VolumeCollector)"],
+        until_then: "Stop the scrapes of port 9500 of longhorn-manager if it strikes.",
+        trigger: |_| Trigger::Possible("any scrape of the manager's own metrics can trigger it"),
     },
     KnownIssue {
         number: 9073,
@@ -169,6 +196,20 @@ pub const ALL: &[KnownIssue] = &[
         },
     },
     KnownIssue {
+        number: 11864,
+        cause: "issue_11864",
+        effect: "the manager does not start after the upgrade to 1.10.0 when the CPU reserved for v2 instance managers is more \
+                 than 40 % of the smallest node",
+        // a fatal error, no panic: v1.10.0 datastore/longhorn.go syncV2DataEngineGuaranteedInstanceManagerCPU
+        panics: false,
+        ranges: &[(r(1, 10, 0), r(1, 10, 1))],
+        fixed: &[r(1, 10, 1)],
+        frames: &["failed to validate setting"],
+        until_then: "Before the upgrade set v2-data-engine-guaranteed-instance-manager-cpu to 250 m or less per core of the \
+                     smallest node, or upgrade to 1.10.1 at once.",
+        trigger: v2_cpu_above_the_limit,
+    },
+    KnownIssue {
         number: 11939,
         cause: "issue_11939",
         effect: "the manager panics when it waits before it makes a share manager pod again",
@@ -180,6 +221,28 @@ pub const ALL: &[KnownIssue] = &[
         trigger: rwx_volume,
     },
     KnownIssue {
+        number: 11994,
+        cause: "issue_11994",
+        effect: "a volume stays in state attaching while its engine image is not deployed on one of the nodes",
+        panics: false,
+        ranges: &[(r(1, 10, 0), r(1, 10, 1))],
+        fixed: &[r(1, 10, 1)],
+        frames: &[],
+        until_then: "Let the engine image be deployed on every node, also on those that are tainted.",
+        trigger: engine_image_missing,
+    },
+    KnownIssue {
+        number: 12081,
+        cause: "issue_12081",
+        effect: "the process of an engine can panic (longhorn-engine control.go), which detaches its volume",
+        panics: false,
+        ranges: &[(r(1, 10, 0), r(1, 10, 1))],
+        fixed: &[r(1, 10, 1)],
+        frames: &[],
+        until_then: "Avoid expansions and rebuilds at the same time.",
+        trigger: |_| Trigger::Possible("it comes and goes with the I/O of a volume"),
+    },
+    KnownIssue {
         number: 12233,
         cause: "issue_12233",
         effect: "the manager panics when the status of a replica that it starts cannot be updated",
@@ -187,9 +250,23 @@ pub const ALL: &[KnownIssue] = &[
         // v1.9.2 controller/replica_controller.go CreateInstance; v1.9.3 is older than its fix
         ranges: &[(r(1, 9, 2), hotfix(9, 2, 1)), (r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 0), hotfix(10, 1, 1))],
         fixed: &[hotfix(9, 2, 1), hotfix(10, 1, 1), r(1, 10, 2)],
-        frames: &["(*ReplicaController).CreateInstance"],
+        // 12386 is the same: the replica that is nil is read one function further on
+        frames: &["(*ReplicaController).CreateInstance", "(*ReplicaController).getDiskNameFromUUID"],
         until_then: "Let few replicas start at once: set replica-auto-balance to disabled and avoid rebuild storms.",
         trigger: |_| Trigger::Possible("any start of a replica can trigger it"),
+    },
+    KnownIssue {
+        number: 12573,
+        cause: "issue_12573",
+        effect: "instance managers of image v1.11.0 leak memory until the node kills them, with every volume that runs in them",
+        panics: false,
+        // the instance manager's image counts, see the trigger; the manager's own code has no part in it
+        ranges: &[(r(1, 11, 0), r(1, 11, 1))],
+        fixed: &[r(1, 11, 1)],
+        frames: &[],
+        until_then: "Set the image longhorn-instance-manager:v1.11.0-hotfix-1, then detach and attach the volumes of each old \
+                     instance manager: waiting with one that holds volumes is dangerous.",
+        trigger: leaking_instance_manager,
     },
     KnownIssue {
         number: 12578,
@@ -200,7 +277,24 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
         frames: &[],
         until_then: "Keep at least one manager Ready.",
-        trigger: |_| Trigger::Possible("it strikes when no manager is Ready"),
+        trigger: |cluster| match cluster.manager_pods().any(|pod| pod.is_ready()) {
+            false if cluster.manager_pods().next().is_some() => {
+                Trigger::Met("no manager is Ready".to_owned())
+            }
+            _ => Trigger::Possible("it strikes when no manager is Ready"),
+        },
+    },
+    KnownIssue {
+        number: 13087,
+        cause: "issue_13087",
+        effect: "an instance manager can panic in a storm of rebuilds, with every volume that runs in it",
+        panics: false,
+        // reported from 1.9.0 on (13713); fixed in the instance managers of 1.10.4, 1.11.3 and 1.12.0
+        ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
+        fixed: &[r(1, 10, 4), r(1, 11, 3)],
+        frames: &[],
+        until_then: "Let few replicas rebuild at once: concurrent-replica-rebuild-per-node-limit 1, no eviction of whole nodes.",
+        trigger: |_| Trigger::Possible("a storm of rebuilds, as after the loss of a node, can trigger it"),
     },
     KnownIssue {
         number: 13245,
@@ -212,6 +306,18 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["setInprogressDeletionMap"],
         until_then: "Delete backups one at a time.",
         trigger: |_| Trigger::Possible("backups are not read"),
+    },
+    KnownIssue {
+        number: 13482,
+        cause: "issue_13482",
+        effect: "a filesystem that became read-only is never noticed on kernels from 6.12 on, and the volume not remounted",
+        panics: false,
+        // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
+        ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],
+        fixed: &[r(1, 11, 4), r(1, 12, 1)],
+        frames: &[],
+        until_then: "Watch the workloads themselves for EROFS, and restart those that report it.",
+        trigger: new_kernel,
     },
 ];
 
@@ -308,6 +414,66 @@ fn rpm_host(cluster: &Cluster) -> Trigger {
     }
 }
 
+/// The old setting in thousandths of a core becomes a share of the smallest node, of which the new one allows 40 %
+/// (longhorn-manager v1.10.0 datastore/longhorn.go).
+fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
+    const OLD: &str = "v2-data-engine-guaranteed-instance-manager-cpu";
+    const HIGHEST_PERCENT: f64 = 40.0;
+    let Some(wanted) = cluster.setting(OLD).and_then(|setting| setting.value.trim().parse::<f64>().ok())
+    else {
+        return Trigger::Absent;
+    };
+    let cores = |node: &KubeNode| node.status.allocatable.get("cpu").and_then(|cpu| cpu.value());
+    let smallest = cluster.objects.kube_nodes.iter().filter_map(cores).fold(f64::INFINITY, f64::min);
+    match wanted / (smallest * 1000.0) * 100.0 {
+        share if share > HIGHEST_PERCENT && smallest.is_finite() => {
+            Trigger::Met(format!("{OLD} is {wanted} m, and the smallest node has {smallest} cores"))
+        }
+        _ if smallest.is_finite() => Trigger::Absent,
+        _ => Trigger::Possible("the cores of the nodes are not known"),
+    }
+}
+
+fn engine_image_missing(cluster: &Cluster) -> Trigger {
+    let missing = cluster.objects.engine_images.iter().find_map(|image| {
+        let (node, _) = image.status.node_deployment_map.iter().find(|(_, deployed)| !**deployed)?;
+        (image.status.ref_count.0 > 0)
+            .then(|| format!("engine image {} is not deployed on node {node}", image.spec.image))
+    });
+    missing.map_or(Trigger::Absent, Trigger::Met)
+}
+
+/// The instance managers of release 1.11.0 run this image for as long as volumes hold them, also after an upgrade.
+fn leaking_instance_manager(cluster: &Cluster) -> Trigger {
+    let leaks = |image: &str| image.ends_with(":v1.11.0");
+    let managers: Vec<_> =
+        cluster.objects.instance_managers.iter().filter(|one| leaks(&one.spec.image)).collect();
+    match managers.first() {
+        Some(first) => Trigger::Met(format!(
+            "{} of image v1.11.0, {} on node {} among them",
+            crate::check::counted(managers.len(), "instance manager"),
+            first.metadata.name,
+            first.spec.node_id
+        )),
+        None => Trigger::Absent,
+    }
+}
+
+/// ext4 does not set the flag that Longhorn looks for from Linux 6.12 on.
+fn new_kernel(cluster: &Cluster) -> Trigger {
+    let version = |text: &str| -> Option<(u32, u32)> {
+        let mut parts = text.split(['.', '-']);
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    };
+    let new = |node: &&KubeNode| {
+        version(&node.status.node_info.kernel_version).is_some_and(|found| found >= (6, 12))
+    };
+    match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
+        true => Trigger::Possible("nodes run a kernel from 6.12 on; it shows when a filesystem has errors"),
+        false => Trigger::Absent,
+    }
+}
+
 fn rwx_volume(cluster: &Cluster) -> Trigger {
     let mut volumes = cluster.objects.volumes.iter();
     match volumes
@@ -334,6 +500,14 @@ mod tests {
     #[test]
     fn both_sides_of_every_release_edge() {
         for (number, has, has_not) in [
+            (5209, &["v1.3.3", "v1.5.5"][..], &["v1.6.0"][..]),
+            (8098, &["v1.4.0", "v1.6.4"], &["v1.3.3", "v1.7.0"]),
+            (11864, &["v1.10.0"], &["v1.9.2", "v1.10.1", "v1.11.0"]),
+            (11994, &["v1.10.0"], &["v1.9.2", "v1.10.1"]),
+            (12081, &["v1.10.0"], &["v1.9.2", "v1.10.1"]),
+            (12573, &["v1.11.0"], &["v1.10.2", "v1.11.1"]),
+            (13087, &["v1.9.0", "v1.10.3", "v1.11.2"], &["v1.8.2", "v1.10.4", "v1.11.3", "v1.12.0"]),
+            (13482, &["v1.5.5", "v1.11.3", "v1.12.0"], &["v1.5.4", "v1.11.4", "v1.12.1"]),
             (6264, &["v1.5.0"][..], &["v1.4.4", "v1.5.1", "v1.6.0"][..]),
             (6998, &["v1.3.2", "v1.4.0", "v1.4.4", "v1.5.1"], &["v1.3.1", "v1.5.2", "v1.6.0"]),
             (9073, &["v1.6.0", "v1.6.2"], &["v1.5.5", "v1.6.3", "v1.7.0"]),

@@ -62,6 +62,22 @@ pub fn looping(status: &ContainerStatus, now: Timestamp) -> Option<Loop<'_>> {
     (!outlived).then_some(found)
 }
 
+/// Why the container runtime does not start a container, with what it says: nothing of Longhorn has run then.
+pub fn cannot_start(status: &ContainerStatus) -> Option<(&str, &str)> {
+    const WAITS: [&str; 4] =
+        ["CreateContainerError", "CreateContainerConfigError", "RunContainerError", "StartError"];
+    const ENDS: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
+    let waiting =
+        status.state.waiting.as_ref().map(|waiting| (waiting.reason.as_str(), waiting.message.as_str()));
+    if let Some(found) = waiting.filter(|(reason, _)| WAITS.contains(reason)) {
+        return Some(found);
+    }
+    let end = last_end(status)?;
+    // 128 is what the runtime writes for a process that never was
+    let never_ran = ENDS.contains(&end.reason.as_str()) || end.exit_code == 128;
+    never_ran.then_some((end.reason.as_str(), end.message.as_str()))
+}
+
 /// How a container ended last.
 pub fn last_end(status: &ContainerStatus) -> Option<&Terminated> {
     status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())

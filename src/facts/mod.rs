@@ -2,6 +2,7 @@
 //! neither checks nor anything of the outside.
 
 pub mod age;
+pub mod complaints;
 pub mod endpoints;
 pub mod eviction;
 pub mod instance_managers;
@@ -11,8 +12,10 @@ pub mod leases;
 pub mod looping;
 pub mod nodes;
 pub mod placement;
+pub mod pods;
 pub mod releases;
 pub mod stale_copies;
+pub mod starts;
 pub mod stuck;
 pub mod text;
 pub mod volumes;

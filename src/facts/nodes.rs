@@ -60,6 +60,31 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
     }
 }
 
+/// Since when a node is cordoned: the taint that goes with a cordon has its time, else Longhorn's own condition.
+pub fn cordoned_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    const TAINT: &str = "node.kubernetes.io/unschedulable";
+    let by_taint = || {
+        let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
+        taints.iter().find(|taint| taint.key == TAINT)?.time_added.get()
+    };
+    let by_longhorn = || {
+        let node = cluster.objects.longhorn_nodes.get(node)?;
+        let schedulable = condition(&node.status.conditions, "Schedulable")?;
+        let cordoned = schedulable.reason == "KubernetesNodeCordoned";
+        schedulable
+            .last_transition_time
+            .get()
+            .filter(|_| cordoned && schedulable.status == ConditionStatus::False)
+    };
+    by_taint().or_else(by_longhorn)
+}
+
+/// True when every `nodes.longhorn.io` could be read: only then does one that is not there not exist.
+pub fn all_known(cluster: &Cluster) -> bool {
+    let undecodable = cluster.resources.get(&Resource::LonghornNodes).map_or(0, |status| status.undecodable);
+    cluster.can_read(Resource::LonghornNodes) && undecodable == 0
+}
+
 /// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it does not
 /// run. `None` also where pods cannot be read or none is recorded.
 pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {

@@ -1,11 +1,9 @@
 //! The list from which everything is made, with what the exporter says about itself.
 
-use std::borrow::Cow;
-
 use crate::check::{Alert, Cause, Dashboard, Gauge, Panel, Record, When};
 use crate::checks::{self, manager_crash_loop};
 use crate::exporter;
-use crate::generate::promql;
+use crate::generate::shape::Shape;
 
 /// A part of the catalogue: a check, or the exporter itself.
 #[derive(Debug, Clone, Copy)]
@@ -80,35 +78,21 @@ pub fn record(name: &str) -> Option<&'static Record> {
 
 /// The recording rules that an expression reads.
 pub fn records_in(expr: &str) -> Vec<&'static Record> {
-    promql::selectors(expr).iter().filter_map(|selector| record(&selector.metric)).collect()
+    areas().flat_map(|area| area.records).copied().filter(|record| expr.contains(record.name)).collect()
 }
 
 impl Area {
     /// The expression of one of its alerts, with placeholders.
-    pub fn expr(&self, alert: &Alert) -> Cow<'static, str> {
-        let (causes, severity, without) = match alert.when {
-            When::Promql { expr, .. } => return Cow::Borrowed(expr),
-            When::Found(causes) => (causes, None, &[][..]),
-            When::FoundBut { causes, severity, without } => (causes, severity, without),
-        };
-        let ids: Vec<_> = causes.iter().map(|cause| cause.id).collect();
-        let mut matchers = format!("$job, check=\"{}\"", self.id);
-        match ids.as_slice() {
-            // all of them: no matcher, so that the expression stays short
-            _ if ids.len() == self.causes.len() => {}
-            [id] => matchers += &format!(", cause=\"{id}\""),
-            _ => matchers += &format!(", cause=~\"{}\"", ids.join("|")),
+    pub fn expr(&self, alert: &Alert) -> String {
+        match (Shape::of(self, alert), &alert.when) {
+            (Some(shape), _) => shape.expr(),
+            (None, When::Promql { expr, .. }) => (*expr).to_owned(),
+            (None, _) => String::new(),
         }
-        if let Some(severity) = severity {
-            matchers += &format!(", severity=\"{severity}\"");
-        }
-        let without = [&["$without"], without].concat().join(", ");
-        Cow::Owned(format!("max without ({without}) (longhorn_health_finding{{{matchers}}}) == 1"))
     }
 
-    /// The dashboard that shows this part: that of its first panel off the overview.
+    /// The dashboard that shows this area.
     pub fn dashboard(&self) -> Dashboard {
-        let own = self.panels.iter().map(|panel| panel.dashboard).find(|board| *board != Dashboard::Overview);
-        own.unwrap_or(Dashboard::Overview)
+        Dashboard::of(self.panels)
     }
 }

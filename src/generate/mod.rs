@@ -7,7 +7,6 @@
 
 pub mod alertmanager;
 pub mod catalogue;
-pub mod config;
 pub mod deploy;
 pub mod docs;
 pub mod grafana;
@@ -16,6 +15,7 @@ pub mod promql;
 pub mod promtool;
 pub mod rules;
 pub mod settings;
+pub mod shape;
 mod yaml;
 
 pub use settings::Settings;
@@ -104,8 +104,12 @@ impl Target {
         }
     }
 
-    /// The files of this target.
-    pub fn artifacts(self, settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+    /// The files of this target; `command` is the command line, for its page.
+    pub fn artifacts(
+        self,
+        settings: &Settings,
+        command: &clap::Command,
+    ) -> Result<Vec<Artifact>, GenerateError> {
         match self {
             Target::Rules => {
                 let mut artifacts = rules::artifacts(settings)?;
@@ -117,7 +121,7 @@ impl Target {
                 artifacts.push(deploy::dashboards(&artifacts));
                 Ok(artifacts)
             }
-            Target::Docs => docs::artifacts(settings),
+            Target::Docs => docs::artifacts(settings, command),
             Target::Deploy => Ok(deploy::artifacts()),
         }
     }

@@ -24,6 +24,8 @@ narrow! {
         pub key: String,
         pub value: String,
         pub effect: String,
+        /// Written by the node controller for the taints that it puts on itself.
+        pub time_added: Time,
     }
 
     /// How the node is.
@@ -195,6 +197,18 @@ narrow! {
     pub struct Webhook {
         pub name: String,
         pub failure_policy: String,
+        pub client_config: WebhookClientConfig,
+    }
+
+    /// Whom the API server calls.
+    pub struct WebhookClientConfig {
+        pub service: Option<WebhookService>,
+    }
+
+    /// A Service in front of a webhook.
+    pub struct WebhookService {
+        pub namespace: String,
+        pub name: String,
     }
 }
 

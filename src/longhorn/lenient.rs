@@ -72,7 +72,10 @@ impl<'de> Deserialize<'de> for Int {
         Ok(Int(match Raw::deserialize(deserializer)? {
             Raw::Number(number) => number,
             Raw::Float(number) => number as i64,
-            Raw::Text(text) => text.trim().parse().unwrap_or(0),
+            Raw::Text(text) if text.trim().is_empty() => 0,
+            Raw::Text(text) => text.trim().parse().map_err(|_| {
+                serde::de::Error::invalid_value(serde::de::Unexpected::Str(&text), &"a whole number")
+            })?,
         }))
     }
 }
@@ -213,6 +216,7 @@ mod tests {
             r#"{"name":null,"time":"","size":"12","list":null,"state":"Mauve","more":{"x":1}}"#,
         )
         .unwrap();
+        assert!(serde_json::from_str::<Sample>(r#"{"size":"1x"}"#).is_err());
         assert_eq!(sample.name, "");
         assert_eq!(sample.time.get(), None);
         assert_eq!(sample.size, Int(12));

@@ -36,10 +36,14 @@ fn is_partial(line: &str) -> bool {
     at.and_then(tagged).is_some_and(|(tags, _)| tags.split(':').any(|tag| tag == "P"))
 }
 
-/// `[pod/NAME/CONTAINER] ` of `kubectl logs --prefix`.
+/// `[pod/NAME/CONTAINER] ` of `kubectl logs --prefix`, or `[NAME CONTAINER] ` as templates of stern write it.
 fn prefix(line: &str) -> Option<&str> {
-    let (names, rest) = line.strip_prefix("[pod/")?.split_once("] ")?;
-    (!names.contains(' ')).then_some(rest)
+    let (names, rest) = line.strip_prefix('[')?.split_once("] ")?;
+    let is_pod = match names.strip_prefix("pod/") {
+        Some(names) => !names.contains(' '),
+        None => stern(&format!("{names} ")).is_some_and(str::is_empty),
+    };
+    is_pod.then_some(rest)
 }
 
 /// `POD CONTAINER ` of stern, where the pod is named after the container, as Longhorn's are.
@@ -87,6 +91,7 @@ mod tests {
             "2026-03-01T02:00:01Z 2026-03-01T02:00:01Z ",
             "[pod/longhorn-manager-x7x2k/longhorn-manager] ",
             "[pod/longhorn-manager-x7x2k/longhorn-manager] 2026-03-01T02:00:01Z ",
+            "[longhorn-manager-x7x2k longhorn-manager] ",
             "longhorn-manager-x7x2k longhorn-manager ",
             "longhorn-driver-deployer-5d-ab longhorn-driver-deployer 2026-03-01T02:00:01+02:00 ",
         ] {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
 use super::*;
 
@@ -188,9 +188,9 @@ macro_rules! objects {
             }
 
             /// Decodes one object and adds it; the error names what does not fit.
-            pub fn insert_json(&mut self, resource: Resource, json: &str) -> Result<(), serde_json::Error> {
+            pub fn insert<'de, D: Deserializer<'de>>(&mut self, resource: Resource, object: D) -> Result<(), D::Error> {
                 match resource {
-                    $( Resource::$resource => self.$field.insert(serde_json::from_str(json)?), )*
+                    $( Resource::$resource => self.$field.insert(<$type>::deserialize(object)?), )*
                 }
                 Ok(())
             }
@@ -275,6 +275,14 @@ objects! {
         strange! { "spec.orphanType": orphan.spec.orphan_type, OrphanType; }
     };
     settings: Setting = Settings;
+    share_managers: ShareManager = ShareManagers, unrecognized(share) {
+        strange! { "status.state": share.status.state, ShareManagerState; }
+    };
+    backup_targets: BackupTarget = BackupTargets;
+    backups: Backup = Backups, unrecognized(backup) {
+        strange! { "status.state": backup.status.state, BackupState; }
+    }, kept(backup) { backup.is_under_way_or_failed() };
+    recurring_jobs: RecurringJob = RecurringJobs;
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     };
@@ -286,6 +294,8 @@ objects! {
     deployments: Deployment = Deployments;
     pod_disruption_budgets: PodDisruptionBudget = PodDisruptionBudgets;
     leases: Lease = Leases;
+    cron_jobs: CronJob = CronJobs;
+    csi_nodes: CsiNode = CsiNodes;
     kube_nodes: KubeNode = KubeNodes;
     priority_classes: PriorityClass = PriorityClasses;
     csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };

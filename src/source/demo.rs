@@ -23,6 +23,10 @@ const FILES: &[(&str, &str)] = &[
         "demo/longhorn-manager-f3524.longhorn-manager.previous.log",
         include_str!("demo/longhorn-manager-f3524.longhorn-manager.previous.log"),
     ),
+    (
+        "demo/longhorn-manager-7a0dd.longhorn-manager.log",
+        include_str!("demo/longhorn-manager-7a0dd.longhorn-manager.log"),
+    ),
 ];
 
 /// The demo cluster at `now`.

@@ -5,6 +5,8 @@
 //! these queries aggregate targets away, so that two exporter pods are drawn as one. `target-logql`
 //! and `target-logql-auto` are about Loki.
 
+#[path = "../support/promql.rs"]
+mod promql;
 mod queries;
 #[path = "../support/scenario.rs"]
 mod scenario;
@@ -17,7 +19,6 @@ use std::path::Path;
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::catalogue;
 use longhorn_health_exporter::generate::grafana::DASHBOARDS;
-use longhorn_health_exporter::generate::promql;
 use serde_json::{Value, json};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -282,7 +283,7 @@ fn comparisons(expr: &str) -> Vec<(String, String)> {
 
 /// Values of the steps of a panel as Grafana gets them.
 fn steps(config: &str, board: Dashboard, title: &str) -> Vec<f64> {
-    let settings = longhorn_health_exporter::generate::config::parse("c.yaml", config).unwrap();
+    let settings = longhorn_health_exporter::generate::settings::parse("c.yaml", config).unwrap();
     let dashboard = longhorn_health_exporter::generate::grafana::dashboard(board, &settings).unwrap();
     let dashboard = serde_json::to_value(dashboard).unwrap();
     let panel = list(&dashboard, "panels").iter().find(|panel| panel["title"] == title).unwrap();

@@ -4,6 +4,7 @@ mod auth;
 mod bench;
 mod deploy;
 mod exporter;
+mod recordings;
 mod support;
 #[path = "../web_auth/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the web server, which use all of it")]

@@ -147,3 +147,61 @@ async fn a_log_that_is_gone_is_not_asked_for_again_and_stops_nothing() {
     assert!(why.starts_with("the API server answers 4"), "{why}");
     assert_eq!(cluster.history.why_crash_log_unread("b", "2"), None);
 }
+
+/// A manager whose container has run for an hour.
+fn running_manager(name: &str, ready: bool) -> serde_json::Value {
+    serde_json::json!({
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": "1", "labels": {"app": MANAGER}},
+        "spec": {"nodeName": "node-1", "containers": [{"name": MANAGER}]},
+        "status": {"containerStatuses": [{
+            "name": MANAGER, "ready": ready, "restartCount": 0,
+            "state": {"running": {"startedAt": (now() - jiff::SignedDuration::from_hours(1)).to_string()}},
+        }]},
+    })
+}
+
+fn present_log(cluster: &longhorn_health_exporter::cluster::Cluster, pod: &str) -> Option<String> {
+    let pod = cluster.objects.pods.get(pod)?;
+    cluster.history.current_log(pod, MANAGER).map(|log| log.text.clone())
+}
+
+#[tokio::test]
+async fn the_present_log_of_a_manager_is_read_while_it_does_not_become_ready() {
+    let server = server().await;
+    server.put("pods", running_manager("hangs", false));
+    server.put("pods", running_manager("works", true));
+    server.set_log(NAMESPACE, "hangs", MANAGER, false, "no route to host\n");
+    server.set_log(NAMESPACE, "works", MANAGER, false, "all is well\n");
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    let cluster = live.snapshot(now());
+    assert_eq!(present_log(&cluster, "hangs").as_deref(), Some("no route to host\n"));
+    assert_eq!(present_log(&cluster, "works"), None);
+    assert_eq!(log_of(&cluster, "hangs"), None, "nothing has crashed");
+    let requests: Vec<_> = server.recorded().into_iter().filter(|request| request.resource == LOG).collect();
+    assert_eq!(requests.len(), 1);
+    assert!(requests.iter().all(|request| !request.query.contains("previous=true")));
+    assert!(requests.iter().all(|request| request.query.contains("sinceSeconds=120")));
+
+    // its start is over
+    server.put("pods", running_manager("hangs", true));
+    until(&live, "the log to be forgotten", |cluster| present_log(cluster, "hangs").is_none()).await;
+}
+
+#[tokio::test]
+async fn a_holder_of_the_start_lease_is_read_although_it_is_ready() {
+    let server = server().await;
+    server.put("pods", running_manager("holds", true));
+    server.set_log(NAMESPACE, "holds", MANAGER, false, "csidrivers is forbidden\n");
+    let acquired = now() - jiff::SignedDuration::from_mins(5);
+    server.put(
+        "leases.coordination.k8s.io",
+        serde_json::json!({
+            "metadata": {"name": "longhorn-manager-webhook-lock", "namespace": NAMESPACE},
+            "spec": {"holderIdentity": "node-1", "leaseDurationSeconds": 20, "acquireTime": acquired.to_string()},
+        }),
+    );
+    let live = synced(&server).await;
+    within("the logs", live.complete()).await;
+    assert!(present_log(&live.snapshot(now()), "holds").is_some());
+}

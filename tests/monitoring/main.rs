@@ -292,7 +292,7 @@ fn critical_mutes_its_twin(stack: &Stack) {
 
     // many restarts beside the crash loop of the same manager
     let restarts = json!({
-        "alertname": "LonghornManagerHighRestarts", "severity": "warning", "node": "worker-4", "cluster": "demo",
+        "alertname": "LonghornManagerHighRestarts", "severity": "warning", "node": "worker-3", "cluster": "demo",
         "namespace": "monitoring", "job": "longhorn-health-exporter",
     });
     stack.send(&restarts, true);

@@ -1,8 +1,9 @@
 //! What can be got wrong in a rule: each of these changes must make some case fail.
 
-use longhorn_health_exporter::generate::promql::{Kind, Token, tokens};
-use longhorn_health_exporter::generate::promtool::plan::seconds;
+use longhorn_health_exporter::generate::promtool::seconds;
 use longhorn_health_exporter::generate::rules::{Entry, Recording, Rule};
+
+use crate::promql::{Kind, Token, tokens};
 
 /// A rule with one mistake.
 #[derive(Debug, Clone)]

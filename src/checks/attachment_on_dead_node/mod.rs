@@ -54,6 +54,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or gone.",
+        columns: &["node", "Value"],
         queries: &[Query {
             expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
             legend: "{{node}}",

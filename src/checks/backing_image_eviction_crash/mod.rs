@@ -107,6 +107,7 @@ const PANELS: &[Panel] = &[
         title: "Copies in status but not in spec",
         description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
                       clean-up; minutes mean that the backing image manager of the node does not answer.",
+        columns: &["backing_image", "node", "disk"],
         queries: &[Query {
             expr: "max by ($cluster backing_image, node, disk) \
                    (longhorn_health_backing_image_status_not_spec{$job}) == 1",

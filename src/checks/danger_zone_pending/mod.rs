@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, InstanceManager, Resource, condition};
+use crate::facts::instance_managers::container_of;
+use crate::facts::text::listed;
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;
@@ -27,15 +29,12 @@ pub static CHECK: Check = Check {
     summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
               as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
     needs: &[Resource::Settings],
-    uses: &[Resource::InstanceManagers],
+    uses: &[Resource::InstanceManagers, Resource::Pods],
     causes: settings::CAUSES,
     gauges: &[&PENDING],
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_danger_zone_pending{$job}) > 0",
-            cases: include_str!("LonghornDangerZoneSettingPending.test.yaml"),
-        },
+        when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
         hold: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting is changed but not in force.",
@@ -49,6 +48,7 @@ pub static CHECK: Check = Check {
         title: "Danger-zone settings pending",
         description: "Settings that are changed but not in force. Most of them restart instance managers \
                       once their volumes are detached.",
+        columns: &["setting"],
         queries: &[Query {
             expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
             legend: "{{setting}}",
@@ -78,6 +78,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let text = format!("settings.longhorn.io {name}: status.applied is false");
         out.find(finding(cluster, cause, name).because(EvidenceSource::Api, text));
     }
+    probe_timeout(cluster, out);
     let mut holders: BTreeMap<&str, Vec<&InstanceManager>> = BTreeMap::new();
     for manager in cluster.objects.instance_managers.iter() {
         let Some(synced) = condition(&manager.status.conditions, "SettingSynced") else { continue };
@@ -95,6 +96,32 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for finding in &mut out.findings {
         add_holders(finding, holders.get(finding.cause.id).map(Vec::as_slice).unwrap_or_default());
+    }
+}
+
+/// Longhorn calls this setting applied although only new pods have it (longhorn-manager v1.9.2
+/// controller/setting_controller.go syncSetting does not look at it), and says nothing in a condition before 1.11.
+fn probe_timeout(cluster: &Cluster, out: &mut Outcome) {
+    const NAME: &str = "instance-manager-pod-liveness-probe-timeout";
+    let (Some(setting), Some(cause)) = (cluster.setting(NAME), settings::cause_of(NAME)) else { return };
+    if out.findings.iter().any(|finding| finding.cause == cause) {
+        return;
+    }
+    let timeout = |pod: &Pod| Some(container_of(pod)?.liveness_probe.as_ref()?.timeout());
+    let differing: Vec<String> = cluster
+        .objects
+        .instance_managers
+        .iter()
+        .filter_map(|im| {
+            let wanted = setting.value_for(im.spec.data_engine).trim().parse::<i64>().ok()?;
+            let has = cluster.objects.pods.get(&im.metadata.name).and_then(timeout)?;
+            (has != wanted).then(|| format!("{} has {has} s, wanted are {wanted} s", im.metadata.name))
+        })
+        .collect();
+    if !differing.is_empty() {
+        out.sample(&PENDING, &[NAME], 1.0);
+        let text = format!("liveness probes of instance manager pods: {}", listed(&differing));
+        out.find(finding(cluster, cause, NAME).because(EvidenceSource::Api, text));
     }
 }
 

@@ -7,6 +7,7 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -14,8 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::looping;
-use crate::longhorn::{ConditionStatus, Pod, Release, Resource, status};
+use crate::facts::text::shortened;
+use crate::facts::{endpoints, looping, nodes};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
@@ -34,8 +36,14 @@ pub static CHECK: Check = Check {
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
     needs: &[Resource::Pods],
-    uses: &[Resource::EndpointSlices, Resource::LonghornNodes, Resource::KubeNodes],
+    uses: &[
+        Resource::EndpointSlices,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::InstanceManagers,
+    ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
@@ -55,6 +63,7 @@ pub static CHECK: Check = Check {
         title: "Driver deployer blocked",
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
+        columns: &["severity", "cause", "object_kind", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
             legend: "{{cause}}",
@@ -103,29 +112,52 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
         None => format!("init container {INIT} of {name} waits; since when is not known"),
     };
     let (answers, endpoints) = backend(cluster);
-    let (cause, message) = match answers {
-        true => (
+    let half_started = half_started(cluster).filter(|_| answers);
+    let (cause, message) = match (answers, &half_started) {
+        (true, Some(_)) => (
+            &causes::MANAGERS_HALF_STARTED,
+            format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
+        ),
+        (true, None) if !nodes::all_known(cluster) => (
+            &causes::UNKNOWN,
+            format!(
+                "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is not known"
+            ),
+        ),
+        (true, None) => (
             &causes::DNS_SUSPECTED,
             format!(
                 "{name} waits for {BACKEND} although managers are ready: DNS or the network is suspected"
             ),
         ),
-        false => (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready")),
+        (false, _) => {
+            (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready"))
+        }
     };
     let fact = |text| Evidence { source: EvidenceSource::Api, text };
-    Some(Block { cause, since, message, evidence: vec![fact(waits), fact(endpoints)] })
+    let evidence = [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
+    Some(Block { cause, since, message, evidence })
+}
+
+/// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
+/// app/daemon.go startManager).
+fn half_started(cluster: &Cluster) -> Option<String> {
+    if !nodes::all_known(cluster) {
+        return None;
+    }
+    let mut ready =
+        cluster.manager_pods().filter(|pod| pod.is_ready() && !pod.metadata.is_deleting()).peekable();
+    ready.peek()?;
+    let registered = |pod: &Pod| cluster.objects.longhorn_nodes.get(&pod.spec.node_name).is_some();
+    (!ready.any(registered)).then(|| {
+        "no node of a Ready manager has a nodes.longhorn.io, which a manager makes just before it opens port 9500".to_owned()
+    })
 }
 
 /// Whether anything can answer behind the Service, and how that is known.
 fn backend(cluster: &Cluster) -> (bool, String) {
-    let slices = cluster
-        .objects
-        .endpoint_slices
-        .iter()
-        .filter(|slice| slice.metadata.label("kubernetes.io/service-name") == Some(BACKEND));
-    let endpoints: Vec<_> = slices.flat_map(|slice| &slice.endpoints).collect();
     if cluster.readability(Resource::EndpointSlices) == Readability::Readable {
-        let ready = endpoints.iter().filter(|endpoint| endpoint.conditions.ready != Some(false)).count();
+        let ready = endpoints::of(cluster, BACKEND).unwrap_or_default().ready;
         return (ready > 0, format!("Service {BACKEND} has {ready} ready endpoints"));
     }
     let serves = |pod: &&Pod| pod.is_ready() && !pod.metadata.is_deleting();
@@ -157,24 +189,66 @@ fn by_log(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
     let log = cluster.history.crash_log(&pod.metadata.name, MAIN)?;
     let is_fatal = |line: &&str| line.contains("level=fatal") || line.contains("\"level\":\"fatal\"");
     let fatal = log.text.lines().rev().find(is_fatal)?;
-    let cause = if fatal.contains("MountPropagation is not set") {
-        &causes::MOUNT_PROPAGATION
-    } else if fatal.contains("failed Kubernetes version check") {
+    let has = |words: &[&str]| words.iter().any(|word| fatal.contains(word));
+    let failed_request = has(&[
+        "Client.Timeout exceeded",
+        "context deadline exceeded",
+        "i/o timeout",
+        "connection refused",
+        "no route to host",
+        "TLS handshake timeout",
+    ]);
+    let cause = if has(&["failed Kubernetes version check"]) && !failed_request {
         &causes::KUBERNETES_VERSION
+    } else if failed_request {
+        // the query for the condition is wrapped into the words about mount propagation
+        &causes::API_TIMEOUT
+    } else if has(&["failed to get arg root-dir"]) {
+        &causes::KUBELET_ROOT_DIR
+    } else if has(&["MountPropagation is not set"]) {
+        let unsynced =
+            unsynced(cluster).find(|node| fatal.contains(&format!("node {} ", node.metadata.name)));
+        if unsynced.is_some() { &causes::NODE_NOT_SYNCED } else { &causes::MOUNT_PROPAGATION }
     } else {
         &causes::UNKNOWN
     };
-    let line: String = fatal.trim().chars().take(400).collect();
-    Some((cause, EvidenceSource::Log, format!("the last log ends with: {line}")))
+    Some((cause, EvidenceSource::Log, format!("the last log ends with: {}", shortened(fatal.trim(), 400))))
+}
+
+/// Registered nodes without the condition, which the manager of a node writes when it first syncs it (longhorn-manager
+/// v1.12.1 controller/node_controller.go). The deployer takes them for nodes whose mounts do not propagate.
+fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
+    let silent = |node: &&LonghornNode| condition(&node.status.conditions, "MountPropagation").is_none();
+    cluster.objects.longhorn_nodes.iter().filter(silent)
 }
 
 fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)> {
+    const DETECTION: [&str; 2] = ["discover-proc-kubelet-cmdline", "discover-proc-k3s-cmdline"];
+    let api = |cause, fact| Some((cause, EvidenceSource::Api, fact));
     let mut nodes = cluster.objects.longhorn_nodes.iter();
     let no_propagation =
         nodes.find(|node| status(&node.status.conditions, "MountPropagation") == ConditionStatus::False);
     if let Some(node) = no_propagation {
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
-        return Some((&causes::MOUNT_PROPAGATION, EvidenceSource::Api, fact));
+        return api(&causes::MOUNT_PROPAGATION, fact);
+    }
+    if let Some(node) = unsynced(cluster).next() {
+        let name = &node.metadata.name;
+        let managers = cluster.objects.instance_managers.iter().filter(|im| im.spec.node_id == *name).count();
+        let fact = format!(
+            "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
+            counted(managers, "instance manager")
+        );
+        return api(&causes::NODE_NOT_SYNCED, fact);
+    }
+    if let Some(pod) = DETECTION.iter().find_map(|name| cluster.objects.pods.get(name)) {
+        let (name, phase) = (&pod.metadata.name, pod.status.phase.as_str());
+        return api(
+            &causes::KUBELET_ROOT_DIR,
+            format!(
+                "pod {name}, which looks for the kubelet's root directory, is left over in phase {phase}"
+            ),
+        );
     }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
@@ -183,11 +257,7 @@ fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)>
         version(&node.status.node_info.kubelet_version).is_some_and(|found| found < OLDEST_KUBERNETES)
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
-    Some((
-        &causes::KUBERNETES_VERSION,
-        EvidenceSource::Api,
-        format!("node {} runs Kubernetes {kubelet}", old.metadata.name),
-    ))
+    api(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
 }
 
 fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
@@ -212,6 +282,37 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
         )
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B6 MountPropagation"))
         .read(format!("{} --previous", log(MAIN))),
+        causes::MANAGERS_HALF_STARTED => Remedy::new(
+            "See why the managers do not finish their start: the present log of one that is Ready, manager_start_stuck and \
+             manager_crash_loop. DNS and network are not the trouble.",
+        )
+        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=50"))
+        .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
+        causes::NODE_NOT_SYNCED => Remedy::new(
+            "See why the manager of that node does not sync it (its log says what it drops out of the queue), and why there is no \
+             instance manager. Mounts are not the trouble.",
+        )
+        .read(format!(
+            "kubectl -n {namespace} get nodes.longhorn.io -o \
+             custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'"
+        ))
+        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'"))
+        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io -o wide")),
+        causes::API_TIMEOUT => Remedy::new(
+            "Look at the network between this node and the managers (port 9500) or the API server, whichever the line names: \
+             kube-proxy, firewall, CNI. What the line says of mount propagation is only what was asked for.",
+        )
+        .read(format!("{} --previous", log(MAIN)))
+        .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND} -o wide")),
+        causes::KUBELET_ROOT_DIR => Remedy::new(
+            "Name the directory: --kubelet-root-dir in the Deployment, csi.kubeletRootDir in the chart (microk8s: \
+             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). A detection pod that is \
+             left over has to be deleted.",
+        )
+        .read(format!("kubectl -n {namespace} get pods -o wide | grep discover-proc"))
+        .change(format!(
+            "kubectl -n {namespace} delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found"
+        )),
         causes::KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
             .read("kubectl version".to_owned())
             .read(format!("{} --previous", log(MAIN))),

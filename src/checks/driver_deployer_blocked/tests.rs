@@ -39,7 +39,7 @@ fn manager(ready: &str) -> String {
     longhorn_manager(
         "longhorn-manager-a",
         "",
-        &format!("status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"),
+        &format!("spec: {{nodeName: node-1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"),
     )
 }
 
@@ -57,6 +57,10 @@ fn kubelet(version: &str) -> String {
 
 const OLD: &str = "2026-03-01T00:00:00Z";
 
+/// The Longhorn node of the manager.
+const REGISTERED: &str = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: node-1, namespace: longhorn-system}\n\
+    status: {conditions: [{type: MountPropagation, status: 'True'}]}\n---\n";
+
 #[test]
 fn the_wait_is_a_consequence_and_says_of_what() {
     let managers_down = "warning managers_down Pod longhorn-driver-deployer-a";
@@ -64,9 +68,14 @@ fn the_wait_is_a_consequence_and_says_of_what() {
     for (yaml, expected) in [
         (waiting_since(OLD) + &backend(false), &[managers_down][..]),
         (waiting_since(OLD) + &backend(true), &[dns]),
+        // Ready, but none has come to the end of its start
+        (
+            waiting_since(OLD) + &manager("True"),
+            &["warning managers_half_started Pod longhorn-driver-deployer-a"],
+        ),
         // endpoints not recorded: the managers themselves are asked
         (waiting_since(OLD) + &manager("False"), &[managers_down]),
-        (waiting_since(OLD) + &manager("True"), &[dns]),
+        (waiting_since(OLD) + &manager("True") + REGISTERED, &[dns]),
         (waiting_since(OLD), &[managers_down]),
         // a Ready manager that is being deleted answers no more
         (
@@ -137,7 +146,7 @@ fn a_pod_that_goes_away_and_unreadable_pods() {
     let report = run(&CHECK, &blind).report;
     assert!(report.findings.is_empty() && !report.unknown.is_empty());
     // endpoints that may not be read do not silence the check
-    let mut partly = live_at(NOW, &(waiting_since(OLD) + &manager("True")));
+    let mut partly = live_at(NOW, &(waiting_since(OLD) + &manager("True") + REGISTERED));
     partly.resources.entry(Resource::EndpointSlices).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &partly), ["warning dns_suspected Pod longhorn-driver-deployer-a"]);
 }

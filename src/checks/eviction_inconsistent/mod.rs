@@ -63,6 +63,7 @@ pub static CHECK: Check = Check {
             title: "Contradictions",
             description: "Objects whose fields contradict each other about eviction, by cause. \
                           The runbook of LonghornEvictionInconsistent has a part for each cause.",
+            columns: &["cause", "object_kind", "object", "node", "disk"],
             queries: &[Query {
                 expr: "max by ($cluster cause, object_kind, object, node, disk) \
                        (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",

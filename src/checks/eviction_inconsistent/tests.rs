@@ -477,7 +477,7 @@ fn empty_and_unreadable_objects() {
         "BackingImageDataSource",
     ]
     .into_iter()
-    .map(|kind| object(kind, "odd", "") + &object(kind, "null", "spec: null\nstatus: null"))
+    .map(|kind| object(kind, "odd", "") + &object(kind, "nulls", "spec: null\nstatus: null"))
     .collect();
     assert_eq!(recorded(&odd), NOTHING);
     for kind in [Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages] {

@@ -6,14 +6,14 @@
 use super::causes;
 use std::collections::HashMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::age::held;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
-use crate::facts::nodes::manager_not_ready;
+use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::longhorn::{
@@ -23,6 +23,8 @@ use crate::longhorn::{
 
 /// What a usual drain takes until the workloads have left.
 const USUAL_DRAIN: SignedDuration = SignedDuration::from_mins(15);
+/// A budget that nothing keeps is removed at the next sync of its instance manager.
+const REMOVED: SignedDuration = SignedDuration::from_mins(3);
 /// What the setting is when it is not there (longhorn-manager v1.12.1 types/setting.go).
 const DEFAULT_POLICY: &str = "block-if-contains-last-replica";
 /// Taints by which others announce that they drain a node.
@@ -92,16 +94,32 @@ impl<'a> View<'a> {
 
     fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {
         let name = manager.metadata.name.as_str();
+        let node_name = node.metadata.name.as_str();
         let held = held(self.cluster, out, "pdb", name, None, USUAL_DRAIN);
         let wanted = self.wanted(node);
-        let mut finding = self.finding(manager, &self.blocker(manager)).since(held.since);
+        let blocker = self.blocker(manager);
+        // the cordon tells since when at most; a budget that nothing keeps goes within a minute
+        let cordoned = cordoned_since(self.cluster, node_name);
+        let idle = matches!(blocker, Blocker::Nothing);
+        let seen_idle = idle.then(|| out.first_seen("pdb_without_reason", name)).flatten();
+        let old = |since: Timestamp, limit| self.cluster.age(since) >= limit;
+        let left = idle
+            && cordoned.is_some_and(|since| old(since, USUAL_DRAIN))
+            && seen_idle.map_or(self.cluster.is_recorded(), |since| old(since, REMOVED));
+        let mut finding = self.finding(manager, &blocker).since(held.since.or(cordoned));
         let text = match &wanted {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else asks for a drain".to_owned(),
         };
         finding = finding.because(EvidenceSource::Api, text);
-        finding.evidence.push(held.evidence());
-        let severity = if wanted.is_some() && held.lasting { Severity::Warning } else { Severity::Info };
+        if let Some(since) = cordoned {
+            finding = finding.because(EvidenceSource::Api, format!("the node is cordoned since {since}"));
+        }
+        if held.since.is_some() || cordoned.is_none() {
+            finding.evidence.push(held.evidence());
+        }
+        let lasting = held.lasting && cordoned.is_none_or(|since| old(since, USUAL_DRAIN));
+        let severity = if wanted.is_some() && lasting || left { Severity::Warning } else { Severity::Info };
         out.find(finding.severity(severity));
     }
 

@@ -8,6 +8,7 @@
 
 mod causes;
 mod drain;
+mod follows;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub static CHECK: Check = Check {
         Resource::Pods,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&REMAINING_REPLICAS, &REMAINING_COPIES, &PROGRESS],
     alerts: &[
         Alert {
@@ -103,6 +105,7 @@ const PANELS: &[Panel] = &[
         title: "Last progress of eviction",
         description: "When what remains on an evicted disk last changed. Half an hour and no rebuild is a stalled eviction.",
         unit: Unit::FromNow,
+        columns: &["node", "disk", "Value"],
         queries: &[Query {
             expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
             legend: "{{node}} {{disk}}",
@@ -115,6 +118,7 @@ const PANELS: &[Panel] = &[
         title: "Drains held up",
         description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an \
                       eviction or a drain waits for it. The finding says what is missing.",
+        columns: &["severity", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster object, node, severity) \
                    (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",

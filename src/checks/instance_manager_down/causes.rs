@@ -3,9 +3,23 @@
 use crate::check::Cause;
 
 /// Every cause, in the order of the reference.
-pub const ALL: &[&Cause] =
-    &[&POD_FAILED, &POD_MISSING, &NODE_CORDONED, &NODE_DOWN, &LABELS_MISSING, &STARTING_STUCK];
+pub const ALL: &[&Cause] = &[
+    &PANIC,
+    &OOM_KILLED,
+    &POD_FAILED,
+    &POD_MISSING,
+    &NODE_CORDONED,
+    &NODE_DOWN,
+    &LABELS_MISSING,
+    &STARTING_STUCK,
+];
 
+pub const PANIC: Cause = Cause::critical(
+    "panic",
+    "its process ended with exit code 2, as a Go program does that panics, and no pod followed; warning for the first 3 minutes",
+);
+pub const OOM_KILLED: Cause =
+    Cause::critical("oom_killed", "it was OOM-killed, and no pod followed; warning for the first 3 minutes");
 pub const POD_FAILED: Cause =
     Cause::critical("pod_failed", "its pod has ended and is not made anew; warning for the first 3 minutes");
 pub const POD_MISSING: Cause =

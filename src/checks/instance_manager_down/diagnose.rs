@@ -9,7 +9,7 @@ use crate::check::{Cause, Evidence, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
-use crate::facts::nodes;
+use crate::facts::{looping, nodes};
 use crate::longhorn::*;
 
 /// Longhorn makes a failed pod anew at once, from 1.10 on with a back-off of up to two minutes
@@ -90,7 +90,7 @@ fn dead_pod(
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
             let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
-            Some(aged(cluster, &causes::POD_FAILED, since, RECREATED, facts))
+            Some(aged(cluster, failure(pod), since, RECREATED, facts))
         }
         _ => None,
     }
@@ -138,7 +138,7 @@ fn not_running(
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = ended_at(pod).or(said_since).or(first_seen);
-            Some(aged(cluster, &causes::POD_FAILED, since, RECREATED, evidence))
+            Some(aged(cluster, failure(pod), since, RECREATED, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
@@ -228,6 +228,16 @@ fn waits_for_old_v2(im: &InstanceManager, active_v2: &HashMap<&str, usize>) -> b
 
 fn has_ended(pod: &Pod) -> bool {
     matches!(pod.status.phase, PodPhase::Failed | PodPhase::Succeeded)
+}
+
+/// How its container ended, where that is a cause.
+fn failure(pod: &Pod) -> &'static Cause {
+    let ended = container_status_of(pod).and_then(looping::last_end);
+    match ended {
+        Some(end) if end.reason == "OOMKilled" => &causes::OOM_KILLED,
+        Some(end) if end.exit_code == 2 => &causes::PANIC,
+        _ => &causes::POD_FAILED,
+    }
 }
 
 fn ended_at(pod: &Pod) -> Option<Timestamp> {

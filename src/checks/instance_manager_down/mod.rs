@@ -6,6 +6,7 @@
 
 mod causes;
 mod diagnose;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&STATES],
     alerts: &[DOWN, UNLABELLED],
     panels: &[
@@ -67,6 +69,7 @@ pub static CHECK: Check = Check {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers in trouble",
             description: "What is wrong with each, and on which node.",
+            columns: &["severity", "cause", "object", "node"],
             queries: &[Query {
                 expr: "max by ($cluster node, object, cause, severity) \
                        (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
@@ -92,7 +95,13 @@ static STATES: Gauge<[&str; 1]> = Gauge {
 const DOWN: Alert = Alert {
     name: "LonghornInstanceManagerDown",
     when: When::FoundBut {
-        causes: &[&causes::POD_FAILED, &causes::POD_MISSING, &causes::STARTING_STUCK],
+        causes: &[
+            &causes::PANIC,
+            &causes::OOM_KILLED,
+            &causes::POD_FAILED,
+            &causes::POD_MISSING,
+            &causes::STARTING_STUCK,
+        ],
         severity: Some(Severity::Critical),
         without: &[],
     },
@@ -156,9 +165,12 @@ fn finding(
 ) -> Finding {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im, claims);
-    let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+    let which = match node.as_str() {
+        "" => format!("instance manager {name}"),
+        node => format!("the instance manager on {node}"),
+    };
     let reached = nodes::down(cluster, node).is_none();
-    let message = format!("instance manager {name}{place} {}", what(trouble.cause, reached));
+    let message = format!("{which} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
         (&causes::LABELS_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))
@@ -186,6 +198,8 @@ fn what(cause: &'static Cause, reached: bool) -> &'static str {
             "has not been looked at since its node was lost, although the node answers"
         }
         causes::POD_FAILED => "does not run: its pod has ended",
+        causes::PANIC => "does not run: its process panicked",
+        causes::OOM_KILLED => "does not run: it was OOM-killed",
         causes::POD_MISSING => "does not run: it has no pod",
         causes::NODE_CORDONED => "has no pod because the node is cordoned",
         causes::NODE_DOWN => "cannot be reached because its node is down",
@@ -249,6 +263,15 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
             "Put the missing labels back at once, as another instance manager has them. Do not restart managers and do not \
              upgrade before: releases from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them."
         }
+        causes::PANIC => {
+            "Keep the log of the pod before Longhorn deletes it, and see why the longhorn-manager of the node makes no new one. A \
+             panic in a storm of rebuilds is Longhorn issue 13087, fixed in 1.10.4, 1.11.3 and 1.12.0: until the upgrade let few \
+             replicas rebuild at once."
+        }
+        causes::OOM_KILLED => {
+            "Free memory on the node or remove a limit on the pod (Longhorn sets none), and see why the longhorn-manager of the node \
+             makes no new pod. Instance managers of image v1.11.0 leak memory (Longhorn issue 12573): use v1.11.0-hotfix-1 or 1.11.1."
+        }
         causes::STARTING_STUCK => "See why the pod does not start: image, node resources, network plugin.",
         _ => "Longhorn should have made a new pod. See whether the longhorn-manager of the node works.",
     };
@@ -264,6 +287,10 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
         causes::LABELS_MISSING => {
             remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io --show-labels"))
         }
+        causes::PANIC | causes::OOM_KILLED => remedy
+            .read(format!("kubectl -n {ns} logs {name} --tail=200"))
+            .read(format!("kubectl describe node {node}"))
+            .read(format!("{managers} --field-selector spec.nodeName={node}")),
         _ => remedy
             .read(format!("kubectl -n {ns} describe pod {name}"))
             .read(format!("{managers} --field-selector spec.nodeName={node}")),

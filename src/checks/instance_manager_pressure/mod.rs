@@ -365,7 +365,11 @@ fn priority_class_mismatch(
              all volumes are detached.",
         ),
     };
-    let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?
+    let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?;
+    // all of them differ for one reason, which is the setting
+    finding.object = ObjectRef::new("Setting", ns, "priority-class");
+    finding.node = None;
+    let mut finding = finding
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
         .remedy(remedy);
     if !cluster.can_read(Resource::PriorityClasses) {

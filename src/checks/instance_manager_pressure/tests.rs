@@ -26,7 +26,8 @@ fn class(name: &str) -> String {
 }
 
 fn found_in(yaml: &str) -> Vec<String> {
-    let strip = |line: String| line.replace(" InstanceManager im-1", "");
+    let strip =
+        |line: String| line.replace(" InstanceManager im-1", "").replace(" Setting priority-class", "");
     found(&CHECK, &cluster(yaml)).into_iter().map(strip).collect()
 }
 

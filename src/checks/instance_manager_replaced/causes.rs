@@ -27,6 +27,9 @@ pub const SETTINGS_SYNC: Cause =
     Cause::info("settings_sync", "Longhorn replaced it while it was idle, to apply settings");
 pub const STALE_CLEANUP: Cause =
     Cause::info("stale_cleanup", "Longhorn removed it because it was old or not needed any more");
-pub const DELETED: Cause = Cause::warning("deleted", "somebody deleted its pod while volumes ran in it");
+pub const DELETED: Cause = Cause::warning(
+    "deleted",
+    "its pod was deleted while volumes ran in it; severity info when nothing ran in it, by whom is not known",
+);
 pub const UNKNOWN: Cause =
     Cause::warning("unknown", "it ended and nothing tells why; severity info without any trace of harm");

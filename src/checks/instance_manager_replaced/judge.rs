@@ -25,12 +25,14 @@ pub enum Verdict {
     SettingsSync,
     StaleCleanup,
     Deleted,
+    /// Deleted while nothing ran in it, and nothing differs in its successor.
+    DeletedIdle,
     Unknown,
 }
 
 impl Verdict {
     /// Every verdict.
-    pub const ALL: [Verdict; 10] = [
+    pub const ALL: [Verdict; 11] = [
         Verdict::LivenessProbe,
         Verdict::OomKilled,
         Verdict::Evicted,
@@ -40,12 +42,17 @@ impl Verdict {
         Verdict::SettingsSync,
         Verdict::StaleCleanup,
         Verdict::Deleted,
+        Verdict::DeletedIdle,
         Verdict::Unknown,
     ];
 
     /// Name of the fact under which it is counted; unlike the cause, unique.
     pub fn fact(self) -> &'static str {
-        if self == Verdict::Drained { "drained" } else { self.cause().id }
+        match self {
+            Verdict::Drained => "drained",
+            Verdict::DeletedIdle => "deleted_idle",
+            _ => self.cause().id,
+        }
     }
 
     /// The cause as declared.
@@ -58,14 +65,17 @@ impl Verdict {
             Verdict::Panic => &causes::PANIC,
             Verdict::SettingsSync => &causes::SETTINGS_SYNC,
             Verdict::StaleCleanup => &causes::STALE_CLEANUP,
-            Verdict::Deleted => &causes::DELETED,
+            Verdict::Deleted | Verdict::DeletedIdle => &causes::DELETED,
             Verdict::Unknown => &causes::UNKNOWN,
         }
     }
 
     /// True when nothing is wrong with it.
     pub fn is_expected(self) -> bool {
-        matches!(self, Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup)
+        matches!(
+            self,
+            Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle
+        )
     }
 }
 
@@ -76,6 +86,8 @@ pub struct Scene<'a> {
     pub successor: Option<&'a Pod>,
     /// The instance manager is gone, or no longer a default one.
     pub retired: bool,
+    /// Why Longhorn itself replaces it while it is idle, as far as settings tell.
+    pub setting: Option<String>,
     /// The node does not answer, or came back about then.
     pub node_trouble: Option<Evidence>,
     pub events: Vec<&'a Event>,
@@ -173,10 +185,18 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
         evidence.push(api("its instance manager was removed or is no longer a default one"));
         return (Verdict::StaleCleanup, evidence);
     }
-    if unharmed && (asked || !changes.is_empty()) && clean {
-        evidence.extend(changes.into_iter().map(api));
+    let by_settings = !changes.is_empty() || scene.setting.is_some();
+    if unharmed && clean && by_settings {
+        evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
         evidence.push(api("no volume was hit: Longhorn deletes idle ones to apply settings"));
         return (Verdict::SettingsSync, evidence);
+    }
+    if unharmed && clean && asked {
+        let seen = scene.successor.map_or("there is no successor to compare it with", |_| {
+            "its successor has the same PriorityClass, CPU request and liveness probe, and no setting waits to be applied"
+        });
+        evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
+        return (Verdict::DeletedIdle, evidence);
     }
     evidence.push(fingerprint(match ended {
         Some(ended) if ended.exit_code == 137 => {

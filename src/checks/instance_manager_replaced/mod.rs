@@ -77,6 +77,7 @@ pub static CHECK: Check = Check {
             title: "Last replacements",
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
+            columns: &["cause", "instance_manager", "node", "expected", "Value"],
             queries: &[Query {
                 expr: "max without ($without) \
                        (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
@@ -142,6 +143,12 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 /// A pod that is this much younger than its instance manager is not its first.
 const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
+/// The same where something else tells of an end, too.
+const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
+/// An end that was asked for longer ago than this is another one.
+const LONGEST_END: SignedDuration = SignedDuration::from_mins(10);
+/// Longhorn makes the next pod within this time (from 1.10 on with a back-off that is longer after several ends).
+const RECREATED: SignedDuration = SignedDuration::from_secs(90);
 /// A node whose Ready condition changed this close to the end took the pod along.
 const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -207,17 +214,23 @@ fn seen_end<'a>(
     let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
     let successor = successor_of(cluster, gone);
     let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
-    let end = ended.and_then(|ended| ended.finished_at.get()).unwrap_or(gone.at).min(gone.at);
+    let events = traces.events(name, Some(uid), "");
+    let began =
+        ended.and_then(|ended| ended.finished_at.get()).or_else(|| traces::asked_to_end(&gone.last, &events));
+    let began = began.filter(|began| gone.at.duration_since(*began) <= LONGEST_END);
+    let end = began.unwrap_or(gone.at).min(gone.at);
     let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
-    let mut hits = traces.hits(name, node, Span { end, again });
+    let mut hits = traces.hits(name, node, Span { end, again, exact: began.is_some() });
     traces.add_dead_engines(name, &mut hits);
+    remember_hits(cluster, uid, &mut hits, out);
     let im = cluster.objects.instance_managers.get(name);
     let scene = Scene {
         last: &gone.last,
         successor,
         retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
+        setting: setting_that_replaces(cluster, successor),
         node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
-        events: traces.events(name, Some(uid), ""),
+        events,
         hits: &hits,
     };
     let (now_judged, mut evidence) = judge::judge(&scene);
@@ -226,7 +239,10 @@ fn seen_end<'a>(
     if verdict != now_judged {
         evidence = vec![Evidence {
             source: EvidenceSource::History,
-            text: format!("judged as {} when it happened; the events have expired since", verdict.cause()),
+            text: format!(
+                "judged as {} when it happened; what that rested on is not there any more",
+                verdict.cause()
+            ),
         }];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
@@ -244,6 +260,50 @@ fn seen_end<'a>(
         evidence,
         hits,
     }
+}
+
+/// Keeps the volumes that an end hit: a rebuild clears `failedAt`, and events expire.
+fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
+    const HIT: &str = "hit";
+    for volume in cluster.objects.volumes.iter() {
+        let name = volume.metadata.name.as_str();
+        let object = format!("{uid}/{name}");
+        let key = FactKey { check: CHECK.id, fact: HIT, object: object.as_str().into() };
+        if hits.volumes.contains(name) {
+            out.first_seen(HIT, &object);
+        } else if let Some(seen) = cluster.history.first_seen(&key) {
+            out.first_seen(HIT, &object);
+            hits.volumes.insert(name);
+            hits.facts.push(format!("volume {name} was seen hit at {seen}"));
+        }
+    }
+}
+
+/// A setting for which Longhorn replaces instance managers that nothing runs in: one that waits to be applied, or an empty
+/// priority-class beside a PriorityClass that the API server gives to every pod.
+fn setting_that_replaces(cluster: &Cluster, successor: Option<&Pod>) -> Option<String> {
+    const COMPARED: [&str; 5] = [
+        "guaranteed-instance-manager-cpu",
+        "priority-class",
+        "storage-network",
+        "system-managed-components-node-selector",
+        "taint-toleration",
+    ];
+    let waits =
+        |name: &&&str| cluster.setting(name).is_some_and(|setting| setting.status.applied == Some(false));
+    if let Some(name) = COMPARED.iter().find(waits) {
+        return Some(format!("setting {name} waits to be applied (status.applied is false)"));
+    }
+    let class = cluster.objects.priority_classes.iter().find(|class| class.global_default)?;
+    let given = successor?.spec.priority_class_name == class.metadata.name;
+    let empty = cluster.setting("priority-class").is_some_and(|setting| setting.value.trim().is_empty());
+    (given && empty).then(|| {
+        format!(
+            "setting priority-class is empty while PriorityClass {} is the default of the cluster: Longhorn replaces idle instance \
+             managers every hour for that",
+            class.metadata.name
+        )
+    })
 }
 
 /// The pod that came right after this one, which may itself be gone by now: what a later one was made
@@ -279,21 +339,30 @@ fn unseen_end<'a>(
     let pod = fleet.pod_of(im)?;
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
-    if watched || made.duration_since(began) < WELL_AFTER || cluster.age(made) >= DAY {
+    let (age, hits) =
+        (made.duration_since(began), traces.hits(name, node, Span { end: made, again: made, exact: false }));
+    // a first pod is made within seconds, and nothing can have run in an earlier one then
+    let mut events = traces.events(name, None, &pod.metadata.uid);
+    // an earlier pod than the last one may have ended for another reason
+    events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
+    let traced = !hits.facts.is_empty() || !events.is_empty();
+    let least = if traced { AFTER_FIRST } else { WELL_AFTER };
+    if watched || age < least || cluster.age(made) >= DAY {
         return None;
     }
-    let hits = traces.hits(name, node, Span { end: made, again: made });
     // a default v2 instance manager gets its first pod when the old one has gone
     if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
         return None;
     }
     let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
+    let setting = setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty());
     let scene = Scene {
         last: &stranger,
         successor: None,
         retired: false,
+        setting,
         node_trouble: node_trouble(cluster, node, Some(began), made),
-        events: traces.events(name, None, &pod.metadata.uid),
+        events,
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);

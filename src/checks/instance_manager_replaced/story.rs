@@ -15,7 +15,11 @@ const SHOWN: usize = 10;
 pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let volumes: Vec<VolumeRef> = end.hits.volumes.iter().map(|volume| cluster.volume_ref(volume)).collect();
     let fate = if end.successor.is_some() { "was replaced" } else { "ended" };
-    let message = format!("instance manager {} {fate}: {}", end.manager, what(end.verdict));
+    let which = match end.node {
+        "" => format!("instance manager {}", end.manager),
+        node => format!("the instance manager on {node}"),
+    };
+    let message = format!("{which} {fate}: {}", what(end.verdict));
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
     let mut finding = Finding::new(end.verdict.cause(), object, message)
         .node(end.node)
@@ -46,6 +50,7 @@ fn what(verdict: Verdict) -> &'static str {
         Verdict::SettingsSync => "Longhorn applied settings while it was idle",
         Verdict::StaleCleanup => "Longhorn removed it because it is not needed any more",
         Verdict::Deleted => "its pod was deleted while volumes ran in it",
+        Verdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
         Verdict::Unknown => "nothing tells why",
     }
 }
@@ -102,7 +107,7 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             "See that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
              liveness probe failures, `shim disconnected` and out of memory.",
         )),
-        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup => {
+        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle => {
             Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
         }
     }

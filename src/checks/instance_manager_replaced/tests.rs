@@ -128,9 +128,9 @@ fn causes_by_the_last_state_of_the_pod() {
         // replicas are taken up again when the node is back; an engine takes its workload along
         (disrupted("EvictionByEvictionAPI"), hit(), "info evicted"),
         (disrupted("EvictionByEvictionAPI"), dead_engine.to_owned(), "warning evicted"),
-        (deleting(last("Running", "")), String::new(), "info settings_sync"),
+        (deleting(last("Running", "")), String::new(), "info deleted"),
         (deleting(last("Running", "")), hit(), "warning deleted"),
-        (deleting(failed(143, "Error")), String::new(), "info settings_sync"),
+        (deleting(failed(143, "Error")), String::new(), "info deleted"),
         (last("Running", ""), String::new(), "warning unknown"),
         (last("", ""), String::new(), "warning unknown"),
     ];
@@ -158,6 +158,28 @@ fn a_changed_specification_is_evidence_for_settings() {
 }
 
 #[test]
+fn an_idle_deletion_is_longhorns_only_where_a_setting_explains_it() {
+    let gone = deleting(last("Running", ""));
+    let waits = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: taint-toleration, namespace: longhorn-system}\n\
+                 value: 'a=b:NoSchedule'\nstatus: {applied: false}\n---\n";
+    assert_eq!(verdict(&gone, waits), "info settings_sync");
+    assert_eq!(verdict(&gone, &waits.replace("applied: false", "applied: true")), "info deleted");
+    let report = run(&CHECK, &saw(&gone, &after())).report;
+    assert!(report.findings[0].message.contains("by whom is not known"), "{}", report.findings[0].message);
+}
+
+#[test]
+fn volumes_hit_are_kept_when_their_traces_are_gone() {
+    let cluster = saw(&last("Failed", &terminated(137, "OOMKilled")), &(after() + &hit()));
+    assert_eq!(run(&CHECK, &cluster).report.findings[0].volumes.len(), 1);
+    let mut rebuilt = later(cluster, 60);
+    rebuilt.objects.replicas = Default::default();
+    let finding = run(&CHECK, &rebuilt).report.findings.remove(0);
+    assert_eq!(finding.volumes.len(), 1);
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("volume v was seen hit")));
+}
+
+#[test]
 fn the_removal_of_an_old_one_is_expected() {
     let gone = deleting(last("Running", ""));
     let only_nodes = release("v1.9.2") + &node();
@@ -169,12 +191,13 @@ fn the_removal_of_an_old_one_is_expected() {
 fn failures_of_other_nodes_and_times_are_not_hits() {
     let gone = deleting(last("Running", ""));
     let elsewhere = hit().replace("nodeID: node-1", "nodeID: node-2");
-    assert_eq!(verdict(&gone, &elsewhere), "info settings_sync");
+    assert_eq!(verdict(&gone, &elsewhere), "info deleted");
     for (time, expected) in [
-        ("2026-01-02T11:47:59Z", "info settings_sync"),
-        ("2026-01-02T11:48:00Z", "warning deleted"),
+        // the deletion was asked for 30 s before the time that it carries; what failed earlier is not of it
+        ("2026-01-02T11:49:24Z", "info deleted"),
+        ("2026-01-02T11:49:25Z", "warning deleted"),
         ("2026-01-02T11:55:05Z", "warning deleted"),
-        ("2026-01-02T11:55:06Z", "info settings_sync"),
+        ("2026-01-02T11:55:06Z", "info deleted"),
     ] {
         assert_eq!(verdict(&gone, &hit().replace("2026-01-02T11:50:03Z", time)), expected, "{time}");
     }
@@ -188,7 +211,7 @@ fn detached_volumes_are_hits_when_their_engine_was_here() {
     let gone = deleting(last("Running", ""));
     assert_eq!(verdict(&gone, &(volume("v", "engine:new") + detached)), "warning deleted");
     let elsewhere = volume("v", "engine:new").replace("node-1", "node-2");
-    assert_eq!(verdict(&gone, &(elsewhere + detached)), "info settings_sync");
+    assert_eq!(verdict(&gone, &(elsewhere + detached)), "info deleted");
 }
 
 #[test]
@@ -207,7 +230,7 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
         sample(&run(&CHECK, cluster), TOTAL, &[cause, expected]).unwrap()
     };
     let quiet = live_at(NOW, &after());
-    assert_eq!(run(&CHECK, &quiet).samples[TOTAL].len(), 10, "zero for every cause");
+    assert_eq!(run(&CHECK, &quiet).samples[TOTAL].len(), 11, "zero for every cause");
     assert_eq!(count(&quiet, "liveness_probe", "false"), 0.0);
 
     let probe = event("Killing", "Container instance-manager failed liveness probe");
@@ -280,7 +303,7 @@ fn a_node_that_has_just_joined_took_no_pod_along() {
     let yaml = after().replace(&node(), &joined);
     let born = |at: &str| deleting(last("Running", "")).replace("2026-01-01T00:00:00Z", at);
     let found = |at: &str| found(&CHECK, &saw(&born(at), &yaml));
-    assert_eq!(found("2026-01-02T11:46:00Z"), ["info settings_sync InstanceManager im-1"]);
+    assert_eq!(found("2026-01-02T11:46:00Z"), ["info deleted InstanceManager im-1"]);
     assert_eq!(found("2026-01-02T11:44:00Z"), ["warning node_lost InstanceManager im-1"]);
 }
 

@@ -6,10 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
-use crate::longhorn::{Engine, Event, InstanceState, Replica};
+use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica};
 
-/// Failures up to this long before the end was seen belong to it.
+/// Failures up to this long before the end was seen belong to it, where nothing tells when it began.
 const BEFORE: SignedDuration = SignedDuration::from_mins(2);
+/// Clocks of a node and of managers may differ by this where it is known when the end began.
+const CLOCKS: SignedDuration = SignedDuration::from_secs(5);
 /// Failures up to this long after the new pod came belong to it.
 const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
@@ -36,11 +38,23 @@ pub struct Hits<'a> {
 pub struct Span {
     pub end: Timestamp,
     pub again: Timestamp,
+    /// True when the end did not begin before `end`.
+    pub exact: bool,
+}
+
+/// When the end of a pod was asked for, as the kubelet or its deletion tells.
+pub fn asked_to_end(pod: &Pod, events: &[&Event]) -> Option<Timestamp> {
+    // what is written is the moment until which the pod may take, by default 30 s later
+    const GRACE: SignedDuration = SignedDuration::from_secs(30);
+    let killing =
+        events.iter().filter(|event| event.reason == "Killing").filter_map(|event| event.first_seen()).min();
+    killing.or_else(|| pod.metadata.deletion_timestamp.get()?.checked_sub(GRACE).ok())
 }
 
 impl Span {
     fn contains(self, time: Timestamp) -> bool {
-        time.duration_since(self.end) >= -BEFORE && time.duration_since(self.again) <= AFTER
+        time.duration_since(self.end) >= -(if self.exact { CLOCKS } else { BEFORE })
+            && time.duration_since(self.again) <= AFTER
     }
 }
 

@@ -79,6 +79,7 @@ pub static CHECK: Check = Check {
             title: "Volumes that hold an old instance manager",
             description: "Upgrade the engine of those with engine_upgrade_pending, then detach and attach \
                           those with reattach_pending.",
+            columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
             queries: &[Query {
                 expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
                        (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",

@@ -5,6 +5,7 @@
 //! show, is a fact of the release and no finding. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub static CHECK: Check = Check {
         Resource::KubeNodes,
     ],
     causes: &LIST,
+    follows: follows::FOLLOWS,
     gauges: &[&RELEASE],
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
@@ -70,6 +72,7 @@ pub static CHECK: Check = Check {
         title: "Known issues of this release",
         description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
                       also list those whose trigger does not show. Upgrade to be rid of them.",
+        columns: &["cause"],
         queries: &[Query {
             expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
             legend: "{{cause}}",

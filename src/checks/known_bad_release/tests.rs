@@ -35,25 +35,22 @@ fn issues(yaml: &str) -> Vec<String> {
 #[test]
 fn rwx_volumes_on_the_one_release_and_not_on_its_hotfix() {
     let rwx = volume("accessMode: rwx");
-    let others = ["fact 12233", "fact 13245"];
-    assert_eq!(issues(&(release("v1.10.0") + &rwx)), ["warning 11939", "fact 12233", "fact 13245"]);
+    let others = ["fact 12081", "fact 12233", "fact 13087", "fact 13245"];
+    let with_rwx = ["warning 11939", "fact 12081", "fact 12233", "fact 13087", "fact 13245"];
+    assert_eq!(issues(&(release("v1.10.0") + &rwx)), with_rwx);
     assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwo"))), others);
     // migratable volumes have no share manager
     assert_eq!(issues(&(release("v1.10.0") + &volume("accessMode: rwx, migratable: true"))), others);
     // the hotfix calls itself v1.10.0 in the setting: the image decides
     assert_eq!(issues(&(release("v1.10.0-hotfix-1") + &rwx + &setting("v1.10.0"))), others);
-    assert_eq!(issues(&(release("v1.10.1") + &rwx)), others);
-    assert_eq!(issues(&(release("v1.10.1-hotfix-1") + &rwx)), ["fact 13245"]);
+    assert_eq!(issues(&(release("v1.10.1") + &rwx)), ["fact 12233", "fact 13087", "fact 13245"]);
+    assert_eq!(issues(&(release("v1.10.1-hotfix-1") + &rwx)), ["fact 13087", "fact 13245"]);
     // an image without release tag: the setting
     for tag in ["v1.10.x-head", "v1.10.0@sha256:abc"] {
-        assert_eq!(
-            issues(&(release(tag) + &rwx + &setting("v1.10.0"))),
-            ["warning 11939", "fact 12233", "fact 13245"],
-            "{tag}"
-        );
+        assert_eq!(issues(&(release(tag) + &rwx + &setting("v1.10.0"))), with_rwx, "{tag}");
     }
     // a build of the release for one architecture, as mirrors of images tag it
-    assert_eq!(issues(&(release("v1.10.2-amd64") + &rwx)), ["fact 13245"]);
+    assert_eq!(issues(&(release("v1.10.2-amd64") + &rwx)), ["fact 13087", "fact 13245"]);
     assert_eq!(issues(&(release("v1.10.0-amd64") + &rwx))[0], "warning 11939");
 }
 
@@ -187,7 +184,10 @@ fn instance_managers_without_labels() {
 #[test]
 fn the_remedy_names_the_fixed_release_of_the_line() {
     let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.text.clone();
-    let advice = |yaml: String| run(&CHECK, &cluster(&yaml)).report.facts[0].advice.clone();
+    let advice = |yaml: String| {
+        let facts = run(&CHECK, &cluster(&yaml)).report.facts;
+        facts.iter().map(|fact| fact.advice.as_str()).collect::<Vec<_>>().join("\n")
+    };
     assert!(
         text(release("v1.10.0") + &volume("accessMode: rwx"))
             .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
@@ -223,4 +223,26 @@ fn every_issue_is_a_cause() {
             .iter()
             .all(|issue| super::CHECK.alerts[0].runbook.contains(&issue.number.to_string()))
     );
+}
+
+#[test]
+fn triggers_that_the_api_shows() {
+    let leaking = object(
+        "InstanceManager",
+        "im",
+        "spec: {image: 'longhornio/longhorn-instance-manager:v1.11.0', nodeID: node-1}",
+    );
+    assert!(issues(&(release("v1.11.0") + &leaking)).contains(&"warning 12573".to_owned()));
+    let hotfix = leaking.replace(":v1.11.0", ":v1.11.0-hotfix-1");
+    assert!(!issues(&(release("v1.11.0") + &hotfix)).iter().any(|line| line.contains("12573")));
+    let old =
+        setting("1250").replace("current-longhorn-version", "v2-data-engine-guaranteed-instance-manager-cpu");
+    let cores = |cores: &str| kube_node("node-1", &format!("status: {{allocatable: {{cpu: '{cores}'}}}}"));
+    assert!(issues(&(release("v1.10.0") + &old + &cores("2"))).contains(&"warning 11864".to_owned()));
+    assert!(!issues(&(release("v1.10.0") + &old + &cores("8"))).iter().any(|line| line.contains("11864")));
+    let kernel = |version: &str| {
+        kube_node("node-1", &format!("status: {{nodeInfo: {{kernelVersion: {version}-talos}}}}"))
+    };
+    assert!(issues(&(release("v1.12.0") + &kernel("6.12.9"))).contains(&"fact 13482".to_owned()));
+    assert!(!issues(&(release("v1.12.0") + &kernel("6.8.0"))).iter().any(|line| line.contains("13482")));
 }

@@ -6,16 +6,15 @@
 //! Service is waited for 60 s (1.5.0 to 1.9.1) or 120 s (1.9.2 and later), old managers 600 s
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
-use jiff::SignedDuration;
-
 use super::causes;
 use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
+use super::webhook_calls::{CallFailed, Unreached, webhook_in};
 use crate::check::{Cause, Evidence, EvidenceSource, counted};
 use crate::cluster::Cluster;
-use crate::facts::known_issues::{self, KnownIssue, Trigger};
-use crate::facts::looping::Loop;
-use crate::facts::{releases, stale_copies, text};
+use crate::facts::known_issues::{self, KnownIssue};
+use crate::facts::looping::{self, Loop};
+use crate::facts::{releases, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -29,29 +28,41 @@ pub struct Diagnosis {
     pub evidence: Vec<Evidence>,
     /// The bug of Longhorn that it is, when it is a known one.
     pub issue: Option<&'static KnownIssue>,
+    /// Why a webhook does not answer, where the log tells.
+    pub why: Option<Why>,
 }
 
-/// The first step of a start takes no longer than this.
-const FIRST_STEP_SECONDS: i64 = 10;
-/// What ends within this time has not waited for anything.
-const EARLY_SECONDS: i64 = 30;
+/// Why a webhook does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// To the API server.
+    Called(CallFailed),
+    /// To the manager itself, through the Service of this webhook.
+    Reached(Option<&'static str>, Option<Unreached>),
+}
 
 /// What a crash is judged by.
-struct Case<'a> {
-    cluster: &'a Cluster,
-    pod: &'a Pod,
-    node: &'a str,
-    release: Option<Release>,
+pub(super) struct Case<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) pod: &'a Pod,
+    pub(super) node: &'a str,
+    pub(super) release: Option<Release>,
+    pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
-    issue: Option<&'static KnownIssue>,
+    why: Option<Why>,
 }
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
-    let mut case = Case { cluster, pod, node, release, evidence: Vec::new(), issue: None };
+    let mut case = Case { cluster, pod, node, release, issue: None, evidence: Vec::new(), why: None };
     case.add(EvidenceSource::Api, describe(crash));
+    if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
+        let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
+        case.add(EvidenceSource::Api, format!("{reason}: {}", shortened(message)));
+        return case.is(&causes::CONTAINER_CANNOT_START, EvidenceSource::Api);
+    }
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
         return case.is(&causes::OOM_KILLED, EvidenceSource::Fingerprint);
     }
@@ -81,12 +92,12 @@ fn describe(crash: &Loop<'_>) -> String {
 }
 
 impl Case<'_> {
-    fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
+    pub(super) fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
         self.evidence.push(Evidence { source, text: text.into() });
     }
 
     fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
-        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue }
+        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue, why: self.why }
     }
 
     // === by log ===
@@ -114,7 +125,7 @@ impl Case<'_> {
         match last_word(&log.text) {
             Some(LastWord::Known(found, line)) => {
                 self.add(EvidenceSource::Log, format!("{which} ends with: {}", shortened(line)));
-                Some(found)
+                Some(self.in_particular(found, line, &log.text))
             }
             Some(LastWord::Panic(line, stack)) => {
                 let place = panicking_function(stack).unwrap_or("a function that the log does not show");
@@ -137,6 +148,35 @@ impl Case<'_> {
                 None
             }
         }
+    }
+
+    /// What the rest of the log and the API say about a cause that its last line names.
+    fn in_particular(&mut self, found: &'static Cause, line: &str, log: &str) -> &'static Cause {
+        if *found == causes::WEBHOOK_CALL_FAILED {
+            // from 1.10 on nothing converts, so a definition that asks for it is one of an earlier release
+            let converts = self.release.is_none_or(|release| !release.at_least(1, 10, 0));
+            if line.contains("conversion webhook for") && !converts {
+                return &causes::CRD_MISMATCH;
+            }
+            let why = CallFailed::read(line);
+            self.why = Some(Why::Called(why));
+            self.add(EvidenceSource::Log, why.means());
+        }
+        if *found == causes::WEBHOOK_SERVICE_UNREACHABLE {
+            if let Some(fact) = facts::foreign_probe(self.cluster, self.pod, self.release) {
+                self.add(EvidenceSource::Api, fact);
+                return &causes::MANIFEST_STALE;
+            }
+            let (webhook, why) = (webhook_in(line), Unreached::read(log));
+            self.why = Some(Why::Reached(webhook, why));
+            let service = webhook.unwrap_or("admission");
+            let means = why.map_or("the log does not show how its attempts failed", Unreached::means);
+            self.add(
+                EvidenceSource::Log,
+                format!("it waited for Service longhorn-{service}-webhook; {means}"),
+            );
+        }
+        if self.is_known_issue(line) { &causes::KNOWN_PANIC } else { found }
     }
 
     fn unread(&self) -> Option<&str> {
@@ -190,171 +230,6 @@ impl Case<'_> {
             self.add(EvidenceSource::Log, text);
         }
         found.is_some()
-    }
-
-    // === by fingerprint ===
-
-    fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static Cause {
-        let Some(end) = crash.end else {
-            self.candidates("nothing but the number of restarts is known");
-            return &causes::UNKNOWN;
-        };
-        match end.exit_code {
-            1 => self.fatal_exit(crash.run()),
-            2 => self.panic_exit(),
-            // told to end, a manager ends with 0 (longhorn-manager v1.12.1 app/daemon.go startManager)
-            0 | 137 | 143 => {
-                let probes = facts::killing_probes(self.cluster);
-                self.candidates(match probes {
-                    true => {
-                        "the process was ended from outside; the DaemonSet has a liveness or startup probe, \
-                         which no Longhorn release ships and which can do that"
-                    }
-                    false => "the process was ended from outside, by the kernel or by a person",
-                });
-                &causes::UNKNOWN
-            }
-            code => {
-                self.candidates(&format!(
-                    "longhorn-manager itself never ends with exit code {code}: it comes from the container runtime or \
-                     from a signal"
-                ));
-                &causes::UNKNOWN
-            }
-        }
-    }
-
-    fn fatal_exit(&mut self, run: Option<SignedDuration>) -> &'static Cause {
-        let Some(run) = run else {
-            self.candidates("exit code 1 is a fatal error; the run time is not known");
-            return &causes::UNKNOWN;
-        };
-        // Facts that stop any start, whatever the run time.
-        let standing = facts::missing_in_manifest(self.cluster, self.pod, self.release)
-            .map(|fact| (&causes::MANIFEST_STALE, fact))
-            .or_else(|| self.after_webhooks(run));
-        if let Some((found, fact)) = standing {
-            self.add(EvidenceSource::Api, fact);
-            return found;
-        }
-        let timeout = facts::webhook_timeout(self.release);
-        let seconds = run.as_secs();
-        if seconds < EARLY_SECONDS {
-            return self.early_exit(seconds);
-        }
-        if (590..900).contains(&seconds) {
-            self.candidates("a start that ends after 600 s waits for managers of the old release (old_managers_lingering)");
-            return &causes::UNKNOWN;
-        }
-        match timeout {
-            Some(timeout) if seconds + 2 >= timeout => self.webhook_exit(timeout),
-            _ => {
-                self.candidates("exit code 1 is a fatal error at start; the run time fits no known step");
-                &causes::UNKNOWN
-            }
-        }
-    }
-
-    /// Steps after the webhooks: the upgrade checks and the wait for old managers.
-    fn after_webhooks(&self, run: SignedDuration) -> Option<(&'static Cause, String)> {
-        let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(self.cluster, self.pod)?));
-        let engine =
-            || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(self.cluster, self.pod)?));
-        let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(self.cluster, self.release)?));
-        let lingering = || match run.as_secs() >= 590 {
-            true => {
-                Some((&causes::OLD_MANAGERS_LINGERING, facts::other_manager_image(self.cluster, self.pod)?))
-            }
-            false => None,
-        };
-        crds().or_else(lingering).or_else(upgrade).or_else(engine)
-    }
-
-    fn early_exit(&mut self, seconds: i64) -> &'static Cause {
-        let packages = facts::iscsi_condition(self.cluster, self.node);
-        let unregistered = facts::unregistered(self.cluster, self.node);
-        match packages.or(unregistered).filter(|_| seconds < FIRST_STEP_SECONDS) {
-            Some(fact) => {
-                self.add(EvidenceSource::Api, fact);
-                self.add(
-                    EvidenceSource::Fingerprint,
-                    "exit code 1 within seconds fits the very first step of a start, the check for iscsiadm",
-                );
-                &causes::OPEN_ISCSI_MISSING
-            }
-            None => {
-                self.candidates(
-                    "exit code 1 within seconds fits open_iscsi_missing, manifest_stale, cache_sync_failed, \
-                     port_in_use and api_unreachable; no fact of the API speaks for one of them",
-                );
-                &causes::UNKNOWN
-            }
-        }
-    }
-
-    fn webhook_exit(&mut self, timeout: i64) -> &'static Cause {
-        let fingerprint =
-            format!("exit code 1 after {timeout} s or more is the time a start waits for the webhook");
-        if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
-            self.add(EvidenceSource::Fingerprint, fingerprint);
-            self.add(EvidenceSource::Api, fact);
-            // 1.5.0 to 1.5.3 wait for their own listener only
-            let service = self.release.is_none_or(Release::waits_for_webhook_service);
-            return if service { &causes::WEBHOOK_SERVICE_UNREACHABLE } else { &causes::WEBHOOK_NOT_READY };
-        }
-        if let Some(event) = facts::readiness_failure(self.cluster, self.pod) {
-            self.add(EvidenceSource::Fingerprint, fingerprint);
-            self.add(EvidenceSource::Event, event);
-            return &causes::WEBHOOK_NOT_READY;
-        }
-        self.candidates(&format!(
-            "{fingerprint}: candidates are webhook_service_unreachable (DNS, firewall or hairpin traffic from \
-             this node, as the Service has ready endpoints or could not be read) and webhook_not_ready"
-        ));
-        &causes::UNKNOWN
-    }
-
-    fn panic_exit(&mut self) -> &'static Cause {
-        let Some(release) = self.release else {
-            self.candidates("exit code 2 is a panic; the release is not known");
-            return &causes::UNKNOWN;
-        };
-        self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
-        let copies = stale_copies::all(self.cluster);
-        if let Some(copy) = copies.iter().find(|copy| copy.node_name() == self.node && copy.is_hit()) {
-            self.add(EvidenceSource::Api, copy.to_string());
-            return &causes::BACKING_IMAGE_EVICTION_PANIC;
-        }
-        let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
-        let met = panics().find_map(|issue| match issue.trigger(self.cluster) {
-            // the node that is hit was looked at above
-            Trigger::Met(fact) if !issue.frames.contains(&"syncBackingImageEvictionRequested") => Some((
-                issue,
-                format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect),
-            )),
-            _ => None,
-        });
-        if let Some((issue, fact)) = met {
-            self.issue = Some(issue);
-            self.add(EvidenceSource::Api, fact);
-            return &causes::KNOWN_PANIC;
-        }
-        let known: Vec<_> = panics()
-            .filter(|issue| issue.trigger(self.cluster) != Trigger::Absent)
-            .map(|issue| issue.number.to_string())
-            .collect();
-        self.candidates(&match known.is_empty() {
-            true => format!("no known panic of {release} fits this cluster"),
-            false => format!(
-                "known panics of {release} whose trigger the API does not show: issues {}",
-                known.join(", ")
-            ),
-        });
-        &causes::UNKNOWN
-    }
-
-    fn candidates(&mut self, text: &str) {
-        self.add(EvidenceSource::Fingerprint, text);
     }
 }
 

@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 
 use crate::check::counted;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::endpoints;
+use crate::facts::text::shortened;
+use crate::facts::{endpoints, nodes};
 use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
@@ -23,6 +24,10 @@ const FLAGS: [(&str, Release); 7] = [
     ("--service-account", Release::new(1, 3, 0)),
     ("--support-bundle-manager-image", Release::new(1, 4, 0)),
 ];
+
+/// The one that a manifest of this release or later gives and an earlier image does not know (longhorn-manager
+/// v1.6.0 app/daemon.go; longhorn v1.6.0 deploy/longhorn.yaml).
+const UPGRADE_CHECK: (&str, Release) = ("--upgrade-version-check", Release::new(1, 6, 0));
 
 /// Environment variables that longhorn-manager requires, with the release from which on.
 const VARIABLES: [(&str, Release); 3] = [
@@ -49,12 +54,73 @@ pub fn missing_in_manifest(cluster: &Cluster, pod: &Pod, release: Option<Release
     {
         return Some(format!("container longhorn-manager has no flag {flag}, which {release} requires"));
     }
+    for (flag, since) in FLAGS.iter().chain([&UPGRADE_CHECK]) {
+        if release < *since && has_flag(flag) {
+            return Some(format!(
+                "container longhorn-manager has flag {flag}, which {release} does not know"
+            ));
+        }
+    }
     let has_variable = |name: &str| container.env.iter().any(|variable| variable.name == name);
     let (name, _) = VARIABLES
         .iter()
         .filter(|_| !container.env.is_empty())
         .find(|(name, since)| release >= *since && !has_variable(name))?;
     Some(format!("container longhorn-manager has no variable {name}, which {release} requires"))
+}
+
+/// The readiness probe asks a port on which this release serves nothing before it needs to be Ready: its own wait for
+/// the Service of its webhook then fails every time (longhorn deploy/longhorn.yaml: 9500 up to v1.4.4, 9501 from v1.5.0
+/// on, 9502 from v1.10.0 on).
+pub fn foreign_probe(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<String> {
+    let release = release?;
+    let container = pod.spec.container(super::CONTAINER).or_else(|| cluster.manager_container())?;
+    let probe = container.readiness_probe.as_ref()?;
+    let port =
+        probe.http_get.as_ref().map(|get| &get.port).or(probe.tcp_socket.as_ref().map(|tcp| &tcp.port))?;
+    let named = container.ports.iter().find(|one| one.name == port.0).map(|one| one.container_port.0);
+    let port = named.or_else(|| port.0.parse().ok())?;
+    let own = match (release.major, release.minor) {
+        (1, ..5) => 9500,
+        (1, ..10) => 9501,
+        _ => 9502,
+    };
+    (port != own && [9500, 9501, 9502].contains(&port)).then(|| {
+        format!(
+            "the readiness probe asks port {port}, and {release} becomes Ready by port {own}: the manifest is of another release \
+             than the image"
+        )
+    })
+}
+
+/// Longhorn nodes whose disks differ in spec and status. The validator refuses every change of them, which an upgrade
+/// makes (longhorn-manager v1.4.4 webhook/resources/node/validator.go Update).
+pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
+    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    let image = Release::from_image(&pod.spec.container(super::CONTAINER)?.image)?;
+    if installed >= image || !image.at_least(1, 4, 4) {
+        return None;
+    }
+    let node = cluster.objects.longhorn_nodes.iter().find(|node| {
+        let wanted = node.spec.disks.keys().filter(|name| !node.status.disk_status.contains_key(name));
+        let left = node.status.disk_status.keys().filter(|name| !node.spec.disks.contains_key(name));
+        wanted.chain(left).next().is_some()
+    })?;
+    Some(format!(
+        "disks of nodes.longhorn.io {} differ in spec and status: the validator refuses to change it, which the upgrade \
+         from {installed} to {image} does",
+        node.metadata.name
+    ))
+}
+
+/// An Event in Longhorn's namespace says that the API server could not call Longhorn's webhook.
+pub fn failed_call(cluster: &Cluster) -> Option<String> {
+    let event = cluster.objects.events.iter().find(|event| {
+        event.message.contains("failed calling webhook")
+            && event.message.contains(".longhorn.io")
+            && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
+    })?;
+    Some(format!("event {}: {}", event.reason, shortened(&event.message, 400)))
 }
 
 fn words(container: &Container) -> impl Iterator<Item = &str> {
@@ -152,10 +218,7 @@ pub fn iscsi_condition(cluster: &Cluster, node: &str) -> Option<String> {
 /// A node that runs a manager pod but never got as far as its Longhorn node, which a manager makes
 /// at the end of its start (longhorn-manager v1.12.1 app/daemon.go startManager).
 pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
-    if node.is_empty()
-        || !cluster.can_read(Resource::LonghornNodes)
-        || cluster.objects.longhorn_nodes.get(node).is_some()
-    {
+    if node.is_empty() || !nodes::all_known(cluster) || cluster.objects.longhorn_nodes.get(node).is_some() {
         return None;
     }
     // a recording without Longhorn nodes, but with an instance manager there, is merely incomplete

@@ -24,16 +24,37 @@ enum Way {
 
 /// By a part of `status.nodeInfo.osImage` in lower case. The systems with a read-only root come before
 /// those of whose name theirs contains a part.
-const SYSTEMS: [(&str, Way); 21] = [
+const SYSTEMS: [(&str, Way); 24] = [
     (
         "talos",
-        Way::Elsewhere("On Talos add the system extension siderolabs/iscsi-tools to the image of the node."),
+        Way::Elsewhere(
+            "On Talos the system extension siderolabs/iscsi-tools has to be in the image of the node and its service ext-iscsid \
+             has to run: where the extension is missing, add it to the image and upgrade the node; where it is listed, see why \
+             the service does not run.",
+        ),
     ),
     (
         "bottlerocket",
         Way::Elsewhere("Bottlerocket has no package for it: run Longhorn on nodes of another system."),
     ),
     ("nixos", Way::Elsewhere("On NixOS set services.openiscsi.enable and rebuild the system.")),
+    (
+        "k3s",
+        Way::Elsewhere(
+            "The node is a container of the image of k3s (k3d), which takes no package and has no systemd: build an image with \
+             open-iscsi, or run Longhorn on nodes that are machines.",
+        ),
+    ),
+    (
+        "alpine",
+        Way::Elsewhere(
+            "On Alpine run apk add open-iscsi, rc-update add iscsid and rc-service iscsid start on the node, and mount --make-rshared /.",
+        ),
+    ),
+    (
+        "k3os",
+        Way::Elsewhere("k3OS is not maintained any more and takes no package: use nodes of another system."),
+    ),
     ("flatcar", Way::Command(INCLUDED)),
     ("coreos", Way::AfterRestart("sudo rpm-ostree install -y iscsi-initiator-utils")),
     ("micro", Way::AfterRestart("sudo transactional-update --non-interactive pkg install open-iscsi")),
@@ -76,6 +97,11 @@ pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remed
     let start = "sudo systemctl enable --now iscsid";
     let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
     match known {
+        Some(Way::Elsewhere(_)) if os.contains("talos") => {
+            return remedy
+                .read(format!("talosctl -n {node} get extensions"))
+                .read(format!("talosctl -n {node} service ext-iscsid"));
+        }
         Some(Way::Elsewhere(_)) => return remedy,
         Some(Way::AfterRestart(install)) => {
             return remedy

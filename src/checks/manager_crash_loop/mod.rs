@@ -9,18 +9,26 @@
 mod causes;
 mod diagnosis;
 mod facts;
+mod fingerprint;
+mod follows;
 mod host;
+mod manifest;
+mod progress;
 mod remedy;
 pub mod rules;
 mod signatures;
 #[cfg(test)]
 mod tests;
+mod webhook_calls;
 
 use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
+use crate::facts::starts;
 use crate::facts::text::listed;
 use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
 
@@ -28,6 +36,11 @@ pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
 /// The container that is judged. From 1.7 on the pod has a second one, so never by index.
 const CONTAINER: &str = "longhorn-manager";
+
+/// A container that could not be created is tried again within seconds; this long it does not pass by itself.
+const CREATED: SignedDuration = SignedDuration::from_mins(2);
+/// So many restarts with the same conflict do not come of managers that start together once.
+const REPEATED: i64 = 5;
 
 /// The check.
 pub static CHECK: Check = Check {
@@ -48,8 +61,12 @@ pub static CHECK: Check = Check {
         Resource::EndpointSlices,
         Resource::Events,
         Resource::KubeNodes,
+        Resource::Leases,
+        Resource::ValidatingWebhookConfigurations,
+        Resource::MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
     records: rules::RECORDS,
     alerts: rules::ALERTS,
@@ -114,9 +131,12 @@ static RESTARTS: Gauge<[&str; 1]> = Gauge {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let pods = youngest_by_node(cluster);
+    // what hangs now does not crash, however it ended before
+    let hanging = starts::complaining(cluster);
     let looping: Vec<(&Pod, Loop)> = pods
         .values()
-        .filter_map(|pod| Some((*pod, looping::looping(pod.container_status(CONTAINER)?, cluster.now)?)))
+        .filter(|pod| !hanging.contains(pod.metadata.name.as_str()))
+        .filter_map(|pod| Some((*pod, crash(cluster, pod)?)))
         .collect();
     count_managers(cluster, &pods, looping.len(), out);
     for (node, pod) in &pods {
@@ -147,6 +167,24 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// A loop, or a container that the runtime cannot create and tries again and again.
+fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
+    let status = pod.container_status(CONTAINER)?;
+    let since = pod.status.start_time.get().or(pod.metadata.created());
+    let lasts = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= CREATED);
+    let waits = || status.state.waiting.is_some() && looping::cannot_start(status).is_some();
+    let cannot_start = || {
+        (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })
+    };
+    looping::looping(status, cluster.now).or_else(cannot_start)
+}
+
+/// A conflict or a refusal during one roll-out goes away at the next try or the one after it.
+fn severity(diagnosis: &diagnosis::Diagnosis, crash: &Loop<'_>) -> Severity {
+    let passes = [&causes::WRITE_CONFLICT, &causes::WEBHOOK_DENIED].contains(&diagnosis.cause);
+    if passes && crash.restarts < REPEATED { Severity::Warning } else { diagnosis.cause.severity }
+}
+
 fn finding(
     cluster: &Cluster,
     pod: &Pod,
@@ -156,17 +194,20 @@ fn finding(
 ) -> Finding {
     let node = pod.spec.node_name.as_str();
     let name = pod.metadata.name.as_str();
-    let message = format!(
-        "longhorn-manager on node {node} is in a crash loop ({}): {}",
-        counted(crash.restarts, "restart"),
-        diagnosis.cause.summary
-    );
+    let severity = severity(&diagnosis, crash);
+    let state = if crash.end.is_some() || crash.restarts > 0 {
+        format!("crash-loops ({})", counted(crash.restarts, "restart"))
+    } else {
+        "does not start".to_owned()
+    };
+    let message = format!("longhorn-manager on {node} {state}: {}", diagnosis.cause.summary);
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))
         .map(|name| cluster.volume_ref(name))
         .collect();
     let mut found = Finding::new(diagnosis.cause, ObjectRef::new("Pod", &cluster.namespace, name), message)
+        .severity(severity)
         .node(node)
         .impact(impact(node, volumes.len(), &hit))
         .volumes(hit)

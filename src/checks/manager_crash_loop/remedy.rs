@@ -1,11 +1,12 @@
 //! What to do about a manager that crash-loops, by cause.
 
-use super::diagnosis::Diagnosis;
-use super::{CONTAINER, causes, host};
-use crate::check::{Cause, Remedy};
+use super::diagnosis::{Diagnosis, Why};
+use super::webhook_calls::{CallFailed, Unreached};
+use super::{CONTAINER, causes, host, manifest};
+use crate::check::Remedy;
 use crate::cluster::Cluster;
-use crate::facts::{eviction, known_issues, nodes, releases};
-use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
+use crate::facts::{eviction, known_issues, looping, nodes, releases};
+use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
 /// The remedy for a diagnosis, with the names of this pod filled in.
 pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
@@ -16,7 +17,16 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let with_log = |text: &str| Remedy::new(text).read(log.clone());
     match *cause {
         causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
-        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, cause, release, log),
+        causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
+        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
+        causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
+        causes::WEBHOOK_DENIED => with_log(
+            "The line names the object and the rule. A refusal during a roll-out passes at the next try; one that repeats needs \
+             that object in order: compare it with the rule, change it or delete it if it is a leftover, with the previous \
+             release if this one does not come up.",
+        )
+        .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml")),
+        causes::WRITE_CONFLICT => conflict(cluster, with_log("")),
         causes::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
         causes::UPGRADE_PATH => with_log(
             "Install the release that is set in current-longhorn-version again, or one patch or minor release \
@@ -30,19 +40,20 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
         causes::OLD_MANAGERS_LINGERING => old_managers(cluster, pod, with_log("")),
-        causes::CRD_MISMATCH => manifest(
+        causes::CRD_MISMATCH => manifest::manifest(
             cluster,
             release,
             with_log("The custom resource definitions are not those of the release that the manager runs."),
         ),
-        causes::MANIFEST_STALE => manifest(
+        causes::MANIFEST_STALE => manifest::manifest(
             cluster,
             release,
             with_log("The image was changed without its manifest, or the manifest without its image."),
         ),
         causes::CACHE_SYNC_FAILED => with_log(
-            "The manager may not list one of its kinds, or a custom resource definition is missing. Compare the \
-             definitions and the ClusterRole with those of the release.",
+            "A manager gives up on its caches only when something ends it: a probe, a node that drains, a person. See what it \
+             waits for this time: the finding of manager_start_stuck, or the log of its present run. A right or a custom resource \
+             definition that is missing keeps it waiting for ever.",
         )
         .read("kubectl get customresourcedefinitions -o name | grep longhorn.io".to_owned())
         .read(format!(
@@ -98,23 +109,93 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
     }
 }
 
-fn webhook(namespace: &str, cause: &Cause, release: Option<Release>, log: String) -> Remedy {
-    let text = if cause == &causes::WEBHOOK_NOT_READY {
-        "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
-         secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
-    } else {
-        "See webhook_unavailable for the endpoints. If the Service has ready endpoints, look at DNS, firewall and \
-         hairpin traffic from this node. A longer startup probe does not help: the manager gives up by itself."
+/// A manager that waited for its own webhook in vain.
+fn webhook(namespace: &str, diagnosis: &Diagnosis, release: Option<Release>, log: String) -> Remedy {
+    let (webhook, why) = match diagnosis.why {
+        Some(Why::Reached(webhook, why)) => (webhook.unwrap_or("admission"), why),
+        _ => ("admission", None),
+    };
+    let text = match why {
+        _ if diagnosis.cause == &causes::WEBHOOK_NOT_READY => {
+            "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
+             secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
+        }
+        Some(why) => why.remedy(),
+        None => {
+            "See webhook_unavailable for the endpoints. If the Service has ready endpoints, look at DNS, firewall and \
+             hairpin traffic from this node. A longer startup probe does not help: the manager gives up by itself."
+        }
     };
     let mut remedy = Remedy::new(text).read(log).read(format!(
-        "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o yaml"
+        "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
     ));
     if release.is_none_or(Release::has_webhook_lock) {
         remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
     }
+    if matches!(why, None | Some(Unreached::Dns)) {
+        remedy = remedy.read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide");
+    }
+    if why.is_none() {
+        remedy = remedy
+            .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"));
+    }
     remedy
-        .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"))
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns".to_owned())
+}
+
+/// The API server answers, and cannot call the webhook.
+fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
+    let why = match diagnosis.why {
+        Some(Why::Called(why)) => why,
+        _ => CallFailed::Unknown,
+    };
+    let configurations = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator \
+                          -o jsonpath='{.webhooks[*].clientConfig.service}'";
+    let remedy = Remedy { text: why.remedy().to_owned(), ..remedy }.read(configurations).read(format!(
+        "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide"
+    ));
+    if !why.is_configuration() {
+        return remedy;
+    }
+    remedy.change(
+        "kubectl delete validatingwebhookconfigurations/longhorn-webhook-validator \
+         mutatingwebhookconfigurations/longhorn-webhook-mutator",
+    )
+}
+
+/// Managers that start at the same time read a setting, change it and find that another one was faster.
+fn conflict(cluster: &Cluster, remedy: Remedy) -> Remedy {
+    let namespace = &cluster.namespace;
+    let text = "Wait for the next try: managers that start together overwrite each other's changes, and the one that comes later \
+                succeeds. If it repeats for minutes, let the managers start one after the other: delete one pod, wait until it \
+                is Ready, then the next."
+        .to_owned();
+    Remedy { text, ..remedy }
+        .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
+        .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
+}
+
+/// Nothing of Longhorn runs, so only the node and the runtime matter.
+fn cannot_start(namespace: &str, pod: &Pod) -> Remedy {
+    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+    let said =
+        pod.container_status(CONTAINER).and_then(looping::cannot_start).map_or("", |(_, message)| message);
+    let describe = format!("kubectl -n {namespace} describe pod {name}");
+    if said.contains("not a shared mount") {
+        return Remedy::new(
+            "Make the mounts of the node shared, which Longhorn needs for bidirectional mount propagation, and let its start-up do \
+             so (systemd does; OpenRC, LXC and container images as nodes do not). Nodes that are containers (k3d, kind, Docker \
+             Desktop) need the data path mounted with :shared.",
+        )
+        .read(describe)
+        .read(format!("ssh {node} 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'"))
+        .change(format!("ssh {node} 'sudo mount --make-rshared /'"));
+    }
+    Remedy::new(
+        "The container runtime of the node says why it cannot create or start the container: mend that on the node (paths to \
+         mount, /proc, seccomp or AppArmor, the runtime itself). The kubelet tries again by itself.",
+    )
+    .read(describe)
+    .read(format!("kubectl describe node {node}"))
 }
 
 /// The way around of Longhorn's knowledge base: take every eviction request back, wait until no
@@ -171,43 +252,4 @@ fn old_managers(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
         remedy = remedy.change(format!("kubectl -n {namespace} delete pod {name}{force}"));
     }
     remedy
-}
-
-/// The published manifest fits only where it was what Longhorn was installed from: it has a namespace,
-/// images, default settings and a StorageClass of its own, which it would put over those that are there.
-fn manifest(cluster: &Cluster, release: Option<Release>, remedy: Remedy) -> Remedy {
-    let namespace = &cluster.namespace;
-    let set = cluster.manager_daemon_set();
-    let label = |key| set.and_then(|set| set.metadata.label(key));
-    let remedy = remedy.read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"));
-    let say = |text: &str, remedy: Remedy| Remedy { text: format!("{} {text}", remedy.text), ..remedy };
-    if label("app.kubernetes.io/managed-by") == Some("Helm") {
-        let name = label("app.kubernetes.io/instance").unwrap_or("longhorn");
-        return say(
-            "Upgrade the Helm release to the chart of this release, with the values that it has.",
-            remedy,
-        )
-        .read(format!("helm -n {namespace} history {name}"))
-        .read(format!("helm -n {namespace} get values {name}"));
-    }
-    let image = cluster.manager_container().map(|container| container.image.as_str()).unwrap_or_default();
-    let published = namespace == "longhorn-system" && image.starts_with("longhornio/");
-    match release.filter(|release| published && release.suffix == Suffix::None) {
-        Some(release) => {
-            let manifest =
-                format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml");
-            say(
-                "Apply the whole manifest of the release. It brings default settings and a StorageClass: look at the \
-                 difference first.",
-                remedy,
-            )
-            .read(format!("kubectl diff --server-side --force-conflicts -f {manifest}"))
-            .change(format!("kubectl apply --server-side --force-conflicts -f {manifest}"))
-        }
-        None => say(
-            "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one \
-             has another namespace or other images.",
-            remedy,
-        ),
-    }
 }

@@ -1,6 +1,6 @@
 //! Alerts and panels about managers that crash.
 
-use super::causes;
+use super::{CRASH_LOOPING, causes};
 use crate::check::*;
 
 const CRASH_LOOP_RUNBOOK: &str = include_str!("LonghornManagerCrashLoopBackOff.md");
@@ -29,19 +29,16 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        when: When::Promql {
-            expr: "max without ($without, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
-            cases: "",
-        },
+        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[], without: &["cause", "evidence"] },
         also: causes::ALL,
         hold: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop, cause {{ $labels.cause }}. \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: kubectl logs --previous of its container longhorn-manager, then the remedy of the \
-                      finding manager_crash_loop.",
-        why: "The series already stays up between two crashes. Five minutes let a manager that stumbles \
+                      First: the finding manager_crash_loop, which names the cause, then kubectl logs --previous of its \
+                      container longhorn-manager.",
+        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
               during a roll-out or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::PLAIN
@@ -140,6 +137,7 @@ pub const PANELS: &[Panel] = &[
         title: "Crash loops by cause",
         description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
                       exit code and run time. The runbook of the alert says what to do.",
+        columns: &["cause", "node", "evidence"],
         queries: &[Query {
             expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
             legend: "{{node}} {{cause}}",

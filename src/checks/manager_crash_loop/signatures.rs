@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::causes;
 use crate::check::Cause;
+use crate::longhorn::log_line::message as untimed;
 
 /// A line by which a cause is known.
 pub struct Signature {
@@ -33,6 +34,21 @@ pub const SIGNATURES: &[Signature] = &[
         pattern: r"(?i)(failed environment check|failed to check environment|environment check failed)",
         error_too: true,
     },
+    // what the API server passes on from a webhook may hold the words of every other cause
+    fatal(&causes::WEBHOOK_CALL_FAILED, r"failed calling webhook"),
+    fatal(
+        &causes::WEBHOOK_CALL_FAILED,
+        r"conversion webhook for longhorn\.io/[a-z0-9]+, Kind=[A-Za-z]+ failed",
+    ),
+    fatal(
+        &causes::WEBHOOK_DENIED,
+        r"admission webhook .{0,4}(validator|mutator)\.longhorn\.io.{0,4} denied the request",
+    ),
+    fatal(
+        &causes::WRITE_CONFLICT,
+        r"Operation cannot be fulfilled on [a-z.]+ .+: the object has been modified|[a-z]+\.longhorn\.io .+ already exists",
+    ),
+    fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
     fatal(
         &causes::WEBHOOK_SERVICE_UNREACHABLE,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
@@ -115,14 +131,28 @@ pub fn of_panicking_goroutine(stack: &str) -> &str {
     }
 }
 
-/// The function of longhorn-manager at the top of a stack trace.
+/// The function in which a panic began: the first one of longhorn-manager or, where that calls none of its own,
+/// of the package that it uses. Neither the run time nor the handler that passes panics on.
 pub fn panicking_function(stack: &str) -> Option<&str> {
     const MODULE: &str = "github.com/longhorn/longhorn-manager/";
-    stack.lines().find_map(|line| {
-        let rest = untimed(line).strip_prefix(MODULE)?;
-        // vendored packages and file paths are no functions of the manager
-        let end = rest.rfind('(')?;
-        (!rest.starts_with("vendor/")).then(|| rest.get(..end))?
+    const HANDLERS: [&str; 3] = ["panic(", "runtime.", "k8s.io/apimachinery/pkg/util/runtime."];
+    let functions = || {
+        stack.lines().skip_while(|line| !untimed(line).starts_with("goroutine ")).skip(1).filter_map(|line| {
+            let line = untimed(line);
+            // below each function stands its file
+            let function = line.get(..line.rfind('(')?)?;
+            (!line.starts_with(['\t', ' ']) && function.contains('.')).then_some(function)
+        })
+    };
+    let own = functions().find_map(|function| function.strip_prefix(MODULE));
+    let own = own.filter(|function| !function.starts_with("vendor/"));
+    let used = || functions().find(|function| !HANDLERS.iter().any(|handler| function.starts_with(handler)));
+    own.or_else(used).or_else(|| {
+        // a log that was cut above the goroutine
+        stack.lines().find_map(|line| {
+            let rest = untimed(line).strip_prefix(MODULE)?;
+            rest.get(..rest.rfind('(')?).filter(|function| !function.starts_with("vendor/"))
+        })
     })
 }
 
@@ -176,14 +206,6 @@ fn klog_level(line: &str) -> Level {
 fn is_panic(line: &str) -> bool {
     let line = untimed(line);
     line.starts_with("panic: ") || line.starts_with("fatal error: ")
-}
-
-/// A line without the time that `kubectl logs --timestamps` puts in front.
-fn untimed(line: &str) -> &str {
-    match line.split_once(' ') {
-        Some((time, rest)) if time.ends_with('Z') && time.starts_with("20") => rest.trim_end(),
-        _ => line.trim_end(),
-    }
 }
 
 /// Lines with the offset at which each begins.

@@ -67,6 +67,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Managers,
         title: "Work left undone by Ready managers",
         description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
+        columns: &["node", "Value"],
         queries: &[Query {
             expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
             legend: "{{node}}",

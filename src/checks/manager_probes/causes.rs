@@ -15,7 +15,7 @@ pub const STARTUP_WINDOW_SHORT: Cause = Cause::info(
 );
 pub const SLOW_START: Cause = Cause::warning(
     "slow_start",
-    "a manager took, or takes, longer from start to Ready than its release waits for its webhook",
+    "a manager took longer from start to Ready than its release waits for its webhook",
 );
 pub const PROBE_FAILING: Cause =
     Cause::warning("probe_failing", "a probe of a manager fails after its start");

@@ -138,7 +138,7 @@ fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome)
         "startup_and_liveness_probe",
         daemon_set(cluster),
         format!("longhorn-manager has neither startup nor liveness probe, as in every stock release; {wait}"),
-        "A manager that hangs is not restarted, it only leaves its Services: watch for slow_start and probe_failing. A liveness \
+        "A manager that hangs is not restarted, it only leaves its Services: watch for manager_start_stuck and probe_failing. A liveness \
          probe needs a startup probe with a window of at least 300 s beside it.",
     );
 }

@@ -64,7 +64,7 @@ pub static SLOWEST: Gauge<[&str; 0]> = Gauge {
 /// Slow starts.
 pub static SLOW: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_manager_start_to_ready_seconds",
-    help: "Seconds from container start to Ready, or to now, of a manager that alone needed longer than the start limit.",
+    help: "Seconds from container start to Ready of a manager that alone needed longer than the start limit.",
     labels: ["node"],
     absent: "the manager on this node did not start slowly",
     example: "longhorn_health_manager_start_to_ready_seconds > 60",

@@ -10,12 +10,12 @@
 mod causes;
 mod config;
 mod events;
+mod follows;
 mod gauges;
 pub mod model;
 #[cfg(test)]
 mod model_tests;
 mod rules;
-mod starts;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +25,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::events::{Failing, Failure};
 use self::model::ProbeKind;
-use self::starts::{Lost, Observed, Starts};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
+use crate::facts::starts::{self, Done, Lost, Starts};
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The check.
@@ -40,6 +40,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::DaemonSets, Resource::Pods],
     uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::PERIOD,
         &gauges::TIMEOUT,
@@ -70,11 +71,11 @@ const START_WITHOUT_LIMIT: i64 = 120;
 fn run(cluster: &Cluster, out: &mut Outcome) {
     config::judge(cluster, out);
     let starts = starts::observe(cluster);
-    if let Some(slowest) = starts.observed.iter().map(|start| start.total).max() {
+    if let Some(slowest) = starts.done.iter().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
-    for start in &starts.observed {
+    for start in &starts.done {
         // in a roll-out managers of two releases start
         let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
@@ -88,26 +89,19 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     probe_failures(cluster, &starts, out);
 }
 
-fn is_slow(cluster: &Cluster, start: &Observed, limit: i64) -> bool {
-    let recent = start.ready.is_none_or(|ready| cluster.age(ready) <= RECENT_START);
-    recent && start.own > SignedDuration::from_secs(limit)
+fn is_slow(cluster: &Cluster, start: &Done, limit: i64) -> bool {
+    cluster.age(start.ready) <= RECENT_START && start.own > SignedDuration::from_secs(limit)
 }
 
-fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
+fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let (own, total) = (start.own.as_secs(), start.total.as_secs());
-    let message = match start.ready {
-        Some(_) => {
-            format!("manager pod {pod} took {own} s to become Ready, its release waits {limit} s")
-        }
-        None => {
-            format!("manager pod {pod} runs for {total} s and is not Ready yet, its release waits {limit} s")
-        }
-    };
+    let message = format!("manager pod {pod} took {own} s to become Ready, its release waits {limit} s");
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact("with no other manager Ready this one exits before its webhook is served, and loops")
         .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
+        .because(EvidenceSource::Api, format!("the pod is Ready since {}", start.ready))
         .remedy(remedy(
             cluster,
             pod,
@@ -115,9 +109,6 @@ fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
             "Find out what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of another \
              container of the pod. A longer probe does not lengthen the manager's own wait.",
         ));
-    if let Some(ready) = start.ready {
-        finding = finding.because(EvidenceSource::Api, format!("the pod is Ready since {ready}"));
-    }
     if own < total {
         let text =
             format!("{} s of {total} s went by before the manager started last became Ready", total - own);
@@ -129,20 +120,12 @@ fn slow_start(cluster: &Cluster, start: &Observed, limit: i64) -> Finding {
         );
         finding = finding.because(EvidenceSource::Api, text);
     }
-    let waiting = start.pod.status.container_statuses.iter().filter(|status| status.state.running.is_none());
-    for status in waiting.filter(|status| status.name != "longhorn-manager") {
-        let text = format!(
-            "container {} of the pod does not run, which keeps the pod from being Ready",
-            status.name
-        );
-        finding = finding.because(EvidenceSource::Api, text);
-    }
     finding
 }
 
 /// Other containers of the pod, from 1.7 on that which pulls the share manager's image, and by how many
 /// seconds they were started later.
-fn started_later<'a>(start: &Observed<'a>) -> impl Iterator<Item = (&'a str, i64)> {
+fn started_later<'a>(start: &Done<'a>) -> impl Iterator<Item = (&'a str, i64)> {
     let started = start.started;
     start.pod.status.container_statuses.iter().filter_map(move |status| {
         let running = status.state.running.as_ref()?.started_at.get()?;
@@ -165,8 +148,8 @@ fn probe_failures(cluster: &Cluster, starts: &Starts, out: &mut Outcome) {
         out.unknown("events cannot be read: failing probes show only where a manager is not Ready");
     }
     let mut ends: BTreeMap<&str, Option<Timestamp>> = BTreeMap::new();
-    ends.extend(starts.observed.iter().map(|start| (start.pod.metadata.name.as_str(), start.ready)));
-    ends.extend(starts.waiting.iter().map(|pod| (pod.metadata.name.as_str(), None)));
+    ends.extend(starts.done.iter().map(|start| (start.pod.metadata.name.as_str(), Some(start.ready))));
+    ends.extend(starts.under_way.iter().map(|start| (start.pod.metadata.name.as_str(), None)));
     for (name, pod) in pods {
         let start_end = ends.get(name).copied().unwrap_or_else(|| latest_start_end(cluster, pod));
         let lost = starts.lost.iter().find(|lost| lost.pod.metadata.name == name);

@@ -7,6 +7,7 @@
 //! such Events, and this check has nothing to find.
 
 mod causes;
+mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub static CHECK: Check = Check {
         Resource::Volumes,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&EVENTS, &LAST],
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
@@ -72,6 +74,7 @@ pub static CHECK: Check = Check {
             title: "Last iSCSI errors",
             description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
             unit: Unit::FromNow,
+            columns: &["cause", "node", "Value"],
             queries: &[Query {
                 expr: "max by ($cluster node, cause) \
                        (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",

@@ -6,6 +6,7 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
@@ -16,7 +17,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::kubectl;
+use crate::facts::{kubectl, looping, nodes};
 use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
@@ -34,6 +35,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::Pods, Resource::LonghornNodes],
     uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&NODES],
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
@@ -68,6 +70,7 @@ pub static CHECK: Check = Check {
             title: "Nodes not registered",
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
+            columns: &["severity", "cause", "object_kind", "object", "node"],
             queries: &[Query {
                 expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
                 legend: "{{object}} {{cause}}",
@@ -105,6 +108,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
+    // one that cannot be decoded may be that of any of these nodes; that some cannot is said by the report
+    if !nodes::all_known(cluster) {
+        return 0;
+    }
     let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();
     for pod in cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()) {
         let node = pod.spec.node_name.as_str();
@@ -157,10 +164,13 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     .because(EvidenceSource::Api, format!("manager pod {name} is there {age}, with {}", counted(restarts, "restart")))
     .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager makes at the end of its start"))
     .remedy(
-        Remedy::new(
-            "Look at the log of the manager. If it crash-loops see manager_crash_loop; on a fresh node the usual \
-             reason is that open-iscsi is not installed.",
-        )
+        Remedy::new(match pod.container_status("longhorn-manager").and_then(looping::cannot_start) {
+            Some(_) => "The container cannot be started at all: see manager_crash_loop, cause container_cannot_start.",
+            None => {
+                "Look at the log of the manager. If it crash-loops see manager_crash_loop; on a fresh node the usual \
+                 reason is that open-iscsi is not installed."
+            }
+        })
         .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=50"))
         .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --previous --tail=50"))
         .read(format!("kubectl -n {namespace} describe pod {name}")),

@@ -89,6 +89,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Replicas without a disk",
         description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
+        columns: &["volume", "pvc_namespace", "pvc", "Value"],
         queries: &[Query {
             expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
             legend: "{{volume}}",

@@ -4,10 +4,7 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
-    when: When::Promql {
-        expr: "max without ($without) (longhorn_health_volume_attachment_stuck{$job}) == 1",
-        cases: include_str!("LonghornVolumeAttachmentStuck.test.yaml"),
-    },
+    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &[] },
     also: &[
         &ATTACH_LOOP,
         &ENGINE_CANNOT_START,
@@ -31,6 +28,7 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Volumes that do not attach or detach",
     description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held for nobody.",
+    columns: &["cause", "volume", "pvc_namespace", "pvc"],
     queries: &[Query {
         expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",
         legend: "{{volume}} {{cause}}",

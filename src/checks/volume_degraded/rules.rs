@@ -4,10 +4,7 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
-    when: When::Promql {
-        expr: "max without ($without) (longhorn_health_volume_not_recovering{$job}) == 1",
-        cases: include_str!("LonghornVolumeNotRecovering.test.yaml"),
-    },
+    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &[] },
     also: &[
         &REBUILD_STALLED,
         &REBUILD_LOOPING,
@@ -33,6 +30,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes",
         description: "Replicas that degraded volumes lack. A rebuild brings them back; the next panel shows how far it is.",
+        columns: &["volume", "pvc_namespace", "pvc", "Value"],
         queries: &[Query {
             expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_missing_replicas{$job})",
             legend: "{{volume}}",
@@ -57,6 +55,7 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes that do not recover",
         description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is switched off.",
+        columns: &["cause", "volume", "pvc_namespace", "pvc"],
         queries: &[Query {
             expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_not_recovering{$job}) == 1",
             legend: "{{volume}} {{cause}}",

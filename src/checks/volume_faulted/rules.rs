@@ -4,10 +4,7 @@ use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
-    when: When::Promql {
-        expr: "max without ($without) (longhorn_health_volume_faulted{$job}) == 1",
-        cases: include_str!("LonghornVolumeFaulted.test.yaml"),
-    },
+    when: When::Flag { gauge: &super::FAULTED, labels: &[], without: &[] },
     hold: "2m",
     severity: Severity::Critical,
     summary: "A Longhorn volume has no usable replica.",
@@ -23,6 +20,7 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
+    columns: &["volume", "pvc_namespace", "pvc"],
     queries: &[Query {
         expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
         legend: "{{volume}}",

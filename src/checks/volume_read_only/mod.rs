@@ -36,10 +36,7 @@ pub static CHECK: Check = Check {
     gauges: &[&READ_ONLY],
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
-        when: When::Promql {
-            expr: "max without ($without) (longhorn_health_volume_read_only{$job}) == 1",
-            cases: include_str!("LonghornVolumeReadOnly.test.yaml"),
-        },
+        when: When::Flag { gauge: &READ_ONLY, labels: &[], without: &[] },
         also: &[&FILESYSTEM_READ_ONLY],
         hold: "5m",
         summary: "The file system of a Longhorn volume is read-only.",
@@ -54,6 +51,7 @@ pub static CHECK: Check = Check {
         dashboard: Dashboard::Volumes,
         title: "Read-only volumes",
         description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
+        columns: &["volume", "pvc_namespace", "pvc"],
         queries: &[Query {
             expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
             legend: "{{volume}}",

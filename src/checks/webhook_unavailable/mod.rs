@@ -9,6 +9,8 @@
 //! 1.7.3 and 1.8.0 on they start one after the other under a Lease (app/daemon.go).
 
 mod causes;
+mod configurations;
+mod follows;
 mod gauges;
 mod others;
 mod outage;
@@ -30,7 +32,7 @@ pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
     summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
-              Service, a start Lease that is held too long, and missing webhook configurations.",
+              Service, a start Lease that is held by a node without manager, and webhook configurations that are missing or name another namespace.",
     needs: &[Resource::EndpointSlices, Resource::Pods],
     uses: &[
         Resource::Services,
@@ -41,8 +43,10 @@ pub static CHECK: Check = Check {
         Resource::KubeNodes,
         Resource::ValidatingWebhookConfigurations,
         Resource::MutatingWebhookConfigurations,
+        Resource::LonghornNodes,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::READY,
         &gauges::NOT_READY,
@@ -68,7 +72,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&gauges::READY, &label, endpoints.ready as f64);
         out.sample(&gauges::NOT_READY, &label, endpoints.not_ready as f64);
         out.sample(&gauges::EXPECTED, &label, expected as f64);
-        let down = endpoints.ready == 0 && webhook.is_needed(cluster);
+        let down = !endpoints.is_served() && webhook.is_needed(cluster);
         // from 1.5 on the same pods serve both, and one finding is enough
         let told = admission_down && !webhook.has_deployment(cluster);
         if down && !told {
@@ -78,5 +82,5 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     others::labels(cluster, out);
     others::lock(cluster, out);
-    others::configurations(cluster, out);
+    configurations::judge(cluster, admission_down, out);
 }

@@ -1,11 +1,10 @@
 //! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
 
-use super::causes;
 use jiff::Timestamp;
 
-use super::HOLD;
 use super::pods::{self, States};
 use super::service::{Endpoints, Webhook};
+use super::{HOLD, causes, configurations};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::releases::manager_release;
@@ -27,7 +26,7 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
     let mut finding = Finding::new(cause, object, message)
         .since(since)
-        .impact(impact(webhook, manager_release(cluster)))
+        .impact(impact(cluster, webhook, manager_release(cluster)))
         .remedy(remedy(cluster, webhook, cause));
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.because(EvidenceSource::Api, text);
@@ -51,16 +50,22 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
 
 /// Since when nobody serves it, at the latest. `None` is unknown and must not be taken for new.
 fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option<Timestamp> {
-    let by_pods = pods::none_ready_since(webhook.pods(cluster)).or_else(|| {
-        // pods that became Ready a moment ago may not be in the EndpointSlices yet
-        let newest = webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
-        newest.filter(|newest| cluster.age(*newest) < HOLD)
-    });
+    let by_pods =
+        pods::none_ready_since(cluster, webhook.pods(cluster), webhook.container(cluster)).or_else(|| {
+            // pods that became Ready a moment ago may not be in the EndpointSlices yet
+            let newest =
+                webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
+            newest.filter(|newest| cluster.age(*newest) < HOLD)
+        });
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
     let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
-    by_pods.into_iter().chain(installed).chain(seen).min()
+    let told = by_pods.into_iter().chain(installed).min();
+    match told {
+        // however short the pods say it is: it holds at least since then
+        Some(told) => Some(seen.map_or(told, |seen| seen.min(told))),
+        None => seen.filter(|seen| age::began_under_watch(cluster, *seen)),
+    }
 }
 
 /// True when those who should serve it run or loop and none becomes Ready. Managers that end before
@@ -89,19 +94,32 @@ fn message(
     let service = webhook.service();
     let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
     match *cause {
+        causes::ROLL_OUT if states.ending() > 0 => {
+            format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}")
+        }
         causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
-        causes::DEADLOCK => format!(
-            "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
-        ),
+        causes::DEADLOCK if !webhook.has_deployment(cluster) => {
+            format!("no longhorn-manager is Ready{age}: each waits for another one's webhook (deadlock)")
+        }
+        causes::DEADLOCK => {
+            format!(
+                "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
+            )
+        }
         _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
     }
 }
 
 /// What is rejected while nobody answers: the webhooks have failurePolicy Fail
 /// (longhorn-manager webhook/server/validation.go per release).
-pub fn impact(webhook: Webhook, release: Option<Release>) -> String {
+pub fn impact(cluster: &Cluster, webhook: Webhook, release: Option<Release>) -> String {
     if webhook == Webhook::Conversion {
         return "Longhorn objects cannot be converted between API versions, so requests for them may fail"
+            .to_owned();
+    }
+    if configurations::nobody_is_asked(cluster) {
+        return "nothing is rejected, because no webhook configuration exists yet: Longhorn objects are accepted \
+                unchecked; managers that start wait for this Service"
             .to_owned();
     }
     let mut impact =
@@ -133,8 +151,14 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     facts.push(if endpoints.from_pods {
         format!("EndpointSlices were not recorded; no pod that Service {service} selects is Ready")
     } else {
-        format!("EndpointSlices of {service}: 0 ready, {} not ready", endpoints.not_ready)
+        format!("EndpointSlices of {service}: {} ready, {} not ready", endpoints.ready, endpoints.not_ready)
     });
+    if endpoints.unsteady > 0 {
+        facts.push("those that are ready crash-loop and have not lived longer than the last time".to_owned());
+    }
+    if webhook == Webhook::Admission && configurations::nobody_is_asked(cluster) {
+        facts.push("neither webhook configuration of Longhorn exists".to_owned());
+    }
     facts.push(format!("pods behind it ({} expected): {states}", webhook.expected(cluster)));
     if webhook.has_deployment(cluster) {
         facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
@@ -162,7 +186,16 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
 fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy {
     let namespace = &cluster.namespace;
     let app = webhook.container(cluster);
+    let looping = pods::crash_looping(cluster, webhook.pods(cluster), app);
+    let hanging = States::of(cluster, webhook.pods(cluster), app).hanging;
     let text = match *cause {
+        causes::ROLL_OUT if looping > 0 => {
+            "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop."
+        }
+        _ if hanging > 0 => {
+            "This does not end by itself: a pod behind the Service hangs in its start. Follow the finding of \
+             manager_start_stuck."
+        }
         causes::ROLL_OUT => {
             "Wait: a roll-out restarts all managers at once. It ends by itself within three minutes."
         }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
-use crate::facts::{looping, nodes};
+use crate::facts::{looping, nodes, starts};
 use crate::longhorn::{ContainerStatus, Pod, Release, condition};
 
 /// What ends within this time has not begun to start its webhook: the environment check comes first
@@ -29,6 +29,8 @@ pub struct States {
     pub looping: usize,
     /// As `looping`, but it ends before it could have waited for the webhook.
     pub ending_early: usize,
+    /// It hangs before it comes to its webhook.
+    pub hanging: usize,
     /// An init container holds it back.
     pub init: usize,
     /// The pod's node is not Ready, so nothing is known.
@@ -41,8 +43,10 @@ impl States {
     /// Counts pods by the state of one container.
     pub fn of<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>, container: &str) -> Self {
         let mut states = States::default();
+        let hanging = starts::hanging(cluster);
         for pod in pods {
-            *states.slot(cluster, pod, container) += 1;
+            let hangs = hanging.contains(pod.metadata.name.as_str());
+            *(if hangs { &mut states.hanging } else { states.slot(cluster, pod, container) }) += 1;
         }
         states
     }
@@ -66,6 +70,11 @@ impl States {
         }
     }
 
+    /// Pods that will not serve it by themselves.
+    pub fn ending(&self) -> usize {
+        self.looping + self.ending_early + self.hanging
+    }
+
     /// Pods that try to serve the webhook and do not come to it.
     pub fn trying(&self) -> usize {
         self.running + self.looping
@@ -79,6 +88,7 @@ impl fmt::Display for States {
             (self.running, "running but not Ready"),
             (self.looping, "crash-looping"),
             (self.ending_early, "crash-looping for another reason"),
+            (self.hanging, "hanging in their start (see manager_start_stuck)"),
             (self.init, "waiting in an init container"),
             (self.away, "on a node that is not Ready"),
             (self.other, "not started"),
@@ -105,6 +115,9 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
     if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
         return false;
     }
+    if looping::cannot_start(status).is_some() {
+        return true;
+    }
     let Some(end) = looping::last_end(status) else { return false };
     let ran = end
         .finished_at
@@ -114,23 +127,53 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
     let wait = release_of(cluster, pod).and_then(Release::webhook_wait);
     let least = wait.map_or(BEFORE_WEBHOOK_SECONDS, |wait| wait - CLOCK_SECONDS);
     match end.exit_code {
-        2 => true,
+        // a panic, or a container that could not even be started
+        2 | 126..=128 => true,
         1 => ran.is_some_and(|seconds| seconds < least),
         _ => end.reason == "OOMKilled",
     }
 }
 
-/// Since when none of these pods has been Ready, at the latest; `None` when one is Ready, when
-/// there are none, or when nothing tells.
-pub fn none_ready_since<'a>(pods: impl Iterator<Item = &'a Pod>) -> Option<Timestamp> {
+/// Since when none of these pods has been Ready for good, at the latest; `None` when one is, when there
+/// are none, or when nothing tells. One that crash-loops has been no good since its last life at least,
+/// whatever it was in between.
+pub fn none_ready_since<'a>(
+    cluster: &Cluster,
+    pods: impl Iterator<Item = &'a Pod>,
+    container: &str,
+) -> Option<Timestamp> {
     let mut newest = None;
     for pod in pods {
-        if pod.is_ready() {
+        let crashed = is_about_to_crash(cluster, pod, container);
+        if pod.is_ready() && !crashed {
             return None;
         }
-        newest = newest.max(Some(ready_changed(pod)?));
+        let status =
+            pod.container_status(container).filter(|status| looping::looping(status, cluster.now).is_some());
+        let life = status.and_then(looping::last_end).and_then(|end| end.started_at.get());
+        newest = newest.max(Some(life.into_iter().chain(ready_changed(pod)).min()?));
     }
     newest
+}
+
+/// True for a container in a crash loop that has not lived for longer than it did the last time: even if its
+/// pod is Ready now, nobody can build on it.
+pub fn is_about_to_crash(cluster: &Cluster, pod: &Pod, container: &str) -> bool {
+    let Some(status) = pod.container_status(container) else { return false };
+    let Some(last) = looping::looping(status, cluster.now).and_then(|looping| looping.run()) else {
+        return false;
+    };
+    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    running.is_none_or(|started| cluster.age(started) <= last + SignedDuration::from_secs(CLOCK_SECONDS))
+}
+
+/// How many of these pods crash-loop.
+pub fn crash_looping<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>, container: &str) -> usize {
+    let loops = |pod: &&Pod| {
+        let status = pod.container_status(container);
+        status.is_some_and(|status| looping::looping(status, cluster.now).is_some())
+    };
+    pods.filter(loops).count()
 }
 
 /// When the pod last became Ready or not Ready; its creation when it says nothing yet.

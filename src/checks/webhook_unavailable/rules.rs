@@ -7,13 +7,18 @@ use crate::check::*;
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornWebhookUnavailable",
-        when: When::Found(&[&causes::NO_READY_ENDPOINT, &causes::CONFIGURATION_MISSING]),
+        when: When::Found(&[
+            &causes::NO_READY_ENDPOINT,
+            &causes::CONFIGURATION_MISSING,
+            &causes::CONFIGURATION_FOREIGN,
+        ]),
         hold: "2m",
         keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "Longhorn's admission webhook is not available.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}: {{ if eq $labels.cause \"configuration_missing\" }}Longhorn's \
-                      webhook configuration is missing or empty, so its objects are accepted unchecked{{ else }}no ready \
+                      webhook configuration is missing or empty, so its objects are accepted unchecked{{ else if eq $labels.cause \"configuration_foreign\" }}Longhorn's webhook \
+                      configuration names a Service of another namespace, so changes of Longhorn objects may be rejected{{ else }}no ready \
                       endpoint for more than three minutes, so changes of Longhorn objects (and from 1.8 on updates of \
                       every PVC) are rejected{{ end }}. Look at the longhorn-manager pods first.",
         why: "The check itself waits three minutes for a roll-out to end; two more ride out a restart of the exporter.",
@@ -39,10 +44,10 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookLockStuck",
         when: When::Found(&[&causes::LOCK_STUCK]),
         hold: "2m",
-        summary: "A manager that does not start holds up the others.",
-        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held Lease {{ $labels.object }} for longer \
-                      than a start takes and its longhorn-manager is not Ready. Managers that start on other nodes wait for it. \
-                      Read that manager's log.",
+        summary: "A node without a manager holds up the managers that start.",
+        description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held and renewed Lease {{ $labels.object }} for \
+                      longer than a start takes, and no longhorn-manager pod runs there. Managers that start on other nodes \
+                      wait for it. Look for a manager process that outlived its pod.",
         why: "The finding allows the longest start of the release: 120 s for the listener and 120 s for the Service, twice \
               that in 1.9.2 and 1.9.3.",
         runbook: include_str!("LonghornWebhookLockStuck.md"),
@@ -101,8 +106,9 @@ pub const PANELS: &[Panel] = &[
         dashboard: Dashboard::Managers,
         title: "Webhook start Lease",
         description: "Who starts its webhook now, since when. Managers start one after the other; more than 250 s for one node \
-                      is too long if its manager is not Ready.",
+                      is too long: see manager_start_stuck.",
         unit: Unit::FromNow,
+        columns: &["node", "Value"],
         queries: &[Query {
             expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
             legend: "{{node}}",

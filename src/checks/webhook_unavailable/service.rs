@@ -1,8 +1,9 @@
 //! The Services of the webhooks: which there should be, who should serve them, and who does.
 
+use super::pods;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::endpoints;
 use crate::facts::releases::{manager_release, release_of};
+use crate::facts::{endpoints, starts};
 use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
 
 /// A Service that managers (up to 1.4: Deployments of its name) serve.
@@ -21,6 +22,8 @@ pub enum Webhook {
 pub struct Endpoints {
     /// Pods that take requests.
     pub ready: usize,
+    /// Those among them that are about to crash, as they did before.
+    pub unsteady: usize,
     /// Pods that are listed and do not.
     pub not_ready: usize,
     /// True when a recording has no EndpointSlices, so that the pods themselves were counted.
@@ -107,20 +110,21 @@ impl Webhook {
         if cluster.readability(Resource::EndpointSlices) == Readability::NotRecorded {
             return (self.is_needed(cluster) || self.exists(cluster)).then(|| self.ready_pods(cluster));
         }
-        let listed = endpoints::of(cluster, self.service());
+        let listed = endpoints::each(cluster, self.service());
         let judged = listed.is_some() || self.is_needed(cluster) || self.exists(cluster);
-        let endpoints::Endpoints { ready, not_ready } = listed.unwrap_or_default();
-        judged.then_some(Endpoints { ready, not_ready, from_pods: false })
+        let mut endpoints = Endpoints::default();
+        for (pod, ready) in listed.unwrap_or_default() {
+            let pod = cluster.objects.pods.get(pod);
+            endpoints.count(self, cluster, pod, ready);
+        }
+        judged.then_some(endpoints)
     }
 
     /// What the EndpointSlices would say, by the pods and the selector of the Service.
     fn ready_pods(self, cluster: &Cluster) -> Endpoints {
         let mut endpoints = Endpoints { from_pods: true, ..Endpoints::default() };
         for pod in self.pods(cluster).filter(|pod| self.selects(cluster, pod)) {
-            match pod.is_ready() {
-                true => endpoints.ready += 1,
-                false => endpoints.not_ready += 1,
-            }
+            endpoints.count(self, cluster, Some(pod), pod.is_ready());
         }
         endpoints
     }
@@ -131,6 +135,25 @@ impl Webhook {
         }
         let by_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
         !by_label || self != Webhook::Admission || has_admission_label(pod)
+    }
+}
+
+impl Endpoints {
+    /// True when somebody takes requests and will do so in a moment.
+    pub fn is_served(self) -> bool {
+        self.ready > self.unsteady
+    }
+
+    fn count(&mut self, webhook: Webhook, cluster: &Cluster, pod: Option<&Pod>, ready: bool) {
+        let starts = |pod| webhook == Webhook::Admission && starts::is_ready_too_early(cluster, pod);
+        if !ready || pod.is_some_and(starts) {
+            self.not_ready += 1;
+            return;
+        }
+        self.ready += 1;
+        if pod.is_some_and(|pod| pods::is_about_to_crash(cluster, pod, webhook.container(cluster))) {
+            self.unsteady += 1;
+        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! docs/command-line.md: the help of every subcommand, as the program prints it.
 
-use super::markdown::Page;
-use crate::cli;
+use clap::Command;
 
-/// Columns, whatever the terminal of whoever generates.
+use super::markdown::Page;
+
+/// Columns, on every terminal.
 const WIDTH: usize = 100;
 
 /// The page.
-pub fn page() -> String {
+pub fn page(command: &Command) -> String {
     let mut page = Page::new("Command line");
     page.paragraph(INTRODUCTION);
-    let mut root = cli::command().term_width(WIDTH);
+    let mut root = command.clone().term_width(WIDTH);
     root.build();
     page.heading(2, root.get_name());
     page.code("text", &help(&root));
@@ -22,10 +23,10 @@ pub fn page() -> String {
 }
 
 const INTRODUCTION: &str = "\
-Options of the form `--long` may also be given as the environment variable that stands beside them; the command line wins.";
+Options of the form `--long` can also be set by the environment variable named beside them; the command line wins.";
 
-fn help(command: &clap::Command) -> String {
-    // the values that these variables have while this is generated are nobody's business
+fn help(command: &Command) -> String {
+    // the environment of the generating run does not belong in the page
     let hidden = command.clone().term_width(WIDTH).mut_args(|arg| arg.hide_env_values(true));
     let text = hidden.clone().render_long_help().to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();

@@ -1,16 +1,13 @@
-//! docs/configuration.md, its example and its JSON schema, from the table of keys that the parser
-//! of the file uses.
+//! docs/configuration.md, its example and its JSON schema, all from the types of [`Settings`].
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
 use super::markdown::{Page, code, or_none};
-use super::pretty;
-use crate::check::{Alert, Severity};
-use crate::generate::config::legal::{self, GREATEST, LABEL, Legal, TAKEN, VALUE};
-use crate::generate::config::{ALERT_KEYS, KEYS, Key, Kind};
+use super::{json_schema, pretty};
+use crate::check::Alert;
+use crate::generate::settings::{AlertSettings, GREATEST};
 use crate::generate::{Settings, Target, catalogue};
 
 /// The example file, below docs/.
@@ -20,69 +17,79 @@ pub const SCHEMA: &str = "configuration.schema.json";
 
 /// The page.
 pub fn page() -> String {
-    let defaults = Settings::default();
+    let schema = described();
     let mut page = Page::new("Configuration of the generated files");
     page.paragraph(INTRODUCTION);
     page.code("console", "longhorn-health-exporter generate rules --config my.yaml --out my-rules");
     page.code(
         "yaml",
-        "cluster_label: \"\"\nlabels: {team: storage}\nalerts:\n  LonghornManagerHighRestarts:\n    for: 10m\n    \
-         thresholds: {restarts: 5}\n  LonghornHealthAccessDenied: {enabled: false}",
+        "selector: longhorn-health-exporter\ncluster_label: \"\"\nlabels: {team: storage}\nalerts:\n  \
+         LonghornManagerHighRestarts:\n    for: 10m\n    thresholds: {restarts: 5}\n  \
+         LonghornHealthAccessDenied: {enabled: false}",
     );
     page.heading(2, "Keys");
-    let row = |key: &Key| [code(key.name), of_kind(key.kind).to_owned(), key.about.to_owned()];
     page.table(
-        ["key", "value", "default", "sets"],
-        KEYS.iter().map(|key| {
-            let [name, kind, about] = row(key);
-            [name, kind, default(key.name, &defaults), about]
+        ["key", "sets", "default", "value"],
+        properties(&schema).map(|(key, property)| {
+            let default = match &property["default"] {
+                Value::String(text) => code(&format!("{text:?}")),
+                _ => "–".to_owned(),
+            };
+            [code(key), text(property), default, value(&schema, property)]
         }),
     );
     page.heading(2, "Keys of an alert");
-    page.paragraph("Under `alerts`, by name of the alert. What is not said stays as shipped.");
-    page.table(["key", "value", "sets"], ALERT_KEYS.iter().map(row));
+    page.paragraph("Under `alerts`, by name of the alert. What is left out stays as shipped.");
+    let alert = at(&schema, "/$defs/AlertConfig");
+    let row = |(key, property)| [code(key), text(property), value(&schema, property)];
+    page.table(["key", "sets", "value"], properties(alert).map(row));
     page.heading(2, "Alerts");
     page.table(
         ["alert", "for", "keep_firing_for", "severity", "thresholds"],
-        catalogue::alerts().map(|alert| alert_row(alert, &defaults)),
+        catalogue::alerts().map(alert_row),
     );
     page.finish()
 }
 
 const INTRODUCTION: &str = "\
-`generate --config FILE` reads one YAML file for all that may be set about rules, dashboards and runbooks. A key that does not
-exist, or a value that Prometheus, Alertmanager or Grafana would not take, is an error that names its line, the key and what may
-stand there; nothing is written then. [configuration.example.yaml](configuration.example.yaml) has
-every key with its default, and [configuration.schema.json](configuration.schema.json) tells editors what may stand where.";
+`generate --config FILE` reads one YAML file with everything that can be set about rules, dashboards and runbooks. An unknown key, or a
+value that Prometheus, Alertmanager or Grafana would reject, is an error that names the line, the key and what is legal; nothing is
+written then. [configuration.example.yaml](configuration.example.yaml) has every key with its default, and
+[configuration.schema.json](configuration.schema.json) is for editors.";
 
-fn of_kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Selector => "matchers without braces",
-        Kind::Namespace => "name of a namespace",
-        Kind::Label => "name of a label, or `\"\"` for none",
-        Kind::Address => "http(s) address without query and fragment",
-        Kind::Labels => "text by name of the label",
-        Kind::Switch => "`true` or `false`",
-        Kind::Duration => "duration, such as `10m` or `1h30m`",
-        Kind::Severity => "`info`, `warning` or `critical`",
-        Kind::Thresholds => "numbers by name, of 0 or more",
-        Kind::Alerts => "the keys below, by name of the alert",
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    schema["properties"].as_object().into_iter().flatten().map(|(key, property)| (key.as_str(), property))
+}
+
+/// What a JSON pointer points at; null for nothing.
+fn at<'v>(schema: &'v Value, pointer: &str) -> &'v Value {
+    schema.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+fn text(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().to_owned()
+}
+
+/// What may stand there, from the definition that a property refers to.
+fn value(schema: &Value, property: &Value) -> String {
+    let reference = at(property, "/$ref").as_str().or_else(|| at(property, "/anyOf/0/$ref").as_str());
+    let definition = reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#')));
+    match definition {
+        Some(definition) if definition["enum"].is_array() => listed(&definition["enum"]),
+        Some(definition) => text(definition),
+        None if property["properties"].is_object() => "the keys below, by name of the alert".to_owned(),
+        None if at(property, "/type/0") == "boolean" => "`true` or `false`".to_owned(),
+        None => "numbers by name".to_owned(),
     }
 }
 
-fn default(key: &str, defaults: &Settings) -> String {
-    let text = match key {
-        "selector" => defaults.selector.as_str(),
-        "namespace" => &defaults.namespace,
-        "cluster_label" => &defaults.cluster_label,
-        "runbook_base_url" => &defaults.runbook_base_url,
-        _ => return "–".to_owned(),
-    };
-    code(text)
+fn listed(values: &Value) -> String {
+    let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+    values.map(code).collect::<Vec<_>>().join(", ")
 }
 
-fn alert_row(alert: &Alert, defaults: &Settings) -> [String; 5] {
-    let set = defaults.alert(alert);
+fn alert_row(alert: &Alert) -> [String; 5] {
+    let set = AlertSettings::of(alert);
     let thresholds: Vec<String> =
         set.thresholds.iter().map(|(name, value)| code(&format!("{name}: {value}"))).collect();
     let link = format!("[{}](alerts.md#{})", alert.name, alert.name.to_lowercase());
@@ -90,44 +97,34 @@ fn alert_row(alert: &Alert, defaults: &Settings) -> [String; 5] {
     [link, set.hold, or_none(set.keep_firing_for), severity, or_none(thresholds.join(", "))]
 }
 
-/// A file with every key and its default, so that reading it changes nothing.
+/// A file with every key and its default, so that reading it changes nothing. Of the alerts it has those
+/// with thresholds, which have every key.
 pub fn example() -> String {
-    let defaults = Settings::default();
+    let schema = described();
     let mut text = format!("# {}\n# yaml-language-server: $schema={SCHEMA}\n", Target::Docs.header());
-    let quoted = |value: &str| format!("'{}'", value.replace('\'', "''"));
-    for key in KEYS {
-        let value = match key.name {
-            "selector" => quoted(&defaults.selector),
-            "namespace" => quoted(&defaults.namespace),
-            "cluster_label" => quoted(&defaults.cluster_label),
-            "runbook_base_url" => quoted(&defaults.runbook_base_url),
-            "labels" => "{}".to_owned(),
-            "alerts" => String::new(),
-            _ => {
-                let _ = write!(text, "\n# {}\n# {}: …\n", key.about, key.name);
-                continue;
-            }
+    for (key, property) in properties(&schema).filter(|(key, _)| *key != "alerts") {
+        let about = self::text(property);
+        let _ = match &property["default"] {
+            Value::String(default) => write!(text, "\n# {about}\n{key}: '{default}'\n"),
+            Value::Object(_) => write!(text, "\n# {about}\n{key}: {{}}\n"),
+            _ => write!(text, "\n# {about}\n# {key}: …\n"),
         };
-        let separator = if value.is_empty() { "" } else { " " };
-        let _ = write!(text, "\n# {}\n{}:{separator}{value}\n", key.about, key.name);
     }
-    catalogue::alerts().for_each(|alert| example_alert(&mut text, alert));
+    let _ = write!(text, "\n# {}\nalerts:\n", self::text(at(&schema, "/properties/alerts")));
+    let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
+    with_thresholds.for_each(|alert| example_alert(&mut text, alert));
     text
 }
 
 fn example_alert(text: &mut String, alert: &Alert) {
+    let (name, hold, severity) = (alert.name, alert.hold, alert.severity);
+    let keep = if alert.keep_firing_for.is_empty() { "0s" } else { alert.keep_firing_for };
     let _ = write!(
         text,
-        "  # {}\n  {}:\n    enabled: true\n    for: {}\n",
-        alert.summary, alert.name, alert.hold
+        "  # {}\n  {name}:\n    enabled: true\n    for: {hold}\n    # keep_firing_for: {keep}\n    \
+         severity: {severity}\n    labels: {{}}\n    thresholds:\n",
+        alert.summary
     );
-    if !alert.keep_firing_for.is_empty() {
-        let _ = writeln!(text, "    keep_firing_for: {}", alert.keep_firing_for);
-    }
-    let _ = write!(text, "    severity: {}\n    labels: {{}}\n", alert.severity);
-    if !alert.thresholds.is_empty() {
-        text.push_str("    thresholds:\n");
-    }
     for threshold in alert.thresholds {
         let _ = writeln!(text, "      {}: {} # {}", threshold.name, threshold.default, threshold.unit);
     }
@@ -135,119 +132,71 @@ fn example_alert(text: &mut String, alert: &Alert) {
 
 /// JSON Schema of the file.
 pub fn schema() -> String {
-    let alerts: Map<String, Value> =
-        catalogue::alerts().map(|alert| (alert.name.to_owned(), alert_schema(alert))).collect();
-    let properties: Map<String, Value> = KEYS
-        .iter()
-        .map(|key| {
-            let value = match key.kind {
-                Kind::Alerts => {
-                    json!({ "type": MAP, "additionalProperties": false, "properties": alerts })
-                }
-                kind => value_schema(kind),
-            };
-            (key.name.to_owned(), described(value, key.about))
-        })
-        .collect();
-    pretty(&json!({
-        "$comment": Target::Docs.header(),
-        "$schema": super::DIALECT,
-        "title": "Configuration of longhorn-health-exporter generate",
-        "type": MAP,
-        "additionalProperties": false,
-        "properties": properties,
-    }))
+    pretty(&described())
 }
 
-fn alert_schema(alert: &Alert) -> Value {
-    let thresholds: Map<String, Value> = alert
-        .thresholds
-        .iter()
-        .map(|threshold| {
-            let about = format!("In {}. {}", threshold.unit, threshold.why);
-            let number = json!({
-                "type": "number",
-                "default": threshold.default,
-                "minimum": threshold.least,
-                "maximum": GREATEST,
-            });
-            (threshold.name.to_owned(), described(number, &about))
-        })
-        .collect();
-    let properties: Map<String, Value> = ALERT_KEYS
-        .iter()
-        .map(|key| {
-            let value = match key.kind {
-                Kind::Thresholds => {
-                    json!({ "type": MAP, "additionalProperties": false, "properties": thresholds })
-                }
-                kind => value_schema(kind),
-            };
-            (key.name.to_owned(), described(value, key.about))
-        })
-        .collect();
-    let alert_object = json!({ "type": MAP, "additionalProperties": false, "properties": properties });
-    described(alert_object, alert.summary)
-}
-
-fn described(schema: Value, about: &str) -> Value {
-    with(schema, "description", json!(about))
-}
-
-fn with(mut schema: Value, key: &str, value: Value) -> Value {
-    if let Some(schema) = schema.as_object_mut() {
-        schema.insert(key.to_owned(), value);
+/// The schema of the types, with the names of the alerts and of their thresholds.
+fn described() -> Value {
+    let mut schema = json_schema::<Settings>("Configuration of longhorn-health-exporter generate");
+    let names: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+    let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
+    let special: Map<_, _> =
+        with_thresholds.map(|alert| (alert.name.to_owned(), alert_schema(alert))).collect();
+    if let Some(alerts) = schema.pointer_mut("/properties/alerts").and_then(Value::as_object_mut) {
+        alerts.insert("propertyNames".to_owned(), json!({ "enum": names }));
+        alerts.insert("properties".to_owned(), special.into());
+        alerts.insert("additionalProperties".to_owned(), json!({ "$ref": ALERT }));
     }
     schema
 }
 
-/// A key with nothing below it is a map without members.
-const MAP: [&str; 2] = ["object", "null"];
+const ALERT: &str = "#/$defs/AlertConfig";
 
-fn value_schema(kind: Kind) -> Value {
-    match kind {
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Severity => json!({ "enum": Severity::ALL.map(Severity::as_str) }),
-        Kind::Labels => json!({
-            "type": MAP,
-            "propertyNames": but(text_schema(&LABEL), &TAKEN),
-            "additionalProperties": text_schema(&VALUE),
-        }),
-        Kind::Label => but(kind.legal().map_or(Value::Null, text_schema), &legal::taken_for_clusters()),
-        _ => kind.legal().map_or_else(|| json!({ "type": MAP }), text_schema),
-    }
-}
-
-fn text_schema(legal: &Legal) -> Value {
-    let schema = json!({ "type": "string", "pattern": legal.pattern, "minLength": legal.shortest });
-    if legal.longest < usize::MAX { with(schema, "maxLength", json!(legal.longest)) } else { schema }
-}
-
-/// The schema without some values.
-fn but(schema: Value, refused: &BTreeSet<&str>) -> Value {
-    with(schema, "not", json!({ "enum": refused }))
+/// An alert with thresholds, of which each has its own name and bounds.
+fn alert_schema(alert: &Alert) -> Value {
+    let thresholds = alert.thresholds.iter().map(|threshold| {
+        let number = json!({
+            "description": format!("In {}. {}", threshold.unit, threshold.why),
+            "type": "number",
+            "default": threshold.default,
+            "minimum": threshold.least,
+            "maximum": GREATEST,
+        });
+        (threshold.name.to_owned(), number)
+    });
+    let thresholds: Map<_, _> = thresholds.collect();
+    let thresholds = json!({ "additionalProperties": false, "properties": thresholds });
+    json!({ "$ref": ALERT, "properties": { "thresholds": thresholds } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::config;
+    use crate::generate::settings::parse;
 
     #[test]
     fn the_example_says_every_key_and_changes_nothing() {
         let example = example();
-        assert_eq!(config::parse("example", &example).unwrap(), Settings::default(), "{example}");
-        for key in KEYS {
-            assert!(example.contains(&format!("{}:", key.name)), "{}", key.name);
+        let settings = parse("example", &example).unwrap();
+        let defaults = Settings::default();
+        for alert in catalogue::alerts() {
+            assert_eq!(settings.alert(alert), defaults.alert(alert), "{example}");
         }
-        assert!(!example.contains("–"));
+        assert_eq!(Settings { alerts: defaults.alerts.clone(), ..settings }, defaults, "{example}");
+        for (key, _) in properties(&described()) {
+            assert!(example.contains(&format!("{key}:")), "{key}");
+        }
+        for (key, _) in properties(at(&described(), "/$defs/AlertConfig")) {
+            assert!(example.contains(&format!(" {key}:")), "{key}");
+        }
     }
 
     #[test]
     fn the_example_of_the_page_is_read() {
         let page = page();
         let yaml = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-        let settings = config::parse("page", yaml).unwrap();
-        assert_eq!(settings.alerts["LonghornManagerHighRestarts"].thresholds["restarts"], 5.0);
+        let settings = parse("page", yaml).unwrap();
+        let restarts = catalogue::alerts().find(|alert| alert.name == "LonghornManagerHighRestarts").unwrap();
+        assert_eq!(settings.alert(restarts).thresholds["restarts"], 5.0);
     }
 }

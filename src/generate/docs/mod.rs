@@ -12,15 +12,14 @@ mod metrics;
 mod report_schema;
 mod runbooks;
 
+use clap::Command;
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
-use super::{Artifact, GenerateError, Section, Settings};
-
-/// The dialect of the JSON schemas.
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+use super::{Artifact, GenerateError, Section, Settings, Target};
 
 /// The files of this target.
-pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>, GenerateError> {
     let page = |name: &str, content: String| Artifact { path: format!("docs/{name}"), content };
     let mut artifacts = vec![
         page("README.md", index::page()),
@@ -32,7 +31,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         page(configuration::EXAMPLE, configuration::example()),
         page(configuration::SCHEMA, configuration::schema()),
         page("report.schema.json", report_schema::schema()),
-        page("command-line.md", command_line::page()),
+        page("command-line.md", command_line::page(command)),
     ];
     artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)
@@ -42,6 +41,28 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
 pub fn sections() -> Vec<Section> {
     let section = |name, content| Section { path: "README.md", name, content };
     vec![section("checks", checks::overview()), section("access", access::overview())]
+}
+
+/// The JSON schema of a type, as a value to be completed.
+fn json_schema<T: JsonSchema>(title: &str) -> Value {
+    let mut schema = schema_for!(T);
+    schema.insert("title".to_owned(), title.into());
+    schema.insert("$comment".to_owned(), Target::Docs.header().into());
+    let mut schema = schema.to_value();
+    without_null_defaults(&mut schema);
+    schema
+}
+
+/// A default of null says nothing that "not required" does not say.
+fn without_null_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| key != "default" || !value.is_null());
+            map.values_mut().for_each(without_null_defaults);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_null_defaults),
+        _ => {}
+    }
 }
 
 fn pretty(value: &Value) -> String {

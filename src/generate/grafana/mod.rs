@@ -13,17 +13,18 @@ use serde_json::json;
 
 use super::catalogue::{self, Area};
 use super::{Artifact, GenerateError, Settings, Target, promql};
-use crate::check::{self, Dashboard, Gauge};
+use crate::check::{self, Dashboard};
 use layout::Grid;
 use model::{DATASOURCE, List, TimeRange};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 6] = [
+pub const DASHBOARDS: [Dashboard; 7] = [
     Dashboard::Overview,
     Dashboard::Volumes,
     Dashboard::InstanceManagers,
     Dashboard::Managers,
     Dashboard::Eviction,
+    Dashboard::Storage,
     Dashboard::Exporter,
 ];
 
@@ -115,6 +116,7 @@ fn title(board: Dashboard) -> &'static str {
         Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
         Dashboard::Managers => "Longhorn health / Managers and webhook",
         Dashboard::Eviction => "Longhorn health / Eviction and drain",
+        Dashboard::Storage => "Longhorn health / Storage and backups",
         Dashboard::Exporter => "Longhorn health / Exporter",
     }
 }
@@ -132,6 +134,7 @@ fn description(board: Dashboard) -> &'static str {
             "Which managers crash and why, do they start in time, and does the admission webhook answer?"
         }
         Dashboard::Eviction => "Does eviction progress, do its flags contradict each other, and is it safe?",
+        Dashboard::Storage => "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
         Dashboard::Exporter => "Does the exporter see everything, and how fresh is what it sees?",
     }
 }
@@ -165,65 +168,46 @@ fn our_alerts(settings: &Settings) -> String {
     matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The family of this name, wherever it is declared.
-fn gauge(name: &str) -> Option<&'static Gauge> {
-    catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name)
-}
-
 /// Labels of a family or of a recorded series.
-fn labels_of(name: &str) -> Option<&'static [&'static str]> {
-    gauge(name).map(|gauge| &gauge.labels).or_else(|| catalogue::record(name).map(|record| record.labels))
+fn labels_of(name: &str) -> &'static [&'static str] {
+    let gauge =
+        catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name);
+    let record = || catalogue::areas().flat_map(|area| area.records).find(|record| record.name == name);
+    gauge.map(|gauge| &gauge.labels).or_else(|| record().map(|record| record.labels)).unwrap_or_default()
 }
 
 /// Puts beside each recorded series the expression that it records. Both give the same number, and a
 /// dashboard without its rules says what is there instead of "no data", which reads like health.
 fn with_expressions_of_records(expr: &str) -> String {
-    let mut expanded = String::with_capacity(expr.len());
-    let mut recorded = None;
-    for token in promql::tokens(expr) {
-        if token.kind == promql::Kind::Word
-            && let Some(record) = catalogue::record(token.text)
-        {
-            recorded = Some(record);
-        }
-        expanded.push_str(token.text);
-        // a panel selects with braces always, as its variables go there, and aggregates what it selects
-        if token.text == "}"
-            && let Some(record) = recorded.take()
-        {
-            expanded.push_str(&format!(" or {}", record.expr));
-        }
-    }
-    expanded
+    let beside = |expr: String, record: &&check::Record| {
+        let recorded = format!("{}{{$job}}", record.name);
+        expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
+    };
+    catalogue::areas().flat_map(|area| area.records).fold(expr.to_owned(), beside)
 }
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
-/// variables that the labels of the family have.
+/// variables that the labels of the family before the brace have.
 fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, GenerateError> {
-    let filled = promql::fill(owner, &with_expressions_of_records(expr), |name| match name {
-        "job" => Some("$job".to_owned()),
+    let filled = promql::fill(owner, &with_expressions_of_records(expr), |name, before| match name {
+        "job" => {
+            let family =
+                before.trim_end_matches('{').rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
+            let matchers = [settings.selector.clone(), variables::filter(labels_of(family), settings)];
+            let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
+            Some(matchers.join(", "))
+        }
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
         "alerts" => Some(our_alerts(settings)),
         // Grafana fills in the rest
         "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
-        _ => variables::NAMES.contains(&name).then(|| format!("${name}")),
+        _ => None,
     })?;
-    let mut filtered = String::new();
-    let mut labels: &[&str] = &[];
-    for token in promql::tokens(&filled) {
-        if token.kind == promql::Kind::Word
-            && let Some(found) = labels_of(token.text)
-        {
-            labels = found;
-        }
-        filtered.push_str(token.text);
-        if let Some(before) = filtered.strip_suffix("$job") {
-            let matchers = [settings.selector.clone(), variables::filter(labels, settings)];
-            let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
-            filtered = format!("{before}{}", matchers.join(", "));
-        }
-    }
     // the list of labels brings its own space
-    Ok(filtered.replace(",  ", ", "))
+    Ok(filled.replace(",  ", ", "))
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }

@@ -85,9 +85,7 @@ fn target(
     settings: &Settings,
 ) -> Result<Target, GenerateError> {
     let mut expr = expression(declared.title, query.expr, settings)?;
-    if declared.kind == PanelKind::Table && table::is_list_of_findings(declared) {
-        expr = table::with_directions(&expr);
-    } else if declared.kind == PanelKind::Table && table::is_list_of_alerts(declared) {
+    if table::lists_alerts(declared) {
         expr = table::with_dashboard(&expr);
     }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);

@@ -2,93 +2,43 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::check::{self, Alert, Dashboard, Unit};
+use crate::check::{self, Dashboard, Unit};
+use crate::generate::Settings;
 use crate::generate::catalogue::{self, Area};
-use crate::generate::{Settings, promql};
 
-/// Columns in the order in which they are shown, with their headings.
-const COLUMNS: [(&str, &str); 22] = [
-    ("cluster", "Cluster"),
-    ("severity", "Severity"),
-    ("alertname", "Alert"),
-    ("check", "Check"),
-    ("cause", "Cause"),
-    ("object_kind", "Kind"),
-    ("object", "Object"),
-    ("instance_manager", "Instance manager"),
-    ("manager", "Manager"),
-    ("backing_image", "Backing image"),
-    ("node", "Node"),
-    ("disk", "Disk"),
-    ("volume", "Volume"),
-    ("pvc_namespace", "PVC namespace"),
-    ("pvc", "PVC"),
-    ("setting", "Setting"),
-    ("evidence", "Evidence"),
-    ("expected", "Expected"),
-    ("state", "State"),
-    ("resource", "Kind"),
-    ("configuration", "Configuration"),
-    ("Value", "Value"),
-];
-
-/// Labels that links need and nobody wants to read.
+/// Labels that links need and no column shows.
 const DASHBOARD: &str = "dashboard";
 const RUNBOOK: &str = "runbook";
 
-/// Adds to findings the dashboard and the runbook that tell more, as labels which links can use.
-pub fn with_directions(expr: &str) -> String {
-    let mut expr = format!("label_join({expr}, \"{RUNBOOK}\", \"/\", \"check\", \"cause\")");
-    for area in catalogue::areas().filter(|area| !area.causes.is_empty()) {
-        let mut replace = |alert: &Alert, causes: &str| {
-            expr = replaced(&expr, RUNBOOK, alert.name, RUNBOOK, &format!("{}/({causes})", area.id));
-        };
-        let several =
-            area.alerts.iter().filter(|alert| area.alerts.len() > 1 && alert.causes().next().is_some());
-        several.for_each(|alert| {
-            replace(alert, &alert.causes().map(|cause| cause.id).collect::<Vec<_>>().join("|"))
-        });
-        // the rest has the runbook of the first alert, as in the report
-        area.alerts.first().into_iter().for_each(|alert| replace(alert, ".*"));
-    }
-    directed(&expr, "check", |area| vec![area.id])
-}
-
 /// Adds to alerts the dashboard that tells more.
 pub fn with_dashboard(expr: &str) -> String {
-    directed(expr, "alertname", |area| area.alerts.iter().map(|alert| alert.name).collect())
-}
-
-fn directed(expr: &str, label: &str, names: impl Fn(&Area) -> Vec<&'static str>) -> String {
     let mut expr = expr.to_owned();
     for board in super::DASHBOARDS {
         let of_board = catalogue::areas().filter(|area| area.dashboard() == board);
-        let names: Vec<_> = of_board.flat_map(|area| names(&area)).collect();
+        let names: Vec<_> = of_board.flat_map(|area| area.alerts).map(|alert| alert.name).collect();
         if !names.is_empty() {
-            expr = replaced(&expr, DASHBOARD, &board.uid(), label, &names.join("|"));
+            let (uid, names) = (board.uid(), names.join("|"));
+            expr = format!("label_replace({expr}, \"{DASHBOARD}\", \"{uid}\", \"alertname\", \"{names}\")");
         }
     }
     expr
 }
 
-fn replaced(expr: &str, target: &str, value: &str, source: &str, pattern: &str) -> String {
-    format!("label_replace({expr}, \"{target}\", \"{value}\", \"{source}\", \"{pattern}\")")
-}
-
-/// One table of all queries, with columns in order.
+/// One table of all queries, with the declared columns in order.
 pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Value> {
-    let mut hidden: Vec<&str> = vec!["Time", "__name__", "job", "namespace", "prometheus"];
-    if is_of_facts(declared) {
-        hidden.push("Value");
-    }
-    let excluded: Map<_, _> = hidden.into_iter().map(|name| (name.to_owned(), json!(true))).collect();
-    let columns = || columns(settings).into_iter().enumerate();
-    let order: Map<_, _> = columns().map(|(place, (name, _))| (name, json!(place))).collect();
-    let headings: Map<_, _> = columns()
-        .map(|(_, (name, heading))| {
-            let heading = if name == "Value" { value_heading(declared.unit) } else { heading };
-            (name, json!(heading))
-        })
+    let columns: Vec<&str> = [settings.cluster_label.as_str()]
+        .into_iter()
+        .filter(|label| !label.is_empty())
+        .chain(declared.columns.iter().copied())
+        .collect();
+    let hidden = ["Time", "__name__", "job", "namespace", "prometheus", "Value"];
+    let hidden = hidden.into_iter().filter(|name| !columns.contains(name));
+    let excluded: Map<_, _> = hidden.map(|name| (name.to_owned(), json!(true))).collect();
+    let order: Map<_, _> =
+        columns.iter().enumerate().map(|(place, name)| ((*name).to_owned(), json!(place))).collect();
+    let headings: Map<_, _> = columns
+        .iter()
+        .map(|name| ((*name).to_owned(), json!(heading(name, declared.unit, settings))))
         .collect();
     vec![
         json!({ "id": "merge", "options": {} }),
@@ -98,17 +48,17 @@ pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Valu
     ]
 }
 
-fn columns(settings: &Settings) -> Vec<(String, &'static str)> {
-    let name = |name: &str| {
-        let is_cluster = name == "cluster" && !settings.cluster_label.is_empty();
-        if is_cluster { settings.cluster_label.clone() } else { name.to_owned() }
-    };
-    COLUMNS.iter().map(|(label, heading)| (name(label), *heading)).collect()
-}
-
-/// Series that are 1 or not there: their value says nothing.
-fn is_of_facts(declared: &check::Panel) -> bool {
-    declared.queries.iter().all(|query| query.expr.trim_end().ends_with("== 1"))
+/// The label with a capital, but for a few.
+fn heading(column: &str, unit: Unit, settings: &Settings) -> String {
+    match column {
+        "Value" => value_heading(unit).to_owned(),
+        "alertname" => "Alert".to_owned(),
+        "object_kind" | "resource" => "Kind".to_owned(),
+        "pvc" => "PVC".to_owned(),
+        "pvc_namespace" => "PVC namespace".to_owned(),
+        label if label == settings.cluster_label => "Cluster".to_owned(),
+        label => check::capitalised(&label.replace('_', " ")),
+    }
 }
 
 fn value_heading(unit: Unit) -> &'static str {
@@ -121,8 +71,7 @@ fn value_heading(unit: Unit) -> &'static str {
 
 /// Colours of severities, hidden helpers, and links from what a cell names to where more is said.
 pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> Vec<Value> {
-    let labels = labels(declared);
-    let has = |label: &str| labels.iter().any(|known| known == label);
+    let has = |label: &str| declared.columns.contains(&label);
     let mut overrides = Vec::new();
     if has("severity") {
         overrides.push(of("Severity", "mappings", json!([severities()])));
@@ -136,6 +85,7 @@ pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> V
     let to = |variable: &str, label: &str| {
         (format!("{}&var-{variable}=${{__data.fields.{label}}}", address(&uid, settings)), "Details")
     };
+    let first_heading;
     let mut links = Vec::new();
     if has("alertname") {
         links.push(("Alert", vec![runbook("alertname"), (address(&uid, settings), "Dashboard")]));
@@ -155,10 +105,9 @@ pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> V
     }
     if links.is_empty() {
         // what a row is about leads to what the alerts of the check say about it
-        let first = COLUMNS.iter().skip(1).find(|(label, _)| has(label));
-        let alert = area.alerts.first();
-        if let (Some((_, heading)), Some(alert)) = (first, alert) {
-            links.push((heading, vec![(format!("{base}/{}", settings.runbook(alert)), "Runbook")]));
+        if let (Some(first), Some(alert)) = (declared.columns.first(), area.alerts.first()) {
+            first_heading = heading(first, declared.unit, settings);
+            links.push((&first_heading, vec![(format!("{base}/{}", settings.runbook(alert)), "Runbook")]));
         }
     }
     overrides.extend(links.into_iter().map(|(heading, links)| {
@@ -173,17 +122,9 @@ pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> V
     overrides
 }
 
-/// Does the table get the labels of [`with_directions`]?
-pub fn is_list_of_findings(declared: &check::Panel) -> bool {
-    let labels = labels(declared);
-    declared.dashboard == Dashboard::Overview
-        && ["check", "cause", "object"].iter().all(|label| labels.iter().any(|l| l == label))
-        && !labels.iter().any(|label| label == "alertname")
-}
-
 /// Does the table list alerts?
-pub fn is_list_of_alerts(declared: &check::Panel) -> bool {
-    declared.dashboard == Dashboard::Overview && labels(declared).iter().any(|label| label == "alertname")
+pub fn lists_alerts(declared: &check::Panel) -> bool {
+    declared.dashboard == Dashboard::Overview && declared.columns.contains(&"alertname")
 }
 
 fn board(declared: &check::Panel, area: &Area) -> String {
@@ -194,28 +135,6 @@ fn board(declared: &check::Panel, area: &Area) -> String {
 fn address(uid: &str, settings: &Settings) -> String {
     let cluster = if settings.cluster_label.is_empty() { "" } else { "&${cluster:queryparam}" };
     format!("/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}{cluster}")
-}
-
-/// Labels that the queries of a table keep: those they group by, else those of the family.
-fn labels(declared: &check::Panel) -> Vec<String> {
-    let mut labels = Vec::new();
-    for query in declared.queries {
-        for label in COLUMNS.iter().map(|(label, _)| *label) {
-            let grouped = query.expr.split(" by (").nth(1).and_then(|rest| rest.split(')').next());
-            let words = |list: &str| promql::tokens(list).iter().any(|token| token.text == label);
-            let kept = match grouped {
-                Some(list) => words(list),
-                None => promql::selectors(&query.expr.replace('$', "")).iter().any(|selector| {
-                    super::gauge(&selector.metric)
-                        .is_some_and(|gauge| gauge.labels.contains(&label) && label != "severity")
-                }),
-            };
-            if kept {
-                labels.push(label.to_owned());
-            }
-        }
-    }
-    labels
 }
 
 fn severities() -> Value {

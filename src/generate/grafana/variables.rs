@@ -5,9 +5,6 @@ use serde_json::json;
 use super::model::{DATASOURCE, Variable};
 use crate::generate::Settings;
 
-/// Names of variables that queries may use; `$cluster` in a declaration is a list of labels instead.
-pub const NAMES: [&str; 4] = ["datasource", "node", "volume", "pvc_namespace"];
-
 /// A matcher of a label against a variable, empty without a label. "All" is `.*`, which also matches
 /// series that lack the label.
 pub fn matcher(label: &str, variable: &str) -> String {

@@ -1,12 +1,14 @@
-//! Which labels the configured selector wants of the exporter, for the series of the cases.
+//! The labels under which Prometheus scrapes the exporter, for the series of the cases.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use regex::Regex;
-use regex_syntax::hir::{Class, Hir, HirKind};
 
-use super::template::Labels;
-use crate::generate::{Settings, promql};
+use crate::generate::Settings;
+
+/// Labels with their values.
+pub type Labels = BTreeMap<String, String>;
 
 /// The exporter as Prometheus sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +21,12 @@ pub struct Exporter {
     pub selected: Vec<String>,
 }
 
+/// Label, operator, quoted value.
+#[expect(clippy::expect_used, reason = "a constant pattern, which the tests compile")]
+static MATCHER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(\w+)\s*(=~|!~|!=|=)\s*("[^"]*"|'[^']*')"#).expect("the pattern is constant")
+});
+
 /// Operator and value of a matcher.
 type Test = (String, String);
 
@@ -29,32 +37,30 @@ impl Exporter {
         Exporter::selected_by(&settings.selector).unwrap_or_default()
     }
 
-    /// Labels that the selector takes, or why there are none.
+    /// Labels that the selector takes, or why there are none. They are looked for among the usual
+    /// ones and what stands in the selector itself.
     pub fn selected_by(selector: &str) -> Result<Exporter, String> {
         let mut tests: BTreeMap<String, Vec<Test>> = BTreeMap::new();
-        for selector in promql::selectors(&format!("up{{{selector}}}")) {
-            for (label, operator, value) in selector.matchers {
-                // the only escape that selectors may have
-                let value = value.replace("\\\\", "\\");
-                if operator.ends_with('~') && pattern(&value).is_none() {
-                    return Err(format!("{value:?} is not a regular expression"));
-                }
-                tests.entry(label).or_default().push((operator, value));
+        for matcher in MATCHER.captures_iter(selector) {
+            let [_, label, operator, value] =
+                [0, 1, 2, 3].map(|group| matcher.get(group).map_or("", |m| m.as_str()));
+            // the only escape that selectors may have
+            let value = value.trim_matches(['"', '\'']).replace("\\\\", "\\");
+            if operator.ends_with('~') && pattern(&value).is_none() {
+                return Err(format!("{value:?} is not a regular expression"));
             }
+            tests.entry(label.to_owned()).or_default().push((operator.to_owned(), value));
         }
         let usual = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
-        let mut exporter = Exporter {
-            labels: usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into(),
-            ..Exporter::default()
-        };
+        let labels = usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
+        let mut exporter = Exporter { labels, ..Exporter::default() };
         for (label, tests) in tests {
             let candidates = candidates(exporter.labels.get(&label), &tests);
             let taken = candidates.iter().find(|value| tests.iter().all(|test| passes(test, value)));
-            let taken = taken.ok_or_else(|| format!("no value of {label} matches"))?;
+            let taken =
+                taken.ok_or_else(|| format!("no value of {label} matches that stands here literally"))?;
             let refused = candidates.iter().find(|value| !tests.iter().all(|test| passes(test, value)));
-            if let Some(refused) = refused {
-                exporter.other.insert(label.clone(), refused.clone());
-            }
+            exporter.other.extend(refused.map(|refused| (label.clone(), refused.clone())));
             exporter.labels.insert(label.clone(), taken.clone());
             exporter.selected.push(label);
         }
@@ -68,17 +74,27 @@ impl Exporter {
     pub fn elsewhere(&self) -> Labels {
         self.labels.clone().into_iter().chain(self.other.clone()).collect()
     }
+
+    /// The labels of one of its pods, as a ServiceMonitor sets them.
+    pub fn pod(&self, pod: &str) -> Labels {
+        let own = [
+            ("pod", format!("longhorn-health-exporter-{pod}")),
+            ("instance", format!("{pod}:10666")),
+            ("container", format!("exporter-{pod}")),
+            ("endpoint", format!("http-{pod}")),
+            ("service", format!("longhorn-health-exporter-{pod}")),
+        ];
+        let own = own.map(|(label, value)| (label.to_owned(), value));
+        self.labels.clone().into_iter().chain(own).collect()
+    }
 }
 
 /// Values among which there is one that passes the tests and, if there can be, one that does not.
 fn candidates(usual: Option<&String>, tests: &[Test]) -> Vec<String> {
-    let of_tests = tests.iter().filter_map(|(operator, value)| match operator.as_str() {
-        "=" | "!=" => Some(value.clone()),
-        _ => Some(example(&regex_syntax::parse(value).ok()?)),
-    });
+    let written = tests.iter().flat_map(|(_, value)| value.split('|').map(str::to_owned));
     let others = ["another", "one-more"].map(str::to_owned);
     // a label without a value is a label that is not there
-    usual.cloned().into_iter().chain(of_tests).chain(others).filter(|value| !value.is_empty()).collect()
+    usual.cloned().into_iter().chain(written).chain(others).filter(|value| !value.is_empty()).collect()
 }
 
 fn passes((operator, value): &Test, candidate: &str) -> bool {
@@ -96,58 +112,34 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(&format!("^(?s:{text})$")).ok()
 }
 
-/// A short string that the pattern matches.
-fn example(pattern: &Hir) -> String {
-    match pattern.kind() {
-        HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
-        HirKind::Class(Class::Unicode(class)) => {
-            let first = class.iter().find(|range| range.end().is_ascii_graphic()).or(class.iter().next());
-            let first =
-                first.map(|range| if range.start().is_ascii_graphic() { range.start() } else { range.end() });
-            first.map_or_else(String::new, String::from)
-        }
-        HirKind::Capture(capture) => example(&capture.sub),
-        HirKind::Repetition(repeated) => example(&repeated.sub).repeat(repeated.min.min(100) as usize),
-        HirKind::Concat(parts) => parts.iter().map(example).collect(),
-        HirKind::Alternation(parts) => parts.first().map_or_else(String::new, example),
-        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Bytes(_)) => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn job(selector: &str) -> Result<(String, Option<String>), String> {
-        let exporter = Exporter::selected_by(selector)?;
-        Ok((exporter.labels["job"].clone(), exporter.other.get("job").cloned()))
-    }
-
     #[test]
-    fn a_selector_takes_one_and_leaves_another() {
+    fn a_selector_takes_one_target_and_leaves_another() {
+        let found = |selector: &str| {
+            Exporter::selected_by(selector)
+                .map(|found| (found.labels["job"].clone(), found.other.get("job").cloned()))
+        };
         for (selector, taken, left) in [
             ("job=\"x\"", "x", Some("longhorn-health-exporter")),
             ("job=~\"longhorn-health.*|lhe\"", "longhorn-health-exporter", Some("another")),
-            ("job=~\"lhe-[0-9]+\"", "lhe-0", Some("longhorn-health-exporter")),
-            ("job=~'(?:a|b)\\\\.c{2}'", "a.cc", Some("longhorn-health-exporter")),
+            ("job=~'lhe-[0-9]+|x'", "x", Some("longhorn-health-exporter")),
             ("job!=\"x\"", "longhorn-health-exporter", Some("x")),
             ("job!~\"longhorn.*\"", "another", Some("longhorn-health-exporter")),
             ("job=~\".+\", app='lhe'", "longhorn-health-exporter", None),
         ] {
-            let (taken, left) = (taken.to_owned(), left.map(str::to_owned));
-            assert_eq!(job(selector), Ok((taken, left)), "{selector}");
+            assert_eq!(found(selector), Ok((taken.to_owned(), left.map(str::to_owned))), "{selector}");
         }
-    }
-
-    #[test]
-    fn a_selector_of_all_or_none_is_refused() {
         for (selector, reason) in [
             ("job=~\".*\"", "every target matches, not only the exporter"),
-            ("job=\"a\", job=\"b\"", "no value of job matches"),
-            ("job=\"\"", "no value of job matches"),
+            ("job=\"a\", job=\"b\"", "no value of job matches that stands here literally"),
+            ("job=\"\"", "no value of job matches that stands here literally"),
+            ("job=~\"lhe-[0-9]\"", "no value of job matches that stands here literally"),
             ("job=~\"(\"", "\"(\" is not a regular expression"),
         ] {
-            assert_eq!(job(selector), Err(reason.to_owned()), "{selector}");
+            assert_eq!(found(selector), Err(reason.to_owned()), "{selector}");
         }
     }
 }

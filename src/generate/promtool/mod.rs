@@ -1,32 +1,84 @@
-//! promtool tests: every alert gets every kind of case, from its declaration and from what its
-//! check writes in `alerts.test.yaml`.
+//! promtool tests, made from what the alerts declare: for most from their [`Shape`], for the few with
+//! a literal expression from what stands beside them as `<name of the alert>.test.yaml`.
+//!
+//! The cases ask for `ALERTS`, which has the labels of an alert and not its texts: those are
+//! templates, and promtool itself says in the tests of the rules what becomes of them.
 
-pub mod cases;
 pub mod exporter;
-pub mod plan;
-pub mod records;
-pub mod template;
+mod shaped;
+mod written;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use self::cases::{Case, Maker};
-use self::exporter::Exporter;
-use self::plan::{Plan, Written};
-use self::template::Labels;
+use self::exporter::{Exporter, Labels};
 use super::alertmanager::EXPORTER_DOWN;
 use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::rules::{self, Rule};
 use super::settings::AlertSettings;
-use super::{Artifact, GenerateError, Settings, Target, rules, yaml};
+use super::shape::Shape;
+use super::{Artifact, GenerateError, Settings, Target, yaml};
 use crate::check::{Alert, When};
 use crate::checks::manager_crash_loop;
 
-/// Time between two evaluations in most cases.
-const USUAL: &str = "60s";
+/// What a case shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It fires after `for`, not before, and ends.
+    Fires,
+    /// In health, and in trouble that belongs to other alerts.
+    Silent,
+    /// On the threshold itself.
+    Boundary,
+    /// Two pods of the exporter give one alert, and a new pod does not restart `for`.
+    TwoPods,
+    /// Without any series it is silent, and the exporter's own alert fires.
+    Missing,
+}
 
-/// Opens the line that names alerts without cases.
-const NO_CASES: &str = "No cases";
+/// A test in promtool's form, with what it is for.
+#[derive(Debug, Clone, Serialize)]
+pub struct Case {
+    /// The alert it is about.
+    #[serde(skip)]
+    pub subject: String,
+    /// What it shows.
+    #[serde(skip)]
+    pub kind: Kind,
+    name: String,
+    /// Length of a tick.
+    pub interval: String,
+    /// The series that Prometheus is given.
+    pub input_series: Vec<Input>,
+    /// Which alerts fire, and when.
+    pub promql_expr_test: Vec<Question>,
+}
+
+/// A series with its values in promtool's notation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Input {
+    series: String,
+    values: String,
+}
+
+/// A query with its answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Question {
+    expr: String,
+    /// When it is asked, such as `300s`.
+    pub eval_time: String,
+    /// The answer; none is an alert that does not fire.
+    pub exp_samples: Vec<Sample>,
+}
+
+/// A member of an answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sample {
+    labels: String,
+    value: f64,
+}
 
 #[derive(Serialize)]
 struct TestFile<'a> {
@@ -35,8 +87,13 @@ struct TestFile<'a> {
     tests: &'a [Case],
 }
 
-/// The test files: one for every part of the catalogue that has alerts, and one more for those of
-/// its alerts that look at longer intervals.
+/// Length of a tick in most cases.
+const USUAL: u64 = 60;
+/// Seconds of `for` from which ticks are longer, so that promtool does not take minutes.
+const SLOW: u64 = 3 * 3_600;
+
+/// The test files: one for every area that has alerts, and one more for those of its alerts that look
+/// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let mut artifacts = Vec::new();
     for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
@@ -44,129 +101,174 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         for case in cases(&area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
         }
-        let header = header(&area, settings)?;
-        if by_interval.is_empty() && header.contains(NO_CASES) {
+        let without = area.alerts.iter().filter(|alert| has_no_cases(alert, settings));
+        let without: Vec<_> = without.map(|alert| alert.name).collect();
+        let mut header = Target::Rules.header();
+        if !without.is_empty() {
             // a file that says why it is empty is better than none
-            by_interval.insert(USUAL.to_owned(), Vec::new());
+            by_interval.entry(ticks_of(USUAL)).or_default();
+            header += "\nNo cases, because they count with the numbers that the configuration changes: ";
+            header += &(without.join(", ") + ".");
         }
         for (interval, tests) in by_interval {
-            let rule_files = [if area.id == KUBE_STATE_METRICS.id {
-                "../longhorn-health-kube-state-metrics.rules.yaml"
-            } else {
-                "../longhorn-health.rules.yaml"
-            }];
-            let suffix = if interval == USUAL { String::new() } else { format!(".{interval}") };
-            let file = TestFile { rule_files, evaluation_interval: &interval, tests: &tests };
+            let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
+            let rule_file = rule_file.replace("rules/", "../");
+            let suffix = if interval == ticks_of(USUAL) { String::new() } else { format!(".{interval}") };
+            let file = TestFile { rule_files: [&rule_file], evaluation_interval: &interval, tests: &tests };
             let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
             artifacts.push(Artifact { path, content: yaml::document(&header, &file) });
         }
     }
-    if KUBE_STATE_METRICS
-        .alerts
-        .iter()
-        .all(|alert| settings.alert(alert).enabled && !is_changed(alert, settings))
-    {
-        let cases = filled(manager_crash_loop::INCIDENT_CASES, settings);
+    if KUBE_STATE_METRICS.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
+        let cases = written::filled(manager_crash_loop::INCIDENT_CASES, settings);
         let content = format!("# {}\n{cases}", Target::Rules.header());
         artifacts.push(Artifact { path: "rules/tests/incident.test.yaml".to_owned(), content });
     }
     Ok(artifacts)
 }
 
-/// The cases of the recording rules and of the enabled alerts of one part.
+/// The cases of the enabled alerts of one area.
 pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
-    let down = down(settings)?;
-    let mut cases = records::cases(area, settings)?;
+    let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
-        let written = written(alert, settings)?;
-        if has_no_cases(alert, &written, settings) {
-            continue;
+        let maker = Maker::new(area, alert, settings)?;
+        match (Shape::of(area, alert), &alert.when) {
+            (Some(shape), _) => cases.extend(maker.shaped(area, &shape)),
+            (None, When::Promql { cases: text, .. }) if !has_no_cases(alert, settings) => {
+                cases.extend(maker.written(alert, text, settings).map_err(failed)?);
+            }
+            _ => continue,
         }
-        // the tests of the rules say which alert has no cases
-        let Some(plan) = plan(area, alert, &written, settings)? else { continue };
-        let is_other = |down: &&Plan| area.id != KUBE_STATE_METRICS.id && down.rule.alert != alert.name;
-        let down = down.as_ref().filter(is_other);
-        let plan = if is_changed(alert, settings) { plan.without_written_cases() } else { plan };
-        let maker = Maker::new(&plan, down, &settings.cluster_label).map_err(failed)?;
-        cases.extend(maker.cases().map_err(failed)?);
+        cases.extend(maker.missing(settings)?);
     }
     Ok(cases)
 }
 
-fn plan(
-    area: &Area,
-    alert: &Alert,
-    written: &Written,
-    settings: &Settings,
-) -> Result<Option<Plan>, GenerateError> {
-    let rule = rules::rule(area, alert, settings)?;
-    let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
-    Plan::new(area, alert, rule, written, Exporter::of(settings)).map_err(failed)
+/// Series that a person wrote count with the declared thresholds.
+fn has_no_cases(alert: &Alert, settings: &Settings) -> bool {
+    let set = settings.alert(alert);
+    set.enabled && set.thresholds != AlertSettings::of(alert).thresholds
 }
 
-/// Nothing can be derived for an alert whose configuration changes the numbers that a person wrote
-/// series for: a threshold, or a wait during which they grow.
-fn has_no_cases(alert: &Alert, written: &Written, settings: &Settings) -> bool {
-    let thresholds = settings.alert(alert).thresholds != AlertSettings::of(alert).thresholds;
-    !written.bad.is_empty() && (thresholds || (is_changed(alert, settings) && written.grows_with_time()))
+/// Makes the cases of one alert.
+struct Maker {
+    rule: Rule,
+    exporter: Exporter,
+    /// Stands on kube-state-metrics, not on the exporter.
+    is_alone: bool,
+    /// Seconds between two evaluations.
+    tick: u64,
+    /// `for` and `keep_firing_for` in ticks.
+    hold: u64,
+    keep: u64,
 }
 
-/// Does the configuration change what written cases count with?
-fn is_changed(alert: &Alert, settings: &Settings) -> bool {
-    let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
-    (set.hold, set.keep_firing_for, set.thresholds)
-        != (declared.hold, declared.keep_firing_for, declared.thresholds)
-}
+impl Maker {
+    fn new(area: &Area, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
+        let rule = rules::rule(area, alert, settings)?;
+        let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        let (hold, keep) = (seconds(&rule.hold), seconds(&rule.keep_firing_for));
+        let (hold, keep) = (hold.map_err(failed)?, keep.map_err(failed)?);
+        // a tick that divides both, so that "one tick before" is exact; half of a short wait
+        let tick = match hold {
+            1..120 => hold / 2,
+            _ if hold < SLOW => USUAL,
+            _ => 10 * USUAL,
+        };
+        let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, hold), keep) };
+        let (hold, keep) = (hold.div_ceil(tick), keep.div_ceil(tick));
+        let (exporter, is_alone) = (Exporter::of(settings), area.id == KUBE_STATE_METRICS.id);
+        Ok(Maker { rule, exporter, is_alone, tick, hold, keep })
+    }
 
-/// Says which alerts of an area have no cases because of the configuration.
-fn header(area: &Area, settings: &Settings) -> Result<String, GenerateError> {
-    let mut names = Vec::new();
-    for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-        if has_no_cases(alert, &written(alert, settings)?, settings) {
-            names.push(alert.name);
+    /// The exporter is down, and what stands on it says nothing.
+    fn missing(&self, settings: &Settings) -> Result<Option<Case>, GenerateError> {
+        if self.rule.alert == EXPORTER_DOWN {
+            return Ok(None);
+        }
+        let mut moment = self.hold + 1;
+        let mut questions = Vec::new();
+        let is_down =
+            |alert: &&Alert| !self.is_alone && alert.name == EXPORTER_DOWN && settings.alert(alert).enabled;
+        let mut areas = catalogue::areas();
+        if let Some((area, alert)) = areas.find_map(|area| Some((area, area.alerts.iter().find(is_down)?))) {
+            let down = Maker { tick: self.tick, ..Maker::new(&area, alert, settings)? };
+            let hold = seconds(&down.rule.hold).unwrap_or_default();
+            moment = moment.max(hold.div_ceil(self.tick));
+            questions.push(down.firing(moment, &[Labels::new()]));
+        }
+        questions.insert(0, self.silent(moment));
+        let up = self.input("up", &self.exporter.pod("a"), &format!("0x{moment}"));
+        let name = "silent without its series, and the exporter's own alert fires";
+        Ok(Some(self.case(Kind::Missing, name, vec![up], questions)))
+    }
+
+    fn case(&self, kind: Kind, name: &str, inputs: Vec<Input>, questions: Vec<Question>) -> Case {
+        let subject = self.rule.alert.clone();
+        let (name, interval) = (format!("{subject}: {name}"), ticks_of(self.tick));
+        Case { subject, kind, name, interval, input_series: inputs, promql_expr_test: questions }
+    }
+
+    fn input(&self, family: &str, labels: &Labels, values: &str) -> Input {
+        Input { series: format!("{family}{}", braced(labels)), values: values.to_owned() }
+    }
+
+    fn silent(&self, tick: u64) -> Question {
+        self.firing(tick, &[])
+    }
+
+    /// At this tick exactly these alerts fire; the labels are those beside the rule's own.
+    fn firing(&self, tick: u64, alerts: &[Labels]) -> Question {
+        let asked = [("alertname", self.rule.alert.as_str()), ("alertstate", "firing")];
+        let asked: Labels = asked.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
+        let sample = |own: &Labels| {
+            let labels = own.iter().chain(&self.rule.labels).chain(&asked);
+            let labels = labels.map(|(label, value)| (label.clone(), value.clone())).collect();
+            Sample { labels: format!("ALERTS{}", braced(&labels)), value: 1.0 }
+        };
+        Question {
+            expr: format!("ALERTS{}", braced(&asked)),
+            eval_time: ticks_of(tick * self.tick),
+            exp_samples: alerts.iter().map(sample).collect(),
         }
     }
-    let header = Target::Rules.header();
-    Ok(match names.as_slice() {
-        [] => header,
-        names => format!(
-            "{header}\n{NO_CASES}, because they count with the numbers that the configuration changes: {}.",
-            names.join(", ")
-        ),
-    })
 }
 
-/// What a person wrote about the cases of an alert.
-fn written(alert: &Alert, settings: &Settings) -> Result<Written, GenerateError> {
-    let failed = |reason| GenerateError::Case { owner: format!("{}.test.yaml", alert.name), reason };
-    match alert.when {
-        When::Promql { cases, .. } if !cases.is_empty() => {
-            serde_yaml::from_str(&filled(cases, settings)).map_err(|error| failed(error.to_string()))
-        }
-        _ => Ok(Written::default()),
+fn ticks_of(seconds: u64) -> String {
+    format!("{seconds}s")
+}
+
+/// Labels as promtool reads them.
+fn braced(labels: &Labels) -> String {
+    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
+    format!("{{{}}}", labels.join(","))
+}
+
+/// Reads a Prometheus duration; empty is zero.
+pub fn seconds(duration: &str) -> Result<u64, String> {
+    let wrong = || format!("not a duration: {duration}");
+    let mut total = 0;
+    let mut rest = duration;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let (number, after) = rest.split_at(digits);
+        let unit = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit);
+        let factor = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            "w" => 604_800,
+            _ => return Err(wrong()),
+        };
+        total += number.parse::<u64>().map_err(|_| wrong())? * factor;
+        rest = after;
     }
+    Ok(total)
 }
 
-/// A written text with the labels of this configuration.
-fn filled(text: &str, settings: &Settings) -> String {
-    let exporter = Exporter::of(settings);
-    let other = exporter.elsewhere();
-    let list = |labels: &Labels| {
-        labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect::<Vec<_>>().join(",")
-    };
-    text.replace("$target", &list(&exporter.labels))
-        .replace("$other", &list(&other))
-        .replace("$cluster_label", &settings.cluster_label)
-        .replace("$namespace", &settings.namespace)
-}
-
-/// What fires when the exporter is gone; nothing where that is switched off.
-fn down(settings: &Settings) -> Result<Option<Plan>, GenerateError> {
-    let of =
-        |area: Area| area.alerts.iter().find(|alert| alert.name == EXPORTER_DOWN).map(|alert| (area, alert));
-    match catalogue::areas().find_map(of).filter(|(_, alert)| settings.alert(alert).enabled) {
-        Some((area, alert)) => plan(&area, alert, &written(alert, settings)?, settings),
-        None => Ok(None),
-    }
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -144,7 +144,7 @@ pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
 
 /// The recording rule of a record.
 pub fn recording(record: &Record, settings: &Settings) -> Result<Recording, GenerateError> {
-    let expr = promql::fill(record.name, record.expr, |name| common(name, settings))?;
+    let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
     Ok(Recording { record: record.name, expr })
 }
 
@@ -163,11 +163,11 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
 pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
-    let expr = promql::fill(alert.name, &area.expr(alert), |name| {
+    let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {
         common(name, settings).or_else(|| threshold(name))
     })?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
-    let description = promql::fill(alert.name, alert.description, |name| match name {
+    let description = promql::fill(alert.name, alert.description, |name, _| match name {
         "labels" | "value" | "externalLabels" => Some(format!("${name}")),
         _ => threshold(name),
     })?;

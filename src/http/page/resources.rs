@@ -63,5 +63,6 @@ fn words(readability: Readability, synced: bool) -> &'static str {
         Readability::Forbidden => "access denied",
         Readability::Stale => "stale",
         Readability::NotRecorded => "not in the recording",
+        Readability::Incomplete => "lost in part",
     }
 }

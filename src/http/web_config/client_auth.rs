@@ -13,7 +13,7 @@ use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
 };
 
-use crate::near;
+use crate::did_you_mean;
 
 const KINDS: [&str; 5] = [
     "NoClientCert",
@@ -39,7 +39,7 @@ pub fn verifier<'s>(
         "VerifyClientCertIfGiven" => (Some(true), false),
         "RequireAndVerifyClientCert" => (Some(true), true),
         other => {
-            return Err(format!("unknown client_auth_type {other}; {}", near::hint(other, &KINDS)));
+            return Err(format!("unknown client_auth_type {other}; {}", did_you_mean::hint(other, &KINDS)));
         }
     };
     let sans = sans.map(AllowedSan::parse).collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_yaml::Spanned;
 
 use super::WebConfigError;
-use crate::near;
+use crate::did_you_mean;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -86,7 +86,7 @@ pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
         let line = error.location().map(|location| location.line());
         let message = match error.without_snippet() {
             serde_yaml::Error::SerdeUnknownField { field, expected, .. } => {
-                format!("unknown key {field}; {}", near::hint(field, expected))
+                format!("unknown key {field}; {}", did_you_mean::hint(field, expected))
             }
             // a wrong value may be a secret, so only its place is told
             serde_yaml::Error::SerdeInvalidType { expected, .. }

@@ -95,7 +95,7 @@ fn what_is_wrong_is_told_with_file_and_line() {
     for (text, expected) in [
         (
             "tls_config: {}\n".to_owned(),
-            "web.yml:1: unknown key tls_config; there are tls_server_config, http_server_config, basic_auth_users",
+            "web.yml:1: unknown key tls_config; valid: tls_server_config, http_server_config, basic_auth_users",
         ),
         (tls("cert_fil: a"), "web.yml:4: unknown key cert_fil; did you mean cert_file?"),
         (

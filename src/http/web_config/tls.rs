@@ -11,7 +11,7 @@ use serde_yaml::Spanned;
 
 use super::file::Tls;
 use super::{Reader, WebConfigError, client_auth};
-use crate::near;
+use crate::did_you_mean;
 
 /// Go's names of what rustls offers. What is not here has no forward secrecy or is broken.
 const SUITES: [(&str, SupportedCipherSuite); 11] = {
@@ -190,7 +190,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&self, what: &str, name: &Spanned<String>, known: &[&str]) -> WebConfigError {
-        let hint = near::hint(&name.value, known);
+        let hint = did_you_mean::hint(&name.value, known);
         self.wrong(name, format!("{what} {} is unknown or not supported; {hint}", name.value))
     }
 }

@@ -1,131 +1,300 @@
-//! Objects out of YAML and JSON text: single objects, several documents, `kind: List`.
+//! Objects out of a file: single ones, several documents, lists; and what a file must have lost.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::{RecordedFile, RecordingError};
+use super::tree::{Broken, Count, Tree};
+use super::{RecordedFile, RecordingError, json, yaml};
+use crate::longhorn::Resource;
 
-/// Every object in a file; Lists are opened.
-pub(super) fn objects_in(file: &RecordedFile) -> Result<Vec<Value>, RecordingError> {
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// Its objects, and whether each stands in a list that is whole.
+    pub objects: Vec<(Tree, bool)>,
+    /// Kinds that were asked for and of which there was none.
+    pub empty: BTreeSet<Resource>,
+    pub losses: Vec<Loss>,
+    /// Pods whose log could not be recorded, and why.
+    pub unread_logs: Vec<[String; 2]>,
+}
+
+/// Something that was to be in a file and is not.
+#[derive(Debug)]
+pub(super) struct Loss {
+    pub line: usize,
+    pub what: String,
+    /// Kinds that it held; any, where none is known.
+    pub kinds: BTreeSet<Resource>,
+}
+
+/// Reads a file.
+pub(super) fn read(file: &RecordedFile) -> Result<Content, RecordingError> {
     if ARCHIVES.iter().any(|magic| file.content.starts_with(magic)) {
         return Err(RecordingError::Archive { file: file.name.clone() });
     }
-    let text = decode(&file.content);
+    let syntax = |broken: Broken| RecordingError::Syntax {
+        file: file.name.clone(),
+        line: broken.line as u64,
+        message: broken.message.lines().next().unwrap_or_default().to_owned(),
+    };
+    let text = decode(&file.content).map_err(syntax)?;
     let text = text.trim_start_matches('\u{feff}');
-    let mut objects = Vec::new();
-    if text.trim_start().starts_with('{') {
-        // JSON, or several JSON objects one after the other
-        for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-            let value = value.map_err(|error| syntax(file, error.line() as u64, &error.to_string()))?;
-            open_list(value, &mut objects);
+    let mut reader = Reader { file: &file.name, content: Content::default() };
+    if text.trim_start().starts_with('<') {
+        reader.lost(1, "is HTML or XML, not objects");
+        return Ok(reader.content);
+    }
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let (text, documents) = if is_json {
+        (Cow::Borrowed(text), json::documents(text, &Count::default()).map_err(syntax)?)
+    } else {
+        let text = reader.words_of_kubectl(text);
+        let documents = yaml::documents(&text, &Count::default()).map_err(syntax)?;
+        (text, documents)
+    };
+    if documents.iter().all(|(_, tree)| tree.is_nothing()) && reader.content.losses.is_empty() {
+        reader.lost(1, "is empty: the command that was to write it failed");
+    } else if !is_json && !text.ends_with('\n') {
+        let lines = text.lines().count();
+        reader.lost(lines, "does not end with a line break, so its end may be missing");
+    }
+    for (line, mut tree) in documents {
+        if of_support_bundle(&file.name) {
+            tree.null_the_words();
         }
-        return Ok(objects);
+        match tree {
+            Tree::List(items) => {
+                if !is_json {
+                    reader.lost(line, "a list without head");
+                }
+                items.into_iter().for_each(|item| reader.document(item, line, is_json));
+            }
+            tree => reader.document(tree, line, false),
+        }
     }
-    for (first_line, document) in documents(text) {
-        open_list(parse_yaml(file, first_line, document)?, &mut objects);
-    }
-    Ok(objects)
+    Ok(reader.content)
 }
 
 /// Beginnings of zip, gzip, xz and zstd files.
 const ARCHIVES: &[&[u8]] = &[b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
 
 /// UTF-8, or UTF-16 with its mark, which is what PowerShell writes for `kubectl … > file`.
-fn decode(content: &[u8]) -> Cow<'_, str> {
+fn decode(content: &[u8]) -> Result<Cow<'_, str>, Broken> {
+    let broken = |before: usize, message: &str| Broken { line: before + 1, message: message.to_owned() };
     let unit: fn([u8; 2]) -> u16 = match content {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return String::from_utf8_lossy(content),
+        _ => {
+            return std::str::from_utf8(content).map(Cow::Borrowed).map_err(|error| {
+                let before = content.get(..error.valid_up_to()).unwrap_or_default();
+                broken(before.iter().filter(|byte| **byte == b'\n').count(), "not UTF-8")
+            });
+        }
     };
     let units = content.chunks_exact(2).filter_map(|pair| Some(unit(pair.try_into().ok()?)));
-    char::decode_utf16(units).map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    let text: Result<String, _> = char::decode_utf16(units).collect();
+    match text {
+        Ok(text) if content.len().is_multiple_of(2) => Ok(text.into()),
+        _ => Err(broken(0, "not UTF-16, as its first bytes say")),
+    }
 }
 
-/// The documents of a YAML stream with the line (from 0) at which each begins. A line that begins
-/// with `---` always ends a document, also within a block scalar.
-fn documents(text: &str) -> Vec<(u64, &str)> {
-    let mut documents = Vec::new();
-    let (mut start, mut start_line, mut offset) = (0, 0, 0);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let end = offset + line.len();
-        if line.trim_end() == "---" || line.starts_with("--- ") {
-            documents.push((start_line, &text[start..offset]));
-            (start, start_line) = (end, number as u64 + 1);
+/// The directories of a support bundle (rancher/support-bundle-kit v0.0.84 pkg/manager/cluster.go).
+fn of_support_bundle(name: &str) -> bool {
+    ["yamls/namespaced/", "yamls/cluster/"].iter().any(|part| name.replace('\\', "/").contains(part))
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    content: Content,
+}
+
+impl Reader<'_> {
+    fn lost(&mut self, line: usize, what: impl Into<String>) {
+        self.lost_of(line, what, BTreeSet::new());
+    }
+
+    fn lost_of(&mut self, line: usize, what: impl Into<String>, kinds: BTreeSet<Resource>) {
+        self.content.losses.push(Loss { line, what: what.into(), kinds });
+    }
+
+    /// Takes out what kubectl says beside objects, where its standard error went into the file, too.
+    fn words_of_kubectl<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        const FAILED: &[&str] =
+            &["error: ", "Error from server", "Unable to connect", "The connection to the server"];
+        const SAID: &[&str] = &["Warning: ", "No resources found"];
+        let begins = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
+        if !text.lines().any(|line| begins(line, FAILED) || begins(line, SAID)) {
+            return text.into();
         }
-        offset = end;
+        let mut kept = String::with_capacity(text.len());
+        for (number, line) in text.split_inclusive('\n').enumerate() {
+            if begins(line, FAILED) {
+                let refused = line.split_once("): ").and_then(|(_, rest)| rest.split_once(" is forbidden"));
+                let kinds = refused.map(|(label, _)| kinds_of_label(label)).unwrap_or_default();
+                self.lost_of(number + 1, line.trim_end(), kinds);
+            }
+            let is_said = begins(line, FAILED) || begins(line, SAID);
+            kept.push_str(if is_said { "\n" } else { line });
+        }
+        kept.into()
     }
-    documents.push((start_line, &text[start..]));
-    documents.retain(|(_, document)| document.lines().any(|line| !is_blank(line)));
-    documents
-}
 
-fn is_blank(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with('#')
-}
-
-fn parse_yaml(file: &RecordedFile, first_line: u64, document: &str) -> Result<Value, RecordingError> {
-    // Recordings are files of the user's own, so size limits would only stand in the way; the
-    // limits on anchors stay, as they stop a small file from growing without bound.
-    let options = serde_yaml::options! {
-        budget: serde_yaml::budget! {
-            max_events: usize::MAX,
-            max_nodes: usize::MAX,
-            max_total_scalar_bytes: usize::MAX,
-            max_reader_input_bytes: None,
-        },
-        with_snippet: false,
-    };
-    serde_yaml::from_str_with_options(document, options).map_err(|error| {
-        let line = error.location().map_or(1, |location| location.line());
-        syntax(file, first_line + line, &error.without_snippet().to_string())
-    })
-}
-
-fn syntax(file: &RecordedFile, line: u64, message: &str) -> RecordingError {
-    let message = without_position(message.lines().next().unwrap_or_default().to_owned());
-    RecordingError::Syntax { file: file.name.clone(), line, message }
-}
-
-/// Drops the place a parser adds to what it says: it counts from the beginning of the document or
-/// object, and a reader looks at the file.
-pub(super) fn without_position(mut message: String) -> String {
-    if let Some(at) = message.rfind(" at line ") {
-        message.truncate(at);
+    fn document(&mut self, tree: Tree, line: usize, listed: bool) {
+        match &tree {
+            Tree::Map(_) => self.object(tree, line, listed),
+            tree if tree.is_nothing() => {}
+            Tree::Plain(text) | Tree::Text(text) => {
+                let first: String =
+                    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+                self.lost(line, format!("is text, not objects: {first}"));
+            }
+            other => self.lost(line, format!("{} where an object belongs", other.what())),
+        }
     }
-    message
-}
 
-/// Opens `List` and `<Kind>List`; members of the latter may lack apiVersion and kind, which are
-/// then those of the list.
-fn open_list(value: Value, objects: &mut Vec<Value>) {
-    let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let version = value.get("apiVersion").cloned();
-    let Value::Object(mut map) = value else { return };
-    let items = kind.strip_suffix("List").and_then(|kind| Some((kind, map.remove("items")?)));
-    match items {
-        None => objects.push(Value::Object(map)),
-        Some((kind, Value::Array(items))) => {
-            for mut item in items {
-                if let (false, Value::Object(object)) = (kind.is_empty(), &mut item) {
-                    object.entry("kind").or_insert_with(|| kind.into());
-                    object.entry("apiVersion").or_insert_with(|| version.clone().unwrap_or_default());
+    fn object(&mut self, tree: Tree, line: usize, listed: bool) {
+        let kind = tree.text(&["kind"]).to_owned();
+        if kind.is_empty() {
+            return self.without_kind(tree, line);
+        }
+        if kind == "Status" && tree.get("items").is_none() {
+            if tree.text(&["details", "kind"]) == "pods/log" {
+                let unread =
+                    [&["details", "name"][..], &["message"][..]].map(|path| tree.text(path).to_owned());
+                return self.content.unread_logs.push(unread);
+            }
+            let kinds = kinds_of_label(&format!(
+                "{}.{}",
+                tree.text(&["details", "kind"]),
+                tree.text(&["details", "group"])
+            ));
+            return self.lost_of(
+                line,
+                format!("a refusal of the API server: {}", tree.text(&["message"])),
+                kinds,
+            );
+        }
+        if kind == "Table" || kind.starts_with("PartialObjectMetadata") {
+            return self.lost(line, format!("a {kind}, which does not hold the objects; ask for -o yaml"));
+        }
+        let version = tree.text(&["apiVersion"]).to_owned();
+        match kind.strip_suffix("List") {
+            Some(member) if member.is_empty() || !kinds_of(&version, member).is_empty() => {
+                self.list(tree, member, &version, line);
+            }
+            _ if version.is_empty() => {
+                let kinds: BTreeSet<_> =
+                    Resource::all().filter(|resource| resource.info().kind == kind).collect();
+                if !kinds.is_empty() {
+                    self.lost_of(line, format!("a {kind} without apiVersion"), kinds);
                 }
-                open_list(item, objects);
+            }
+            _ => self.content.objects.push((tree, listed)),
+        }
+    }
+
+    /// A list; the members of `PodList` and the like may lack apiVersion and kind.
+    fn list(&mut self, mut tree: Tree, member: &str, version: &str, line: usize) {
+        let mut kinds = if member.is_empty() { kinds_of_name(self.file) } else { kinds_of(version, member) };
+        if kinds.contains(&Resource::Events) {
+            // of both kinds of Events, as their namespace is not known
+            kinds.insert(Resource::NodeEvents);
+        }
+        let is_page = !tree.text(&["metadata", "continue"]).is_empty();
+        let items = match tree.take("items") {
+            Some(Tree::List(items)) => items,
+            Some(items) if items.is_nothing() => Vec::new(),
+            Some(_) => return self.lost_of(line, "a list whose items are no list", kinds),
+            None => return self.lost_of(line, "a list without items", kinds),
+        };
+        if items.is_empty() {
+            self.content.empty.append(&mut kinds);
+            return;
+        }
+        let before = self.content.objects.len();
+        for mut item in items {
+            if !member.is_empty() {
+                item.or_insert("kind", member);
+                item.or_insert("apiVersion", version);
+            }
+            self.document(item, line, !is_page);
+        }
+        if is_page {
+            let read = self.content.objects.get(before..).unwrap_or_default();
+            let kinds = read.iter().filter_map(|(object, _)| resource_of(object)).collect();
+            self.lost_of(line, "one page of a list; the next ones are missing", kinds);
+        }
+    }
+
+    /// What kubectl never prints. Objects in it are read all the same.
+    fn without_kind(&mut self, mut tree: Tree, line: usize) {
+        if let Some(Tree::List(mut items)) = tree.take("items") {
+            self.lost(line, "a list without kind, which kubectl prints last: the end of the file is missing");
+            // the last one may have lost its end, too
+            items.pop();
+            return items.into_iter().for_each(|item| self.document(item, line, false));
+        }
+        let is_part = |key: &&str| matches!(tree.get(key), Some(Tree::Map(_)));
+        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(is_part) {
+            return self.lost(line, "an object without kind");
+        }
+        let Tree::Map(entries) = tree else { return };
+        for (key, value) in entries {
+            let Tree::List(items) = value else { continue };
+            if items.iter().any(|item| !item.text(&["kind"]).is_empty()) {
+                self.lost(line, format!("a list under the key {key:?} instead of items"));
+                items.into_iter().for_each(|item| self.document(item, line, false));
             }
         }
-        Some(_) => {}
     }
+}
+
+/// The kind of an object.
+pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
+    let resource = Resource::of(object.text(&["apiVersion"]), object.text(&["kind"]))?;
+    if resource != Resource::Events {
+        return Some(resource);
+    }
+    let about = ["apiVersion", "kind"].map(|key| object.text(&["involvedObject", key]));
+    Some(Resource::of_event(object.text(&["metadata", "namespace"]), about[0], about[1]))
+}
+
+fn kinds_of(version: &str, kind: &str) -> BTreeSet<Resource> {
+    Resource::of(version, kind).into_iter().collect()
+}
+
+/// The kinds of a label such as `volumes.longhorn.io`, `nodes` or `events.`.
+fn kinds_of_label(label: &str) -> BTreeSet<Resource> {
+    let label = label.trim_end_matches('.');
+    let label = label.rsplit(' ').next().unwrap_or(label).trim_matches('"');
+    Resource::all().filter(|resource| resource.label() == label).collect()
+}
+
+/// The kind that a file is named after: an empty list of kubectl does not say what was asked for.
+fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if stem == "node-events" {
+        return [Resource::NodeEvents].into();
+    }
+    let by_label = kinds_of_label(stem);
+    if !by_label.is_empty() && !file.contains("longhorn.io/") {
+        return by_label;
+    }
+    let of_group = |resource: &Resource| resource.is_longhorn() || !file.contains("longhorn.io/");
+    Resource::all().filter(|resource| resource.info().plural == stem && of_group(resource)).collect()
 }
 
 /// The newest time in an object that says when something was the case: creation, status, event and
 /// lease times. Managed fields are not looked at, and times after `latest` are no evidence.
-pub(super) fn newest_time(object: &Value, latest: Timestamp) -> Option<Timestamp> {
-    let mut times = Vec::new();
-    collect_times(object, &mut times);
-    times.into_iter().filter(|time| *time <= latest).max()
+pub(super) fn newest_time(object: &Tree, latest: Timestamp) -> Option<Timestamp> {
+    let mut newest = None;
+    collect_times(object, latest, &mut newest);
+    newest
 }
 
 const TIME_KEYS: &[&str] = &[
@@ -152,20 +321,21 @@ const TIME_KEYS: &[&str] = &[
     "lastDegradedAt",
 ];
 
-fn collect_times(value: &Value, times: &mut Vec<Timestamp>) {
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
+fn collect_times(tree: &Tree, latest: Timestamp, newest: &mut Option<Timestamp>) {
+    match tree {
+        Tree::Map(entries) => {
+            for (key, value) in entries {
                 match value {
-                    Value::String(text) if TIME_KEYS.contains(&key.as_str()) => {
-                        times.extend(text.parse::<Timestamp>())
+                    Tree::Text(text) | Tree::Plain(text) if TIME_KEYS.contains(&&**key) => {
+                        let time = text.parse::<Timestamp>().ok().filter(|time| *time <= latest);
+                        *newest = (*newest).max(time);
                     }
-                    _ if key == "managedFields" || key == "annotations" => {}
-                    _ => collect_times(value, times),
+                    _ if &**key == "annotations" => {}
+                    _ => collect_times(value, latest, newest),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| collect_times(item, times)),
+        Tree::List(items) => items.iter().for_each(|item| collect_times(item, latest, newest)),
         _ => {}
     }
 }

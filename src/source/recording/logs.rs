@@ -1,4 +1,6 @@
-//! Logs of crashed containers that lie beside the objects of a recording.
+//! Logs of containers that lie beside the objects of a recording.
+
+use std::path::Path;
 
 use super::RecordedFile;
 use crate::history::{CrashLog, History};
@@ -7,33 +9,47 @@ use crate::longhorn::{Objects, log_line};
 /// At most this much of the end of a log is kept, as from a live cluster.
 pub(crate) const MAX_LOG_BYTES: usize = 32 * 1024;
 
-/// Adds logs whose path names a pod of the recording: `<pod>.<container>.previous.log`,
-/// `<pod>/<container>-previous.log`, or without `previous` where there is no previous one.
-pub(super) fn add_to(history: &mut History, objects: &Objects, mut files: Vec<RecordedFile>) {
-    // a previous log sorts last and so wins over a current one
-    files.sort_by_key(|file| (file.name.contains("previous"), file.name.clone()));
-    for file in files {
-        let text = log_line::messages(&tail(&file.content));
-        // `kubectl logs --previous` leaves an empty file where there is no previous container
-        if text.trim().is_empty() {
-            continue;
-        }
-        for pod in objects.pods.iter() {
-            let Some(rest) = after(&file.name, &pod.metadata.name) else { continue };
-            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-            // the longest container name that fits: one may be the beginning of another
-            let container = containers
-                .filter(|container| after(rest, &container.name).is_some())
-                .max_by_key(|container| container.name.len())
-                .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
-            if let Some(container) = container {
-                history.add_crash_log(CrashLog {
-                    pod: pod.metadata.name.clone(),
-                    container: container.name.clone(),
-                    pod_uid: pod.metadata.uid.clone(),
-                    text: text.clone(),
-                });
+/// True for a log, by its name; support bundles have `CONTAINER.log.1` for the one before.
+pub(super) fn is_log(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+    name.ends_with(".log") || name.ends_with(".log.1")
+}
+
+/// Previous logs are read last and so win over current ones.
+pub(super) fn order(name: &str) -> (bool, String) {
+    (name.contains("previous") || name.ends_with(".log.1"), name.to_owned())
+}
+
+/// Adds a log whose path names a pod of the recording: `<pod>.<container>.previous.log`,
+/// `<pod>/<container>-previous.log` or `<pod>/<container>.log.1` of the last run, the same without `previous`
+/// of the present one. Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of
+/// a container in its back-off gives just that.
+pub(super) fn add_to(history: &mut History, objects: &Objects, file: RecordedFile) {
+    let text = log_line::messages(&String::from_utf8_lossy(&file.content));
+    let text = tail(text.as_bytes());
+    // `kubectl logs --previous` leaves an empty file where there is no previous container
+    if text.trim().is_empty() {
+        return;
+    }
+    for pod in objects.pods.iter() {
+        let Some(rest) = after(&file.name, &pod.metadata.name) else { continue };
+        let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        // the longest container name that fits: one may be the beginning of another
+        let container = containers
+            .filter(|container| after(rest, &container.name).is_some())
+            .max_by_key(|container| container.name.len())
+            .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
+        if let Some(container) = container {
+            let log = CrashLog {
+                pod: pod.metadata.name.clone(),
+                container: container.name.clone(),
+                pod_uid: pod.metadata.uid.clone(),
+                text: text.clone(),
+            };
+            if !order(&file.name).0 {
+                history.add_current_log(log.clone());
             }
+            history.add_crash_log(log);
         }
     }
 }

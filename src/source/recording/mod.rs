@@ -1,24 +1,33 @@
 //! A recorded cluster: a directory of YAML and JSON, one file of `kubectl get -o yaml|json` output,
 //! or standard input.
 //!
-//! Support bundle archives come in through the same seam: whatever yields [`RecordedFile`]s can be
-//! read by [`Recording::from_files`].
+//! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
+//! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
+mod archive;
+mod decode;
 mod document;
+mod files;
+mod json;
 pub(crate) mod logs;
 #[cfg(test)]
+mod loss_tests;
+mod scalar;
+#[cfg(test)]
 mod tests;
+mod tree;
+mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource, Scope};
+use tree::Tree;
 
 /// A recording that cannot be used. The message names the file and says what to do.
 #[derive(Debug, Error)]
@@ -31,7 +40,7 @@ pub enum RecordingError {
         /// What the system said.
         reason: std::io::Error,
     },
-    /// An archive or a compressed file.
+    /// An archive that is not read: compressed otherwise, or within another.
     #[error("{file}: is an archive; unpack it and give the directory or file in it")]
     Archive {
         /// The file.
@@ -49,14 +58,27 @@ pub enum RecordingError {
     },
     /// Nothing in it is an object that is read here.
     #[error(
-        "{path}: no object of Longhorn or of Kubernetes that belongs to it; README.md shows how to record a cluster{}",
-        if *.directory { ", here only files named .yaml, .yml, .json and .log are read" } else { "" }
+        "{path}: no object of Longhorn or of Kubernetes that belongs to it; README.md shows how to record a cluster{}{}",
+        if *.directory { ", here only files named .yaml, .yml, .json and .log are read" } else { "" },
+        .losses.iter().map(|loss| format!("; {loss}")).collect::<String>()
     )]
     Empty {
         /// What was asked for.
         path: String,
         /// Other files of a directory are not looked at.
         directory: bool,
+        /// What is in it instead, by file.
+        losses: Vec<String>,
+    },
+    /// Objects of two clusters.
+    #[error("two clusters in one recording: {object} is {first}, but {second}; give one of them")]
+    TwoClusters {
+        /// An object that both have.
+        object: String,
+        /// Its identity in the one, and the file.
+        first: String,
+        /// Its identity in the other, and the file.
+        second: String,
     },
     /// Longhorn is in it, but in another namespace.
     #[error(
@@ -72,9 +94,6 @@ pub enum RecordingError {
     },
 }
 
-/// How messages call it.
-const STANDARD_INPUT: &str = "standard input";
-
 /// One file of a recording.
 #[derive(Debug, Clone)]
 pub struct RecordedFile {
@@ -89,8 +108,15 @@ pub struct RecordedFile {
 pub struct Recording {
     objects: Objects,
     undecodable: BTreeMap<Resource, Vec<String>>,
+    /// Kinds that are there as a whole: in a list, or asked for and empty.
+    whole: BTreeSet<Resource>,
+    /// What files lost, and of which kinds; of any, where none is named.
+    losses: Vec<(String, BTreeSet<Resource>)>,
     history: History,
-    newest: Option<Timestamp>,
+    unread_logs: Vec<[String; 2]>,
+    times: Times,
+    /// Objects that a cluster makes once, with their uid and file.
+    lasting: BTreeMap<(Resource, String), (String, String)>,
     /// Whether Longhorn is in the namespace asked for.
     at_home: bool,
     /// Other namespaces that Longhorn is in; their objects are left out.
@@ -99,32 +125,71 @@ pub struct Recording {
     pub warnings: Vec<String>,
 }
 
+/// The newest times of two objects, and how many objects have one.
+#[derive(Debug, Default)]
+struct Times {
+    newest: Option<(Timestamp, String)>,
+    second: Option<Timestamp>,
+    objects: usize,
+}
+
+/// Where so many objects agree about the time, one that is so much ahead of all others is wrong: a
+/// running cluster renews Leases and heartbeats within minutes.
+const AGREED: usize = 10;
+const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(6);
+
+impl Times {
+    fn add(&mut self, time: Timestamp, object: String) {
+        self.objects += 1;
+        match &self.newest {
+            Some((newest, _)) if time <= *newest => self.second = self.second.max(Some(time)),
+            newest => {
+                self.second = newest.as_ref().map(|(time, _)| *time);
+                self.newest = Some((time, object));
+            }
+        }
+    }
+
+    /// The one object that is far ahead of all others, with its time and theirs.
+    fn far_ahead(&self) -> Option<(&str, Timestamp, Timestamp)> {
+        let ((newest, object), second) = (self.newest.as_ref()?, self.second?);
+        let far = self.objects > AGREED && newest.duration_since(second) > FAR_AHEAD;
+        far.then_some((object.as_str(), *newest, second))
+    }
+}
+
 impl Recording {
     /// Reads a path: `-` for standard input, a directory, or a file. Times after `latest` are no
     /// evidence of when the recording was made: clocks may be wrong, certificates end in the future.
     pub fn read(path: &Path, namespace: &str, latest: Timestamp) -> Result<Recording, RecordingError> {
-        let files = if path.as_os_str() == "-" {
-            let mut content = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut content);
-            read.map_err(|reason| unreadable(Path::new(STANDARD_INPUT), reason))?;
-            vec![RecordedFile { name: STANDARD_INPUT.to_owned(), content }]
-        } else if path.is_dir() {
-            files_below(path)?
+        let is_input = path.as_os_str() == "-";
+        let mut recording = Recording::default();
+        if let Some(files) = files::in_archive(path)? {
+            recording.add_files(files, namespace, latest)?;
         } else {
-            vec![read_file(path)?]
-        };
-        let recording = Recording::from_files(files, namespace, latest)?;
-        let name =
-            if path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+            let (objects, logs) = match !is_input && path.is_dir() {
+                true => files::below(path)?,
+                false => (vec![path.to_owned()], Vec::new()),
+            };
+            for path in objects {
+                recording.add_file(&files::read(&path)?, namespace, latest)?;
+            }
+            // one at a time: there may be many, and little of each is kept
+            for path in logs {
+                logs::add_to(&mut recording.history, &recording.objects, files::read_log(&path)?);
+            }
+        }
+        let name = if is_input { files::STANDARD_INPUT.to_owned() } else { path.display().to_string() };
         if !recording.at_home && !recording.other_homes.is_empty() {
             let found: Vec<_> = recording.other_homes.into_iter().collect();
             let (namespace, found) = (namespace.to_owned(), found.join(", "));
             return Err(RecordingError::OtherNamespace { path: name, namespace, found });
         }
         if recording.is_empty() {
-            return Err(RecordingError::Empty { path: name, directory: path.is_dir() });
+            let losses = recording.losses.into_iter().map(|(what, _)| what).collect();
+            return Err(RecordingError::Empty { path: name, directory: path.is_dir(), losses });
         }
-        Ok(recording)
+        Ok(recording.warned())
     }
 
     /// Reads files. Objects of other namespaces are left out; the last of two objects with the same
@@ -135,18 +200,40 @@ impl Recording {
         latest: Timestamp,
     ) -> Result<Recording, RecordingError> {
         let mut recording = Recording::default();
-        let mut logs = Vec::new();
-        for file in files {
-            if file.name.ends_with(".log") {
-                logs.push(file);
-                continue;
-            }
-            for object in document::objects_in(&file)? {
-                recording.add(&file.name, &object, namespace, latest);
-            }
+        recording.add_files(files, namespace, latest)?;
+        Ok(recording.warned())
+    }
+
+    fn add_files(
+        &mut self,
+        files: impl IntoIterator<Item = RecordedFile>,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let (mut logs, objects): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| logs::is_log(Path::new(&file.name)));
+        for file in objects {
+            self.add_file(&file, namespace, latest)?;
         }
-        logs::add_to(&mut recording.history, &recording.objects, logs);
-        Ok(recording)
+        logs.sort_by_key(|file| logs::order(&file.name));
+        for file in logs {
+            logs::add_to(&mut self.history, &self.objects, file);
+        }
+        Ok(())
+    }
+
+    fn warned(mut self) -> Self {
+        for [pod, why] in std::mem::take(&mut self.unread_logs) {
+            let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
+            self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
+        }
+        self.warnings.extend(self.losses.iter().map(|(what, _)| format!("{what}; what it held is unknown")));
+        if let Some((object, newest, second)) = self.times.far_ahead() {
+            self.warnings.push(format!(
+                "{object} has the time {newest}, far ahead of all others; judged at {second}, give --now to change that"
+            ));
+        }
+        self
     }
 
     /// True when nothing in it could be used, not even partly.
@@ -154,36 +241,68 @@ impl Recording {
         self.undecodable.is_empty() && Resource::all().all(|resource| self.objects.count(resource) == 0)
     }
 
-    /// The moment the recording was made: the newest time written in it.
+    /// The moment the recording was made: the newest time written in it, unless one object is far ahead
+    /// of all others.
     pub fn newest(&self) -> Option<Timestamp> {
-        self.newest
+        let far_ahead = self.times.far_ahead().map(|(_, _, others)| others);
+        far_ahead.or(self.times.newest.as_ref().map(|(time, _)| *time))
     }
 
     /// The cluster at `now`, which is the newest time in the recording unless given.
     pub fn into_cluster(self, namespace: &str, now: Option<Timestamp>) -> Cluster {
-        let now = now.or(self.newest).unwrap_or(NO_MOMENT);
-        let status = |resource| {
-            let undecodable = self.undecodable.get(&resource).map_or(0, Vec::len);
-            let readability = match self.objects.count(resource) + undecodable {
-                0 => Readability::NotRecorded,
-                _ => Readability::Readable,
-            };
-            let error = self.undecodable.get(&resource).and_then(|errors| errors.last().cloned());
-            (resource, ResourceStatus { readability, undecodable, last_success: None, error })
-        };
-        let resources = Resource::all().map(status).collect();
+        let now = now.or(self.newest()).unwrap_or(NO_MOMENT);
+        let resources = Resource::all().map(|resource| (resource, self.status(resource))).collect();
         Cluster::new(namespace, now, self.objects, self.history, resources)
     }
 
-    fn add(&mut self, file: &str, object: &serde_json::Value, namespace: &str, latest: Timestamp) {
-        let text = |pointer| object.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
-        let Some(mut resource) = Resource::of(text("/apiVersion"), text("/kind")) else { return };
-        let object_namespace = text("/metadata/namespace");
-        let name = text("/metadata/name");
-        if resource == Resource::Events {
-            let about = (text("/involvedObject/apiVersion"), text("/involvedObject/kind"));
-            resource = Resource::of_event(object_namespace, about.0, about.1);
+    fn status(&self, resource: Resource) -> ResourceStatus {
+        let errors = self.undecodable.get(&resource);
+        let undecodable = errors.map_or(0, Vec::len);
+        let is_whole = self.whole.contains(&resource);
+        let held = |kinds: &BTreeSet<Resource>| kinds.contains(&resource) || kinds.is_empty() && !is_whole;
+        let loss = self.losses.iter().find(|(_, kinds)| held(kinds));
+        let (readability, error) = match loss {
+            Some((what, _)) => (Readability::Incomplete, Some(what.clone())),
+            None if is_whole || self.objects.count(resource) + undecodable > 0 => {
+                (Readability::Readable, errors.and_then(|errors| errors.last().cloned()))
+            }
+            None => (Readability::NotRecorded, None),
+        };
+        ResourceStatus { readability, undecodable, last_success: None, error }
+    }
+
+    fn add_file(
+        &mut self,
+        file: &RecordedFile,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let content = document::read(file)?;
+        let losses = content.losses.into_iter();
+        self.losses
+            .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
+        self.whole.extend(content.empty);
+        self.unread_logs.extend(content.unread_logs);
+        for (object, is_listed) in content.objects {
+            let Some(resource) = document::resource_of(&object) else { continue };
+            if is_listed {
+                self.whole.insert(resource);
+            }
+            self.add(&file.name, resource, &object, namespace, latest)?;
         }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        file: &str,
+        resource: Resource,
+        object: &Tree,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let object_namespace = object.text(&["metadata", "namespace"]);
+        let name = object.text(&["metadata", "name"]);
         let home = match resource.info().scope {
             Scope::Namespaced => Some(namespace),
             Scope::InNamespace { namespace, .. } => Some(namespace),
@@ -195,49 +314,63 @@ impl Recording {
             if of_longhorn {
                 self.other_homes.insert(object_namespace.to_owned());
             }
-            return;
+            return Ok(());
         }
         self.at_home |= of_longhorn;
-        self.newest = self.newest.max(document::newest_time(object, latest));
-        if let Err(error) = self.objects.insert_json(resource, &object.to_string()) {
+        let kind = resource.info().kind;
+        self.compare(file, resource, object)?;
+        if let Some(time) = document::newest_time(object, latest) {
+            self.times.add(time, format!("{file}: {kind} {name}"));
+        }
+        let decoded = match name {
+            "" => Err("metadata.name is missing".to_owned()),
+            _ => self.objects.insert(resource, decode::Node(object)).map_err(|misfit| misfit.to_string()),
+        };
+        if let Err(error) = decoded {
             let name = if name.is_empty() { "without a name" } else { name };
-            let error = document::without_position(error.to_string());
-            let message = format!("{file}: {} {name} does not decode: {error}", resource.info().kind);
+            let message = format!("{file}: {kind} {name} does not decode: {error}");
             self.warnings.push(message.clone());
             self.undecodable.entry(resource).or_default().push(message);
         }
+        Ok(())
     }
-}
 
-fn unreadable(path: &Path, reason: std::io::Error) -> RecordingError {
-    RecordingError::Unreadable { path: path.display().to_string(), reason }
-}
-
-fn read_file(path: &Path) -> Result<RecordedFile, RecordingError> {
-    let content = std::fs::read(path).map_err(|reason| unreadable(path, reason))?;
-    Ok(RecordedFile { name: path.display().to_string(), content })
-}
-
-/// Every `.yaml`, `.yml`, `.json` and `.log` file below a directory, in the order of the paths.
-fn files_below(directory: &Path) -> Result<Vec<RecordedFile>, RecordingError> {
-    let mut paths = Vec::new();
-    collect_paths(directory, &mut paths)?;
-    paths.sort();
-    paths.iter().map(|path| read_file(path)).collect()
-}
-
-fn collect_paths(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), RecordingError> {
-    let entries = std::fs::read_dir(directory).map_err(|reason| unreadable(directory, reason))?;
-    for entry in entries {
-        let entry = entry.map_err(|reason| unreadable(directory, reason))?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(|reason| unreadable(directory, reason))?);
-        if kind.is_dir() {
-            collect_paths(&path, paths)?;
-        } else if path.extension().is_some_and(|ending| {
-            ["yaml", "yml", "json", "log"].iter().any(|known| ending.eq_ignore_ascii_case(known))
-        }) {
-            paths.push(path);
+    /// Compares an object that a cluster makes once with what other files have under its name.
+    fn compare(&mut self, file: &str, resource: Resource, object: &Tree) -> Result<(), RecordingError> {
+        use Resource::*;
+        if !matches!(
+            resource,
+            Settings
+                | DaemonSets
+                | Services
+                | KubeNodes
+                | ValidatingWebhookConfigurations
+                | MutatingWebhookConfigurations
+        ) {
+            return Ok(());
         }
+        let text = |field| object.text(&["metadata", field]).to_owned();
+        let identity = match text("uid") {
+            uid if uid.is_empty() => text("creationTimestamp"),
+            uid => uid,
+        };
+        let name = text("name");
+        let first =
+            self.lasting.entry((resource, name.clone())).or_insert((identity.clone(), file.to_owned()));
+        if identity == first.0 || identity.is_empty() || first.0.is_empty() {
+            return Ok(());
+        }
+        let object = format!("{} {name}", resource.info().kind);
+        let (first, second) = (format!("{} in {}", first.0, first.1), format!("{identity} in {file}"));
+        Err(RecordingError::TwoClusters { object, first, second })
     }
-    Ok(())
+}
+
+/// Drops the place a parser adds to what it says: it counts from the beginning of the document or
+/// object, and a reader looks at the file.
+fn without_position(mut message: String) -> String {
+    if let Some(at) = message.rfind(" at line ") {
+        message.truncate(at);
+    }
+    message
 }

@@ -14,9 +14,12 @@ fn read(content: impl AsRef<[u8]>, namespace: &str) -> Result<Recording, Recordi
 
 /// What is said of a file, without the directory it lies in.
 fn complaint(content: impl AsRef<[u8]>) -> String {
-    let text = read(content, "longhorn-system").unwrap_err().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("dump.yaml");
+    std::fs::write(&path, content).unwrap();
+    let text = Recording::read(&path, "longhorn-system", Timestamp::MAX).unwrap_err().to_string();
     assert!(!text.contains('\n'), "{text}");
-    text.rsplit_once('/').unwrap().1.to_owned()
+    text.replace(&format!("{}/", directory.path().display()), "")
 }
 
 #[test]
@@ -78,10 +81,29 @@ fn longhorn_in_another_namespace_is_told() {
 
 #[test]
 fn objects_that_do_not_decode_are_named_without_a_place_that_is_not_in_the_file() {
-    let text = SETTING.replace("name: current-longhorn-version", "name: 7");
+    let text = SETTING.replace("value: v1.9.1", "value: [v1.9.1]");
     let warnings = read(text, "longhorn-system").unwrap().warnings;
-    assert!(warnings[0].contains("Setting without a name does not decode: "), "{warnings:?}");
-    assert!(!warnings[0].contains(" line "), "{warnings:?}");
+    let said =
+        "Setting current-longhorn-version does not decode: value: invalid type: sequence, expected a string";
+    assert!(warnings[0].ends_with(said), "{warnings:?}");
+    let text = SETTING.replace("name: current-longhorn-version, ", "");
+    let warnings = read(text, "longhorn-system").unwrap().warnings;
+    assert!(warnings[0].ends_with("Setting without a name does not decode: metadata.name is missing"));
+}
+
+#[test]
+fn the_log_of_the_present_run_lies_beside_that_of_the_last() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: longhorn-system, uid: u}\n\
+        spec: {containers: [{name: longhorn-manager}]}\n";
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("pods.yaml"), pod).unwrap();
+    std::fs::write(directory.path().join("a.longhorn-manager.log"), "hangs\n").unwrap();
+    std::fs::write(directory.path().join("a.longhorn-manager.previous.log"), "crashed\n").unwrap();
+    let recording = Recording::read(directory.path(), "longhorn-system", Timestamp::MAX).unwrap();
+    let pod = recording.objects.pods.get("a").unwrap();
+    let (last, present) = ("longhorn-manager", recording.history.current_log(pod, "longhorn-manager"));
+    assert_eq!(recording.history.crash_log("a", last).map(|log| log.text.as_str()), Some("crashed\n"));
+    assert_eq!(present.map(|log| log.text.as_str()), Some("hangs\n"));
 }
 
 #[test]

@@ -1,49 +1,37 @@
-//! The end of the log of each crashed manager container, read once per termination.
+//! Reads the end of logs: of the last run of each crashed manager or driver deployer once, of the
+//! present run of one that does not get on with its start again and again.
+
+mod read;
+mod wanted;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
-use http_body_util::{BodyExt, Limited};
 use kube::Client;
-use kube::api::{LogParams, Request};
-use kube::client::Body;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
+use self::read::{Unread, read};
+use self::wanted::Run;
 use super::CrashLogs;
 use super::state::Shared;
-use super::trouble::{describe, one_line, reason_of, reason_of_code};
 use crate::history::{CrashLog, History};
-use crate::longhorn::{Pod, Resource, Terminated};
+use crate::longhorn::Resource;
 use crate::source::ApiErrorReason;
-use crate::source::recording::logs::tail;
 
-const CONTAINER: &str = "longhorn-manager";
-/// Lines asked for: a panic with its stack fits, and hours of ordinary log do not come along.
-const LINES: i64 = 200;
-/// Bytes asked for. More than is kept, because the server counts them from the first of the lines,
-/// and the end is what matters.
-const BYTES: i64 = 256 * 1024;
 /// Logs read at once.
 const AT_ONCE: usize = 2;
-/// Time for one log.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Logs of present runs read before it is looked anew whose are wanted: all managers may hang.
+const PRESENT_IN_A_ROW: usize = 16;
 /// How often a log that could not be read is tried.
 const ATTEMPTS: u32 = 3;
 /// Pause before another attempt.
 const RETRY: Duration = Duration::from_secs(20);
+/// How often it is looked whose logs are wanted: a start grows long without any event.
+const LOOK: Duration = Duration::from_secs(10);
 
-/// One termination of a container; the same in the back-off before the restart and after it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Termination {
-    pod: String,
-    uid: String,
-    /// Time of the end, else the number of restarts.
-    which: i64,
-}
-
-/// Attempts at the log of one termination.
+/// Attempts at the log of one run.
 #[derive(Debug, Default)]
 struct Tried {
     attempts: u32,
@@ -54,6 +42,10 @@ struct Tried {
 impl Tried {
     fn for_good() -> Self {
         Tried { attempts: ATTEMPTS, due: None }
+    }
+
+    fn until(due: Instant) -> Self {
+        Tried { attempts: 0, due: Some(due) }
     }
 
     fn again_at(&mut self, due: Instant) {
@@ -74,100 +66,123 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
         shared.logs_read.send_replace(true);
         return std::future::pending().await;
     }
-    let mut tried: HashMap<Termination, Tried> = HashMap::new();
+    let mut tried: HashMap<Run, Tried> = HashMap::new();
     let mut refused_until: Option<Instant> = None;
     loop {
         let due =
             tried.values().filter(|tried| tried.attempts < ATTEMPTS).filter_map(|tried| tried.due).min();
-        let again = refused_until.or(due).unwrap_or_else(|| Instant::now() + RETRY);
+        let look = Instant::now() + LOOK;
+        let again = refused_until.or(due).map_or(look, |again| again.min(look));
         tokio::select! {
             () = shared.pods_changed.notified() => {}
-            () = tokio::time::sleep_until(again) => refused_until = None,
+            () = tokio::time::sleep_until(again) => {}
         }
-        let pods_known = !shared.is_waiting_for(Resource::Pods);
-        let terminations = terminations(&shared, &mut tried);
-        // a pod that changes is no reason to ask before the pause is over
-        let now = Instant::now();
-        let due = |what: &Termination| tried.get(what).is_none_or(|tried| tried.is_due(now));
-        let wanted: Vec<_> = terminations.into_iter().filter(due).collect();
+        refused_until = refused_until.filter(|until| Instant::now() < *until);
+        let known = [Resource::Pods, Resource::Leases].into_iter().all(|kind| !shared.is_waiting_for(kind));
+        let wanted = wanted(&shared, &mut tried);
         if refused_until.is_some() {
             forget(&shared, &wanted);
+            if known {
+                shared.logs_read.send_replace(true);
+            }
             continue;
         }
         let mut results = stream::iter(wanted.clone())
-            .map(|what| async { (read(&shared, &client, &what).await, what) })
+            .map(|run| async { (read(&shared, &client, &run).await, run) })
             .buffer_unordered(AT_ONCE);
-        while let Some((result, what)) = results.next().await {
+        while let Some((result, run)) = results.next().await {
             match result {
                 Ok(text) => {
-                    keep(&shared, &what, text);
-                    tried.insert(what, Tried::for_good());
+                    keep(&shared, &run, text);
+                    let next =
+                        if run.is_over { Tried::for_good() } else { Tried::until(pause(&shared, &run)) };
+                    tried.insert(run, next);
                 }
                 Err(Unread { reason: ApiErrorReason::Forbidden, .. }) => {
                     refused_until = Some(Instant::now() + shared.options.crash_logs_again);
                     refuse(&shared);
-                    let unread: Vec<_> =
-                        wanted.into_iter().filter(|what| !tried.contains_key(what)).collect();
+                    let unread: Vec<_> = wanted.into_iter().filter(|run| !tried.contains_key(run)).collect();
                     forget(&shared, &unread);
                     break;
                 }
+                Err(unread) if !run.is_over => {
+                    tracing::debug!(pod = %run.pod, unread.message, "log of a running container not read");
+                    tried.insert(run.clone(), Tried::until(pause(&shared, &run)));
+                }
                 Err(unread) => {
-                    note(&shared, &what, &unread);
-                    let tried = tried.entry(what.clone()).or_default();
+                    note(&shared, &run, &unread);
+                    let tried = tried.entry(run.clone()).or_default();
                     match unread.reason {
                         // the log is gone, or the node cannot give it
                         ApiErrorReason::NotServed | ApiErrorReason::Other => *tried = Tried::for_good(),
                         _ => tried.again_at(Instant::now() + RETRY),
                     }
                     if tried.attempts >= ATTEMPTS {
-                        forget(&shared, &[what]);
+                        forget(&shared, &[run]);
                     }
                 }
             }
         }
-        if pods_known {
+        if known {
             shared.logs_read.send_replace(true);
         }
     }
 }
 
-/// Terminations that show now. Forgets the logs of pods that are gone.
-fn terminations(shared: &Shared, tried: &mut HashMap<Termination, Tried>) -> HashSet<Termination> {
-    let pods = shared.pods();
-    let managers = pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"));
-    let found: HashSet<_> = managers.filter_map(termination).collect();
-    tried.retain(|what, _| found.contains(what));
+/// Runs whose logs are to be read now. Forgets the logs of those that are gone or of no interest any
+/// more.
+fn wanted(shared: &Shared, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
+    let (pods, leases) = shared.pods_and_leases();
+    let runs = wanted::runs(&pods, &leases, shared.now());
+    let found: HashSet<&Run> = runs.iter().collect();
+    tried.retain(|run, _| found.contains(run));
     let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);
-    shared.history(|history| history.keep_crash_logs_of(lives));
-    found
+    let present: HashSet<_> =
+        runs.iter().filter(|run| !run.is_over).map(|run| (&*run.pod, &*run.uid, run.container)).collect();
+    let dropped = shared.history(|history| {
+        history.keep_crash_logs_of(lives);
+        history.keep_current_logs_of(|pod, uid, container| present.contains(&(pod, uid, container)))
+    });
+    if dropped {
+        shared.changed();
+    }
+    // a pod that changes is no reason to ask before the pause is over
+    let now = Instant::now();
+    let is_due = |run: &Run| tried.get(run).is_none_or(|tried| tried.is_due(now));
+    let (over, mut present): (Vec<_>, Vec<_>) =
+        runs.iter().filter(|run| is_due(run)).cloned().partition(|run| run.is_over);
+    // those that were never read first
+    present.sort_by_key(|run| tried.get(run).and_then(|tried| tried.due));
+    present.truncate(PRESENT_IN_A_ROW);
+    over.into_iter().chain(present).collect()
 }
 
-fn termination(pod: &Pod) -> Option<Termination> {
-    let status = pod.container_status(CONTAINER)?;
-    // `previous=true` gives the log of the last state, not that of a container just ended
-    let ended: &Terminated = status.last_state.terminated.as_ref()?;
-    let which = ended.finished_at.get().map_or(status.restart_count.0, |time| time.as_second());
-    Some(Termination { pod: pod.metadata.name.clone(), uid: pod.metadata.uid.clone(), which })
+fn pause(shared: &Shared, run: &Run) -> Instant {
+    Instant::now() + run.pause(shared.now())
 }
 
-fn keep(shared: &Shared, what: &Termination, text: String) {
+fn keep(shared: &Shared, run: &Run, text: String) {
+    let log = CrashLog {
+        pod: run.pod.clone(),
+        container: run.container.to_owned(),
+        pod_uid: run.uid.clone(),
+        text,
+    };
     shared.history(|history| {
         history.set_crash_logs_denied(None);
-        history.add_crash_log(CrashLog {
-            pod: what.pod.clone(),
-            container: CONTAINER.to_owned(),
-            pod_uid: what.uid.clone(),
-            text,
-        });
+        match run.is_over {
+            true => history.add_crash_log(log),
+            false => history.add_current_log(log),
+        }
     });
     shared.changed();
 }
 
-/// Drops what is held of pods whose last log cannot be read: it is of an earlier termination, which
-/// may have had another cause.
-fn forget(shared: &Shared, unread: &[Termination]) {
-    let forgot =
-        |history: &mut History| unread.iter().filter(|what| history.forget_crash_log(&what.pod)).count();
+/// Drops what is held of pods whose last log cannot be read: it is of an earlier run, which may have
+/// ended for another reason.
+fn forget(shared: &Shared, unread: &[Run]) {
+    let over = || unread.iter().filter(|run| run.is_over);
+    let forgot = |history: &mut History| over().filter(|run| history.forget_crash_log(&run.pod)).count();
     if shared.history(forgot) > 0 {
         shared.changed();
     }
@@ -181,121 +196,15 @@ fn refuse(shared: &Shared) {
     });
     if !known {
         let namespace = &shared.options.namespace;
-        tracing::warn!(%namespace, "no right to get pods/log; causes of crashes come from fingerprints only");
+        tracing::warn!(%namespace, "no right to get pods/log; causes of crashes come from fingerprints only, those of hanging managers stay unknown");
         shared.changed();
     }
 }
 
 /// Says why a log could not be read, so that nobody waits for it.
-fn note(shared: &Shared, what: &Termination, unread: &Unread) {
-    tracing::debug!(pod = %what.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
-    if shared.history(|history| history.crash_log_unread(&what.pod, &what.uid, &unread.message)) {
+fn note(shared: &Shared, run: &Run, unread: &Unread) {
+    tracing::debug!(pod = %run.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
+    if shared.history(|history| history.crash_log_unread(&run.pod, &run.uid, &unread.message)) {
         shared.changed();
-    }
-}
-
-/// A log that could not be read.
-struct Unread {
-    reason: ApiErrorReason,
-    message: String,
-}
-
-impl From<kube::Error> for Unread {
-    fn from(error: kube::Error) -> Self {
-        Unread { reason: reason_of(&error), message: describe(&error) }
-    }
-}
-
-/// The end of one log.
-async fn read(shared: &Shared, client: &Client, what: &Termination) -> Result<String, Unread> {
-    match timeout(PATIENCE, get(client, &shared.options.namespace, &what.pod)).await {
-        Ok(result) => result.map(|bytes| tail(&bytes)),
-        Err(_elapsed) => {
-            let message = format!("no answer within {PATIENCE:?}");
-            Err(Unread { reason: ApiErrorReason::Timeout, message })
-        }
-    }
-}
-
-async fn get(client: &Client, namespace: &str, pod: &str) -> Result<Vec<u8>, Unread> {
-    let params = LogParams {
-        container: Some(CONTAINER.to_owned()),
-        previous: true,
-        tail_lines: Some(LINES),
-        limit_bytes: Some(BYTES),
-        ..LogParams::default()
-    };
-    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(pod, &params);
-    let unusable = |error: kube::core::request::Error| Unread {
-        reason: ApiErrorReason::Other,
-        message: error.to_string(),
-    };
-    let response = client.send(request.map_err(unusable)?.map(Body::from)).await?;
-    let status = response.status();
-    let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
-    let body = Limited::new(response.into_body(), limit).collect().await;
-    if !status.is_success() {
-        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-        return Err(Unread {
-            reason: reason_of_code(status.as_u16()),
-            message: complaint(status.as_u16(), &body),
-        });
-    }
-    let broken =
-        |error| Unread { reason: ApiErrorReason::Connection, message: one_line(&format!("{error}")) };
-    Ok(body.map_err(broken)?.to_bytes().to_vec())
-}
-
-/// What the API server, or the kubelet behind it, has to say.
-fn complaint(code: u16, body: &[u8]) -> String {
-    #[derive(serde::Deserialize)]
-    struct Status {
-        message: String,
-    }
-    let said = serde_json::from_slice::<Status>(body).map(|status| status.message);
-    match said.map(|message| one_line(&message)) {
-        Ok(message) if !message.is_empty() => format!("the API server answers {code}: {message}"),
-        _ => format!("the API server answers {code}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pod(status: &str) -> Pod {
-        let json = format!(
-            r#"{{"metadata":{{"name":"p","uid":"u"}},"status":{{"containerStatuses":[{{"name":"longhorn-manager",{status}}}]}}}}"#
-        );
-        serde_json::from_str(&json).unwrap()
-    }
-
-    #[test]
-    fn back_off_and_restart_are_the_same_termination() {
-        let last = r#""lastState":{"terminated":{"exitCode":1,"finishedAt":"2026-01-01T00:00:00Z"}}"#;
-        let waiting = pod(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{last}"#));
-        let running = pod(&format!(r#""restartCount":5,"state":{{"running":{{}}}},{last}"#));
-        assert!(termination(&waiting).is_some());
-        assert_eq!(termination(&waiting), termination(&running));
-        assert_ne!(termination(&running), termination(&pod(&last.replace("00:00Z", "09:00Z"))));
-    }
-
-    #[test]
-    fn a_container_that_just_ended_has_no_previous_log_yet() {
-        assert_eq!(termination(&pod(r#""restartCount":0,"state":{"terminated":{"exitCode":1}}"#)), None);
-        assert_eq!(termination(&pod(r#""restartCount":0,"state":{"running":{}}"#)), None);
-    }
-
-    #[test]
-    fn complaints_are_those_of_the_server() {
-        let status = br#"{"kind":"Status","message":"no preferred addresses found\nknown","code":500}"#;
-        assert_eq!(complaint(500, status), "the API server answers 500: no preferred addresses found known");
-        assert_eq!(complaint(502, b"<html>"), "the API server answers 502");
-    }
-
-    #[test]
-    fn without_times_restarts_tell_terminations_apart() {
-        let ended = |count: u32| pod(&format!(r#""restartCount":{count},"lastState":{{"terminated":{{}}}}"#));
-        assert_ne!(termination(&ended(1)), termination(&ended(2)));
     }
 }

@@ -1,8 +1,9 @@
-//! One task a kind: list, watch, and begin anew whatever goes wrong.
+//! One task per kind: list, watch, and start over whatever goes wrong.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::Client;
@@ -10,7 +11,7 @@ use kube::api::Api;
 use kube::runtime::watcher::{self, Event, watcher};
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, Pauses};
 use super::item::Item;
 use super::state::Shared;
 use super::trouble::Trouble;
@@ -35,7 +36,18 @@ pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
         let mut events = pin!(watcher(api.clone(), config.clone()));
         let mut listing = Listing::<T>::default();
         let mut failing_since = None;
-        while let Some(event) = events.next().await {
+        let relist = Instant::now() + jittered(shared.options.relist_every);
+        loop {
+            let event = match tokio::time::timeout_at(relist, events.next()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                // an event that was lost, however that came, is made good by a list
+                Err(_) if !listing.under_way => break,
+                Err(_) => match events.next().await {
+                    Some(event) => event,
+                    None => break,
+                },
+            };
             let error = match event {
                 Ok(event) => {
                     failing_since = None;
@@ -80,15 +92,23 @@ fn config<T: Kind>(shared: &Shared) -> watcher::Config {
     }
 }
 
+/// Spread over a quarter, so that kinds are not listed in step.
+fn jittered(every: Duration) -> Duration {
+    let once = Pauses { first: every, longest: every };
+    once.jittered(1)
+}
+
 /// A list under way; it takes the place of the store when complete.
 struct Listing<T> {
+    under_way: bool,
     objects: Store<T>,
-    undecodable: BTreeSet<Box<str>>,
+    /// Objects that do not decode, with the reason.
+    undecodable: BTreeMap<Box<str>, String>,
 }
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Listing { objects: Store::default(), undecodable: BTreeSet::new() }
+        Listing { under_way: false, objects: Store::default(), undecodable: BTreeMap::new() }
     }
 }
 
@@ -97,12 +117,15 @@ impl<T: Kind> Listing<T> {
     fn take(&mut self, shared: &Shared, event: Event<Item<T>>) -> bool {
         match event {
             Event::Init => {
-                *self = Listing::default();
+                *self = Listing { under_way: true, ..Listing::default() };
                 shared.list_begun(T::RESOURCE);
             }
             Event::InitApply(item) => match item.object {
                 Ok(object) => self.objects.insert(object),
-                Err(_) => drop(self.undecodable.insert(item.name().into())),
+                Err(error) => {
+                    let name = item.meta.name.unwrap_or_default();
+                    self.undecodable.insert(name.into(), error);
+                }
             },
             Event::InitDone => {
                 let listed = std::mem::take(self);

@@ -1,10 +1,11 @@
 //! The live source: one list and watch a kind, kept in memory, so that no scrape calls the API.
 //!
-//! `traffic` sees every call on the wire, `kind` follows one kind, `item` decodes an object,
+//! `traffic` sees every call on the wire and `body` every line of a watch, `kind` follows one kind, `item` decodes an object,
 //! `trouble` names failures, `backoff` paces them, `state` holds what was gathered, `pods` notes
 //! replaced pods, `crash_logs` reads the end of crashed managers' logs.
 
 mod backoff;
+mod body;
 mod crash_logs;
 mod item;
 mod kind;
@@ -59,10 +60,14 @@ pub struct LiveOptions {
     /// How long the server keeps a watch open, in seconds. Short, because a right that was
     /// withdrawn only shows when a new watch is refused.
     pub watch_seconds: u32,
-    /// How much longer a watch may be silent than the server should keep it open.
+    /// How much longer a watch may last than the server should keep it open.
     pub watch_grace: Duration,
     /// How long a list may be silent.
     pub answer_timeout: Duration,
+    /// How long a page of a list may take in all.
+    pub page_timeout: Duration,
+    /// How often everything is listed again, so that a lost event heals.
+    pub relist_every: Duration,
     /// Pauses after failures.
     pub pauses: Pauses,
     /// How often a kind that is not served is looked for.
@@ -84,6 +89,8 @@ impl LiveOptions {
             watch_seconds: 45,
             watch_grace: Duration::from_secs(5),
             answer_timeout: Duration::from_secs(30),
+            page_timeout: Duration::from_secs(120),
+            relist_every: Duration::from_secs(30 * 60),
             pauses: Pauses { first: Duration::from_millis(800), longest: Duration::from_secs(30) },
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),

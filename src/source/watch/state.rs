@@ -1,26 +1,27 @@
 //! What the watches have gathered: objects, history, and how each kind stands. One lock, held for
 //! single changes and for taking a copy, never while checks run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
-use super::traffic::Traffic;
+use super::traffic::{Success, Traffic};
 use super::trouble::Trouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Kind, Objects, PerKind, Resource, Store};
+use crate::longhorn::{Kind, Lease, Objects, PerKind, Pod, Resource, Store};
 use crate::source::ApiErrorReason;
 
 /// What the tasks of the live source share.
 pub(super) struct Shared {
     pub(super) options: LiveOptions,
     pub(super) traffic: Arc<Traffic>,
-    /// Told whenever a pod changed.
+    /// Told whenever a pod changed, and when something is known about Leases.
     pub(super) pods_changed: Notify,
     /// True once the logs of managers that had crashed before the start were read or given up.
     pub(super) logs_read: watch::Sender<bool>,
@@ -41,9 +42,17 @@ struct State {
 struct KindState {
     standing: Standing,
     /// Since when a list is due that has not been completed; objects are as of then.
-    behind_since: Option<Timestamp>,
+    behind_since: Option<Success>,
     undecodable: BTreeSet<Box<str>>,
-    error: Option<(Timestamp, ApiErrorReason, String)>,
+    error: Option<Failure>,
+}
+
+/// The last failure of a kind.
+#[derive(Debug)]
+struct Failure {
+    since: Instant,
+    reason: ApiErrorReason,
+    message: String,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +106,16 @@ impl Shared {
     pub(super) fn snapshot(&self, now: Timestamp) -> Cluster {
         let (objects, history, resources) = {
             let state = self.lock();
-            let status = |resource| (resource, self.status(&state, resource, now));
+            let status = |resource| (resource, self.status(&state, resource));
             (state.objects.clone(), state.history.clone(), Resource::all().map(status).collect())
         };
         Cluster::new(self.options.namespace.clone(), now, objects, history, resources)
     }
 
-    /// All pods, shared.
-    pub(super) fn pods(&self) -> Store<crate::longhorn::Pod> {
-        self.lock().objects.pods.clone()
+    /// All pods and Leases, shared.
+    pub(super) fn pods_and_leases(&self) -> (Store<Pod>, Store<Lease>) {
+        let state = self.lock();
+        (state.objects.pods.clone(), state.objects.leases.clone())
     }
 
     pub(super) fn history<R>(&self, change: impl FnOnce(&mut History) -> R) -> R {
@@ -120,15 +130,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn status(&self, state: &State, resource: Resource, now: Timestamp) -> ResourceStatus {
+    fn status(&self, state: &State, resource: Resource) -> ResourceStatus {
         let kind = &state.kinds[resource];
         let answered = self.traffic.last_success(resource);
         // while a list is due, an answer says that the server lives, not that the objects are new
         let last_success = match (answered, kind.behind_since) {
-            (Some(answered), Some(behind)) => Some(answered.min(behind)),
+            (Some(answered), Some(behind)) if behind.instant < answered.instant => Some(behind),
             (answered, _) => answered,
         };
-        let is_old = |time: Timestamp| now.duration_since(time) > self.options.stale_after;
+        let is_old = |last: Success| last.instant.elapsed() > self.options.stale_after.unsigned_abs();
         let readability = match kind.standing {
             Standing::Pending => Readability::Pending,
             Standing::NotServed => Readability::NotServed,
@@ -136,13 +146,15 @@ impl Shared {
             Standing::Listed if last_success.is_none_or(is_old) => Readability::Stale,
             Standing::Listed => Readability::Readable,
         };
-        let holds = |at: Timestamp| kind.behind_since.is_some() || last_success.is_none_or(|last| last <= at);
-        let error = kind.error.as_ref().filter(|(at, ..)| readability != Readability::Readable || holds(*at));
+        let holds = |error: &Failure| {
+            kind.behind_since.is_some() || last_success.is_none_or(|last| last.instant <= error.since)
+        };
+        let error = kind.error.as_ref().filter(|error| readability != Readability::Readable || holds(error));
         ResourceStatus {
             readability,
             undecodable: kind.undecodable.len(),
-            last_success,
-            error: error.map(|(_, _, message)| message.clone()),
+            last_success: last_success.map(|last| last.at),
+            error: error.map(|error| error.message.clone()),
         }
     }
 
@@ -150,7 +162,7 @@ impl Shared {
 
     /// A list is due: until it is complete the objects are as of now.
     pub(super) fn list_begun(&self, resource: Resource) {
-        let now = self.now();
+        let now = Success { at: self.now(), instant: Instant::now() };
         let kind = &mut self.lock().kinds[resource];
         if kind.standing == Standing::Listed && kind.behind_since.is_none() {
             kind.behind_since = Some(now);
@@ -158,7 +170,7 @@ impl Shared {
     }
 
     /// A list is complete: swap the store.
-    pub(super) fn listed<T: Kind>(&self, listed: Store<T>, undecodable: BTreeSet<Box<str>>) {
+    pub(super) fn listed<T: Kind>(&self, listed: Store<T>, undecodable: BTreeMap<Box<str>, String>) {
         let now = self.now();
         let mut state = self.lock();
         if T::RESOURCE == Resource::Pods {
@@ -167,12 +179,14 @@ impl Shared {
         }
         let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
         let kind = &mut state.kinds[T::RESOURCE];
-        for name in undecodable.difference(&kind.undecodable) {
-            tracing::warn!(resource = %T::RESOURCE, object = %name, "object does not decode and is left out");
+        for (name, error) in undecodable.iter().filter(|(name, _)| !kind.undecodable.contains(*name)) {
+            tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
         }
-        if let Some((_, reason, _)) = kind.error.take() {
-            tracing::info!(resource = %T::RESOURCE, after = reason.as_str(), "listed");
+        if let Some(error) = kind.error.take() {
+            tracing::info!(resource = %T::RESOURCE, after = error.reason.as_str(), "listed");
+            self.traffic.outage_logged(T::RESOURCE, false);
         }
+        let undecodable = undecodable.into_keys().collect();
         *kind = KindState { standing: Standing::Listed, undecodable, ..KindState::default() };
         drop(state);
         drop(old); // many objects, freed outside the lock
@@ -218,7 +232,7 @@ impl Shared {
 
     /// A list or watch failed.
     pub(super) fn failed<T: Kind>(&self, trouble: &Trouble) {
-        let now = self.now();
+        let now = Success { at: self.now(), instant: Instant::now() };
         let mut state = self.lock();
         let kind = &mut state.kinds[T::RESOURCE];
         let before = kind.standing;
@@ -227,8 +241,13 @@ impl Shared {
             ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized => kind.standing = Standing::Refused,
             _ => {}
         }
-        let repeated = kind.error.as_ref().is_some_and(|(_, reason, _)| *reason == trouble.reason);
-        kind.error = Some((now, trouble.reason, format!("{}: {}", T::RESOURCE, trouble.message)));
+        let message = format!("{}: {}", T::RESOURCE, trouble.message);
+        // another outage if the kind has answered in between, another failure if the text says so
+        let answered = self.traffic.last_success(T::RESOURCE);
+        let repeated = kind.error.as_ref().is_some_and(|last| {
+            last.message == message && answered.is_none_or(|answered| answered.instant <= last.since)
+        });
+        kind.error = Some(Failure { since: now.instant, reason: trouble.reason, message });
         if trouble.relist && kind.standing == Standing::Listed && kind.behind_since.is_none() {
             kind.behind_since = Some(now);
         }
@@ -240,7 +259,9 @@ impl Shared {
             drop(std::mem::take(T::store_mut(&mut state.objects)));
         }
         drop(state);
-        log::<T>(trouble, changed);
+        if log::<T>(trouble, changed) {
+            self.traffic.outage_logged(T::RESOURCE, true);
+        }
         if matches!(standing, Standing::NotServed | Standing::Refused) {
             self.touched(T::RESOURCE);
         } else if changed {
@@ -251,30 +272,36 @@ impl Shared {
     /// Something about a kind changed, and what it is is known.
     fn touched(&self, resource: Resource) {
         self.changed();
-        if self.is_waiting_for(resource) {
+        let first = self.is_waiting_for(resource);
+        if first {
             self.waiting.send_modify(|waiting| {
                 waiting.remove(&resource);
             });
         }
-        if resource == Resource::Pods {
+        if resource == Resource::Pods || first && resource == Resource::Leases {
             self.pods_changed.notify_one();
         }
     }
 }
 
-/// Once per kind of failure; repetitions are for those who ask.
-fn log<T: Kind>(trouble: &Trouble, changed: bool) {
+/// Once per outage and failure; repetitions are at debug. True if the log now says that the kind cannot be
+/// followed.
+fn log<T: Kind>(trouble: &Trouble, changed: bool) -> bool {
     let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
     match (changed, trouble.reason) {
         (false, _) => tracing::debug!(%resource, reason, message, "failed again"),
         // also every watch that outlives its version ends so
-        (true, ApiErrorReason::Expired) => tracing::debug!(%resource, reason, message, "listing anew"),
+        (true, ApiErrorReason::Expired) => tracing::debug!(%resource, reason, message, "listing again"),
         (true, ApiErrorReason::NotServed) if resource.is_optional() => {
             tracing::info!(%resource, reason, message, "not in this cluster; looking again from time to time")
         }
-        (true, _) => tracing::warn!(%resource, reason, message, "cannot follow; retrying"),
+        (true, _) => {
+            tracing::warn!(%resource, reason, message, "cannot follow; retrying");
+            return true;
+        }
     }
+    false
 }
 
-/// How long an answer may be old.
-pub(super) const STALE_AFTER: SignedDuration = SignedDuration::from_mins(15);
+/// How long an answer may be old: watches are renewed every 45 s, so some four of them failed.
+pub(super) const STALE_AFTER: SignedDuration = SignedDuration::from_mins(3);

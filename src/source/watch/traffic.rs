@@ -2,25 +2,23 @@
 //! that the server still answers for a kind.
 //!
 //! The watcher of kube hides bookmarks, clean ends and restarts of a watch from its user, so a
-//! quiet kind would look dead from above. Here each answered byte is seen.
+//! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body::Frame;
+use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 use tower::BoxError;
 
 use super::backoff::Pauses;
+use super::body::Watched;
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
@@ -34,7 +32,8 @@ pub(super) struct Traffic {
     calls: PerKind<Mutex<Calls>>,
     clock: Clock,
     answer_timeout: Duration,
-    watch_silence: Duration,
+    page_timeout: Duration,
+    watch_life: Duration,
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
@@ -42,23 +41,37 @@ pub(super) struct Traffic {
 
 /// Pages that are read at once.
 const PAGES_AT_ONCE: usize = 2;
+/// How often a further page of a list is asked for. Without that one page in fifty that fails would keep
+/// a list of two hundred from ever being complete.
+const PAGE_TRIES: u32 = 6;
 /// A kind that is answered slowly holds the others up for no longer than this.
 const LONGEST_TURN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 struct Calls {
     totals: ApiTotals,
-    last_success: Option<Timestamp>,
+    last_success: Option<Success>,
+    /// The log says that the kind cannot be followed.
+    outage_logged: bool,
     watch_begun: Option<Instant>,
     short_watches: u32,
 }
 
+/// When a kind was last answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Success {
+    /// To be shown.
+    pub(super) at: Timestamp,
+    /// To be judged by: a wall clock may be set.
+    pub(super) instant: Instant,
+}
+
 /// One call of a kind.
 #[derive(Debug, Clone)]
-struct Call {
+pub(super) struct Call {
     traffic: Arc<Traffic>,
     resource: Resource,
-    watch: bool,
+    pub(super) watch: bool,
     /// Not a further page of a list.
     first: bool,
 }
@@ -72,7 +85,8 @@ impl Traffic {
             calls: PerKind::new(|_| Mutex::default()),
             clock: options.clock,
             answer_timeout: options.answer_timeout,
-            watch_silence: options.watch_timeout() + options.watch_grace,
+            page_timeout: options.page_timeout,
+            watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         }
@@ -93,7 +107,7 @@ impl Traffic {
         Client::new(service, namespace)
     }
 
-    pub(super) fn last_success(&self, resource: Resource) -> Option<Timestamp> {
+    pub(super) fn last_success(&self, resource: Resource) -> Option<Success> {
         self.calls(resource).last_success
     }
 
@@ -107,6 +121,11 @@ impl Traffic {
 
     pub(super) fn count_error(&self, resource: Resource, reason: ApiErrorReason) {
         *self.calls(resource).totals.errors.entry(reason).or_default() += 1;
+    }
+
+    /// The log says now that a kind cannot be followed; it will also say when it can be again.
+    pub(super) fn outage_logged(&self, resource: Resource, logged: bool) {
+        self.calls(resource).outage_logged = logged;
     }
 
     fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
@@ -144,6 +163,30 @@ impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
         let turn = self.turn().await;
+        if self.watch || self.first {
+            let response = self.try_once(&client, request).await?;
+            return Ok(response.map(|body| body.holding(turn)));
+        }
+        // lists and watches have no body
+        let (head, _) = request.into_parts();
+        let mut tries = 1;
+        loop {
+            let request = Request::from_parts(head.clone(), Body::empty());
+            let page = async {
+                let (head, body) = self.try_once(&client, request).await?.into_parts();
+                Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+            };
+            let page: Result<_, BoxError> = page.await;
+            let again = page.as_ref().map_or(true, |page| is_passing(page.status().as_u16()));
+            if !again || tries == PAGE_TRIES {
+                return Ok(page?.map(|bytes| Watched::plain(bytes.into()).holding(turn)));
+            }
+            tokio::time::sleep(self.traffic.pauses.jittered(tries)).await;
+            tries += 1;
+        }
+    }
+
+    async fn try_once(&self, client: &Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         let answer = tokio::time::timeout(self.traffic.answer_timeout, client.send(request)).await;
         let response = match answer {
             Ok(Ok(response)) => response,
@@ -162,7 +205,16 @@ impl Call {
         } else if self.watch {
             self.answered();
         }
-        Ok(response.map(|body| Watched::new(body, self, good, turn)))
+        Ok(response.map(|body| Watched::new(body, self.clone(), good)))
+    }
+
+    /// How long the body may take in all, and how long it may be silent. The server ends a watch by
+    /// itself; one that is still open after that is fed by something else.
+    pub(super) fn limits(&self) -> (Duration, Duration) {
+        match self.watch {
+            true => (self.traffic.watch_life, self.traffic.watch_life),
+            false => (self.traffic.page_timeout, self.traffic.answer_timeout),
+        }
     }
 
     /// Waits for the turn of a page; watches need none. Not for ever: a turn is for saving memory,
@@ -199,92 +251,30 @@ impl Call {
         }
     }
 
-    fn answered(&self) {
-        let now = (self.traffic.clock)();
-        self.traffic.calls(self.resource).last_success = Some(now);
+    /// Notes that the API server has answered with something that can be read.
+    pub(super) fn answered(&self) {
+        let success = Success { at: (self.traffic.clock)(), instant: Instant::now() };
+        let mut calls = self.traffic.calls(self.resource);
+        calls.last_success = Some(success);
+        if std::mem::take(&mut calls.outage_logged) {
+            tracing::info!(resource = %self.resource, "answers again");
+        }
     }
 
-    fn failed(&self, reason: ApiErrorReason) {
+    pub(super) fn failed(&self, reason: ApiErrorReason) {
         self.traffic.count_error(self.resource, reason);
     }
 }
 
-fn silent(limit: Duration) -> std::io::Error {
+/// A status that another try may not get.
+fn is_passing(status: u16) -> bool {
+    matches!(status, 429 | 500..=599)
+}
+
+/// Nothing came for so long.
+pub(super) fn silent(limit: Duration) -> std::io::Error {
     let text = format!("no answer within {limit:?}");
     std::io::Error::new(std::io::ErrorKind::TimedOut, text)
-}
-
-/// The body of an answer, with an end to its silence.
-struct Watched {
-    body: Body,
-    /// `None` for other requests, and after the end.
-    call: Option<Call>,
-    good: bool,
-    limit: Duration,
-    silence: Pin<Box<Sleep>>,
-    /// Ends with the body.
-    _turn: Option<OwnedSemaphorePermit>,
-}
-
-impl Watched {
-    fn plain(body: Body) -> Self {
-        let silence = Box::pin(tokio::time::sleep(Duration::ZERO));
-        Watched { body, call: None, good: true, limit: Duration::ZERO, silence, _turn: None }
-    }
-
-    fn new(body: Body, call: Call, good: bool, turn: Option<OwnedSemaphorePermit>) -> Self {
-        let limit = if call.watch { call.traffic.watch_silence } else { call.traffic.answer_timeout };
-        Watched {
-            body,
-            good,
-            limit,
-            silence: Box::pin(tokio::time::sleep(limit)),
-            call: Some(call),
-            _turn: turn,
-        }
-    }
-}
-
-impl http_body::Body for Watched {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let this = &mut *self;
-        let frame = Pin::new(&mut this.body).poll_frame(cx);
-        let Some(call) = &this.call else { return frame.map_err(Into::into) };
-        match frame {
-            Poll::Ready(Some(Ok(frame))) => {
-                if call.watch && this.good {
-                    call.answered();
-                }
-                this.silence.as_mut().reset(Instant::now() + this.limit);
-                Poll::Ready(Some(Ok(frame)))
-            }
-            Poll::Ready(Some(Err(error))) => {
-                call.failed(ApiErrorReason::Connection);
-                this.call = None;
-                Poll::Ready(Some(Err(error.into())))
-            }
-            Poll::Ready(None) => {
-                if this.good {
-                    call.answered();
-                }
-                this.call = None;
-                Poll::Ready(None)
-            }
-            Poll::Pending => {
-                ready!(this.silence.as_mut().poll(cx));
-                call.failed(ApiErrorReason::Timeout);
-                let limit = this.limit;
-                this.call = None;
-                Poll::Ready(Some(Err(silent(limit).into())))
-            }
-        }
-    }
 }
 
 #[cfg(test)]

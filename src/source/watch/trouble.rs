@@ -5,6 +5,7 @@ use std::error::Error;
 use kube::client::AuthError;
 use kube::runtime::watcher;
 
+use super::body::Garbled;
 use crate::source::ApiErrorReason;
 
 /// Longest message that is kept; API servers repeat long URLs in theirs.
@@ -72,6 +73,7 @@ pub(crate) fn reason_of(error: &kube::Error) -> ApiErrorReason {
         Api(status) => reason_of_code(status.code),
         SerdeError(_) | FromUtf8(_) | LinesCodecMaxLineLengthExceeded => ApiErrorReason::Decode,
         Auth(_) => ApiErrorReason::Unauthorized,
+        _ if find::<Garbled>(error).is_some() => ApiErrorReason::Decode,
         _ if find::<AuthError>(error).is_some() => ApiErrorReason::Unauthorized,
         _ if timed_out(error) => ApiErrorReason::Timeout,
         HyperError(_) | Service(_) | ReadEvents(_) => ApiErrorReason::Connection,

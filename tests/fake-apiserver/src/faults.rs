@@ -55,11 +55,13 @@ pub struct Rule {
     fault: Fault,
     verb: Option<Verb>,
     remaining: Option<u32>,
+    /// Requests that pass before each one that fails, and how many of them have.
+    passes: (u32, u32),
 }
 
 impl From<Fault> for Rule {
     fn from(fault: Fault) -> Self {
-        Self { fault, verb: None, remaining: None }
+        Self { fault, verb: None, remaining: None, passes: (0, 0) }
     }
 }
 
@@ -68,6 +70,13 @@ impl Rule {
     #[must_use]
     pub fn on(mut self, verb: Verb) -> Self {
         self.verb = Some(verb);
+        self
+    }
+
+    /// Only for each `n`th request.
+    #[must_use]
+    pub fn every(mut self, n: u32) -> Self {
+        self.passes = (n.saturating_sub(1), 0);
         self
     }
 
@@ -88,6 +97,11 @@ impl Faults {
     pub fn take(&mut self, key: &str, verb: Verb, namespace: Option<&str>) -> Option<Fault> {
         let index = self.position(key, verb, namespace)?;
         let rule = &mut self.0[index].1;
+        if rule.passes.1 < rule.passes.0 {
+            rule.passes.1 += 1;
+            return None;
+        }
+        rule.passes.1 = 0;
         let fault = rule.fault.clone();
         if let Some(remaining) = &mut rule.remaining {
             *remaining -= 1;

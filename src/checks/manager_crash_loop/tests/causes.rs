@@ -158,10 +158,10 @@ fn run_times_and_exit_codes_beside_the_usual() {
             causes::WEBHOOK_NOT_READY.id,
         ),
         ("1.5.4 does", m("v1.5.4", 1, 61) + &slice(false), causes::WEBHOOK_SERVICE_UNREACHABLE.id),
-        ("the first step", fresh(9), causes::OPEN_ISCSI_MISSING.id),
-        ("too late for the first step", fresh(10), causes::UNKNOWN.id),
+        ("the first step", fresh(2), causes::OPEN_ISCSI_MISSING.id),
+        ("too late for the first step", fresh(3), causes::UNKNOWN.id),
         ("told to end", m("v1.12.1", 0, 40), causes::UNKNOWN.id),
-        ("not started by the runtime", m("v1.12.1", 128, 0), causes::UNKNOWN.id),
+        ("not started by the runtime", m("v1.12.1", 128, 0), causes::CONTAINER_CANNOT_START.id),
     ] {
         assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
     }

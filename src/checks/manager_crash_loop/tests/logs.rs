@@ -104,6 +104,26 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: unable to get clientset: Get \"https://10.43.0.1:443/api\": dial tcp 10.43.0.1:443: connect: connection refused""#,
     ),
     (
+        &causes::WEBHOOK_CALL_FAILED,
+        r#"time="2025-12-19T08:52:20Z" level=fatal msg="Error starting manager: Internal error occurred: failed calling webhook \"validator.longhorn.io\": failed to call webhook: Post \"https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/webhook/validation?timeout=10s\": dial tcp 10.244.2.9:9502: connect: no route to host""#,
+    ),
+    (
+        &causes::WEBHOOK_CALL_FAILED,
+        r#"time="2025-05-19T08:52:20Z" level=fatal msg="Error starting manager: conversion webhook for longhorn.io/v1beta1, Kind=EngineImage failed: Post \"https://longhorn-conversion-webhook.longhorn-system.svc:9501/v1/webhook/conversion?timeout=30s\": EOF""#,
+    ),
+    (
+        &causes::WEBHOOK_DENIED,
+        r#"time="2023-08-10T15:35:53Z" level=fatal msg="Error starting manager: upgrade resources failed: admission webhook \"validator.longhorn.io\" denied the request: spec and status of disks on node n are being syncing and please retry later.""#,
+    ),
+    (
+        &causes::WRITE_CONFLICT,
+        r#"time="2026-06-24T02:54:57Z" level=fatal msg="Error starting manager: Operation cannot be fulfilled on settings.longhorn.io \"snapshot-data-integrity\": the object has been modified; please apply your changes to the latest version and try again""#,
+    ),
+    (
+        &causes::MANIFEST_STALE,
+        r#"time="2024-02-05T00:00:00Z" level=fatal msg="Critical error: flag provided but not defined: -upgrade-version-check""#,
+    ),
+    (
         &causes::API_UNREACHABLE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/apis\": dial tcp 10.43.0.1:443: i/o timeout""#,
     ),
@@ -322,4 +342,27 @@ proptest! {
         let ending = format!("{quiet}\n{}\n{quiet}", LINES[4].1);
         prop_assert_eq!(last_word(&ending), Some(LastWord::Known(LINES[4].0, LINES[4].1)));
     }
+}
+
+#[test]
+fn a_manager_that_hangs_this_time_is_no_crash_loop() {
+    let running = "restartCount: 9, ready: false, state: {running: {startedAt: '2026-03-01T11:58:00Z'}}, lastState: {terminated: \
+        {exitCode: 137, startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:50Z'}}";
+    let yaml = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-a, namespace: longhorn-system, uid: u, labels: {{app: longhorn-manager}}}}\n\
+         spec: {{nodeName: a, containers: [{{name: longhorn-manager}}]}}\n\
+         status: {{conditions: [{{type: Ready, status: 'False', lastTransitionTime: '2026-03-01T11:57:50Z'}}], \
+         containerStatuses: [{{name: longhorn-manager, {running}}}]}}\n---\n"
+    );
+    let mut cluster = live_at("2026-03-01T12:00:00Z", &yaml);
+    assert_eq!(found(&CHECK, &cluster).len(), 1);
+    cluster.history.add_current_log(CrashLog {
+        pod: "longhorn-manager-a".into(),
+        container: "longhorn-manager".into(),
+        pod_uid: "u".into(),
+        text: "E0301 11:59:58.1 12 leaderelection.go:436] error retrieving resource lock longhorn-system/longhorn-manager-webhook-lock: \
+               Get \"https://10.43.0.1:443/apis/coordination.k8s.io/v1/leases/x\": dial tcp 10.43.0.1:443: connect: no route to host\n"
+            .into(),
+    });
+    assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
 }

@@ -1,0 +1,262 @@
+//! The cause of a crash without its log: by exit code and run time, and by what the start left behind in the API. A run
+//! time alone is no cause, and a fact that stands for long does not beat a run time that fits another step.
+
+use super::causes;
+use super::diagnosis::Case;
+use super::{facts, progress};
+use crate::check::{Cause, EvidenceSource};
+use crate::facts::known_issues::{self, KnownIssue, Trigger};
+use crate::facts::looping::Loop;
+use crate::facts::stale_copies;
+use crate::longhorn::Release;
+
+/// Flags, variables and the check for iscsiadm: measured 0.4 s, which the kubelet writes as 0 or 1, and a slow host as 2.
+const FIRST_STEP_SECONDS: i64 = 2;
+/// The same on a very slow host, where Longhorn itself says that iscsiadm is missing.
+const SLOW_FIRST_STEP_SECONDS: i64 = 5;
+/// A manager ends a moment after a wait is over; longer waits have waited for their turn before.
+const AFTER_WAIT_SECONDS: i64 = 10;
+/// How long a start waits for managers of another release (longhorn-manager v1.12.1 upgrade/upgrade.go).
+const OLD_MANAGERS_SECONDS: i64 = 590;
+
+impl Case<'_> {
+    pub(super) fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static Cause {
+        let Some(end) = crash.end else {
+            self.candidates("nothing but the number of restarts is known");
+            return &causes::UNKNOWN;
+        };
+        match end.exit_code {
+            1 => self.fatal_exit(crash),
+            2 => self.panic_exit(),
+            // told to end, a manager ends with 0 (longhorn-manager v1.12.1 app/daemon.go startManager)
+            0 | 137 | 143 => {
+                let probes = facts::killing_probes(self.cluster);
+                self.candidates(match probes {
+                    true => {
+                        "the process was ended from outside; the DaemonSet has a liveness or startup probe, \
+                         which no Longhorn release ships and which can do that"
+                    }
+                    false => "the process was ended from outside, by the kernel or by a person",
+                });
+                &causes::UNKNOWN
+            }
+            code => {
+                self.candidates(&format!(
+                    "longhorn-manager itself never ends with exit code {code}: it comes from the container runtime or \
+                     from a signal"
+                ));
+                &causes::UNKNOWN
+            }
+        }
+    }
+
+    fn fatal_exit(&mut self, crash: &Loop<'_>) -> &'static Cause {
+        let Some(seconds) = crash.run().map(|run| run.as_secs()) else {
+            self.candidates("exit code 1 is a fatal error; the run time is not known");
+            return &causes::UNKNOWN;
+        };
+        let wait = facts::webhook_timeout(self.release);
+        let waited = wait.is_some_and(|wait| seconds + 2 >= wait);
+        let just_waited = waited && wait.is_some_and(|wait| seconds <= wait + AFTER_WAIT_SECONDS);
+        if let Some((found, fact)) = self.standing(seconds, waited, just_waited, crash) {
+            self.add(EvidenceSource::Api, fact);
+            return found;
+        }
+        match wait {
+            _ if seconds < SLOW_FIRST_STEP_SECONDS => self.early_exit(seconds),
+            Some(wait) if waited && seconds < OLD_MANAGERS_SECONDS => self.webhook_exit(wait, crash),
+            _ => self.late_exit(seconds),
+        }
+    }
+
+    /// Facts that stop any start at a step which the run time fits.
+    fn standing(
+        &self,
+        seconds: i64,
+        waited: bool,
+        just_waited: bool,
+        crash: &Loop<'_>,
+    ) -> Option<(&'static Cause, String)> {
+        let (cluster, pod, release) = (self.cluster, self.pod, self.release);
+        if seconds < SLOW_FIRST_STEP_SECONDS
+            && let Some(fact) = facts::missing_in_manifest(cluster, pod, release)
+        {
+            return Some((&causes::MANIFEST_STALE, fact));
+        }
+        // up to 1.4 nothing waits, and the probe only says when the pod is Ready
+        if waited
+            && !progress::was_ready(pod, crash)
+            && let Some(fact) = facts::foreign_probe(cluster, pod, release)
+        {
+            return Some((&causes::MANIFEST_STALE, fact));
+        }
+        if seconds >= OLD_MANAGERS_SECONDS
+            && let Some(fact) = facts::other_manager_image(cluster, pod)
+        {
+            return Some((&causes::OLD_MANAGERS_LINGERING, fact));
+        }
+        // what comes after the wait for the Service is not reached by a run that ended with it
+        let reached = progress::reached_services(pod, release);
+        if reached == Some(false)
+            || just_waited
+            || seconds <= FIRST_STEP_SECONDS && !progress::was_ready(pod, crash)
+        {
+            return None;
+        }
+        let upgrade = || Some((&causes::UPGRADE_PATH, facts::upgrade_gap(cluster, pod)?));
+        let engine = || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(cluster, pod)?));
+        let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(cluster, release)?));
+        let called = || {
+            let fact = facts::failed_call(cluster).or_else(|| progress::stopped_at_first_write(cluster))?;
+            Some((&causes::WEBHOOK_CALL_FAILED, fact))
+        };
+        let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
+        let issue = || {
+            let (issue, fact) = self.met(release?, |issue| !issue.panics && issue.ends_the_manager())?;
+            Some((
+                &causes::KNOWN_PANIC,
+                format!("this release has issue {}: {}; {fact}", issue.number, issue.effect),
+            ))
+        };
+        crds().or_else(upgrade).or_else(engine).or_else(called).or_else(issue).or_else(denied)
+    }
+
+    fn early_exit(&mut self, seconds: i64) -> &'static Cause {
+        let passed = progress::found_iscsiadm(self.cluster, self.pod);
+        let packages = facts::iscsi_condition(self.cluster, self.node);
+        let unregistered = facts::unregistered(self.cluster, self.node)
+            .filter(|_| seconds <= FIRST_STEP_SECONDS && passed.is_none());
+        if let Some(fact) = packages.or(unregistered) {
+            self.add(EvidenceSource::Api, fact);
+            self.add(
+                EvidenceSource::Fingerprint,
+                "exit code 1 within a second fits the very first step of a start, the check for iscsiadm",
+            );
+            return &causes::OPEN_ISCSI_MISSING;
+        }
+        if let Some(passed) = passed {
+            self.add(EvidenceSource::Api, format!("iscsiadm was found: {passed}"));
+        }
+        self.candidates(if seconds <= FIRST_STEP_SECONDS {
+            "exit code 1 within a second fits open_iscsi_missing, manifest_stale and port_in_use; no fact of the API speaks \
+             for one of them"
+        } else {
+            "exit code 1 after seconds is past the check for iscsiadm: port_in_use, webhook_call_failed, webhook_denied, \
+             write_conflict and crd_mismatch fit, and no fact of the API speaks for one of them"
+        });
+        &causes::UNKNOWN
+    }
+
+    fn webhook_exit(&mut self, wait: i64, crash: &Loop<'_>) -> &'static Cause {
+        let fingerprint =
+            format!("exit code 1 after {wait} s or more is the time a start waits for the webhook");
+        // 1.5.0 to 1.5.3 wait for their own listener only
+        let service = self.release.is_none_or(Release::waits_for_webhook_service);
+        let served = progress::served_locally(self.cluster, self.pod, self.release);
+        if served == Some(true) && service {
+            self.add(EvidenceSource::Fingerprint, fingerprint);
+            let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";
+            self.add(EvidenceSource::Api, text);
+            if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
+                self.add(EvidenceSource::Api, fact);
+            }
+            return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+        }
+        // Ready up to 1.9 is the conversion webhook's own listener
+        if served.is_none() && service && progress::was_ready(self.pod, crash) {
+            self.add(EvidenceSource::Fingerprint, fingerprint);
+            let text =
+                "the pod was Ready in that run, so its own listener answered, and it waited for the Service";
+            self.add(EvidenceSource::Api, text);
+            return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+        }
+        let event = facts::readiness_failure(self.cluster, self.pod);
+        let endpoint = facts::no_webhook_endpoint(self.cluster);
+        match (endpoint, event) {
+            (Some(fact), _) if served.is_none() => {
+                self.add(EvidenceSource::Fingerprint, fingerprint);
+                self.add(EvidenceSource::Api, fact);
+                if service { &causes::WEBHOOK_SERVICE_UNREACHABLE } else { &causes::WEBHOOK_NOT_READY }
+            }
+            (_, Some(event)) => {
+                self.add(EvidenceSource::Fingerprint, fingerprint);
+                self.add(EvidenceSource::Event, event);
+                &causes::WEBHOOK_NOT_READY
+            }
+            (_, None) => {
+                self.candidates(&format!(
+                    "{fingerprint}: candidates are webhook_service_unreachable (DNS, firewall or hairpin traffic from this \
+                     node) and webhook_not_ready"
+                ));
+                &causes::UNKNOWN
+            }
+        }
+    }
+
+    fn late_exit(&mut self, seconds: i64) -> &'static Cause {
+        self.candidates(if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
+            "a start that ends after 600 s waits for managers of the old release (old_managers_lingering)"
+        } else if progress::reached_services(self.pod, self.release) == Some(false) {
+            "exit code 1 before the Services of the webhooks were reached: port_in_use and api_unreachable fit"
+        } else {
+            "exit code 1 is a fatal error at start; the run time fits the upgrade of objects and what follows: \
+             webhook_call_failed, webhook_denied, write_conflict, crd_mismatch, port_in_use"
+        });
+        &causes::UNKNOWN
+    }
+
+    fn panic_exit(&mut self) -> &'static Cause {
+        let Some(release) = self.release else {
+            self.candidates("exit code 2 is a panic; the release is not known");
+            return &causes::UNKNOWN;
+        };
+        self.add(EvidenceSource::Fingerprint, "exit code 2 is a Go panic");
+        let copies = stale_copies::all(self.cluster);
+        if let Some(copy) = copies.iter().find(|copy| copy.node_name() == self.node && copy.is_hit()) {
+            self.add(EvidenceSource::Api, copy.to_string());
+            return &causes::BACKING_IMAGE_EVICTION_PANIC;
+        }
+        let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
+        let met = self.met(release, |issue| {
+            // the node that is hit was looked at above
+            issue.panics && !issue.frames.contains(&"syncBackingImageEvictionRequested")
+        });
+        let met = met.map(|(issue, fact)| {
+            (issue, format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect))
+        });
+        if let Some((issue, fact)) = met {
+            self.issue = Some(issue);
+            self.add(EvidenceSource::Api, fact);
+            return &causes::KNOWN_PANIC;
+        }
+        let known: Vec<_> = panics()
+            .filter(|issue| issue.trigger(self.cluster) != Trigger::Absent)
+            .map(|issue| issue.number.to_string())
+            .collect();
+        self.candidates(&match known.is_empty() {
+            true => format!("no known panic of {release} fits this cluster"),
+            false => format!(
+                "known panics of {release} whose trigger the API does not show: issues {}",
+                known.join(", ")
+            ),
+        });
+        &causes::UNKNOWN
+    }
+
+    /// An issue of the release whose trigger this cluster meets.
+    fn met(
+        &self,
+        release: Release,
+        wanted: impl Fn(&KnownIssue) -> bool,
+    ) -> Option<(&'static KnownIssue, String)> {
+        let issues = known_issues::ALL.iter().filter(|issue| issue.affects(release) && wanted(issue));
+        issues.into_iter().find_map(|issue| match issue.trigger(self.cluster) {
+            Trigger::Met(fact) => Some((issue, fact)),
+            _ => None,
+        })
+    }
+
+    fn candidates(&mut self, text: &str) {
+        self.add(EvidenceSource::Fingerprint, text);
+    }
+}

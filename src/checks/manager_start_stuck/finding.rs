@@ -1,0 +1,232 @@
+//! What is said about managers that hang or wait.
+
+use super::{CONTAINER, Reason, causes};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::releases::release_of;
+use crate::facts::starts::UnderWay;
+use crate::facts::text::{duration, listed, shortened};
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Suffix, WEBHOOK_LOCK};
+
+/// A manager that hangs.
+pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: Reason) -> Finding {
+    let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
+    let about = reason.about.join(", ");
+    let what = match cause.id {
+        "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
+        "access_denied" => format!("its service account may not {about}"),
+        "crd_missing" => format!("the API server does not serve {about}"),
+        _ => "nothing says why".to_owned(),
+    };
+    let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
+    let message = format!(
+        "longhorn-manager on node {node} hangs in its start for {}{ready}: {what}",
+        duration(cluster.age(since(start)))
+    );
+    let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
+        .node(node)
+        .since(Some(since(start)))
+        .impact(impact(cluster, start))
+        .because(EvidenceSource::Api, state(start));
+    finding.evidence.extend(reason.evidence);
+    if start.holds {
+        finding = finding.because(
+            EvidenceSource::Api,
+            format!(
+                "Lease {WEBHOOK_LOCK} is held and renewed by {node} since {}: a start that is over gives it back",
+                start.turn
+            ),
+        );
+    }
+    let remedy = match cause.id {
+        "api_unreachable" => unreachable(cluster, start),
+        "access_denied" => denied(cluster, start, &reason.about),
+        "crd_missing" => missing(cluster, start, &reason.about),
+        _ => unknown(cluster, start),
+    };
+    finding.remedy(remedy)
+}
+
+/// Since when the start lasts for which this manager is accountable.
+fn since(start: &UnderWay) -> jiff::Timestamp {
+    if start.holds { start.turn } else { start.started }
+}
+
+fn state(start: &UnderWay) -> String {
+    let ready = if start.pod.is_ready() { "Ready" } else { "not Ready" };
+    format!("container {CONTAINER} runs since {}, pod {} is {ready}", start.started, start.pod.metadata.name)
+}
+
+fn impact(cluster: &Cluster, start: &UnderWay) -> String {
+    let node = &start.pod.spec.node_name;
+    let mut text = format!(
+        "it does not exit and does not come up by itself: nothing attaches, detaches, rebuilds or evicts what the \
+         manager of {node} owns"
+    );
+    if start.holds {
+        text.push_str("; managers of other nodes that start wait for it");
+    }
+    if start.pod.is_ready() && takes_admission_calls(cluster, start.pod) {
+        text.push_str(
+            "; the admission Service counts its pod as ready and nobody listens there, so its share of all changes of \
+             Longhorn objects fails",
+        );
+    }
+    text
+}
+
+/// True when the Service of the admission webhook selects the pod (longhorn deploy/longhorn.yaml: all
+/// managers in 1.5 and 1.6, those with the label from 1.7 on).
+fn takes_admission_calls(cluster: &Cluster, pod: &Pod) -> bool {
+    let labels = release_of(cluster, pod).is_none_or(Release::labels_webhook_pods);
+    !labels || pod.metadata.label(ADMISSION_LABEL.0) == Some(ADMISSION_LABEL.1)
+}
+
+/// Why the log of the present run does not name a cause.
+pub fn why_log_says_nothing(cluster: &Cluster, pod: &Pod) -> Evidence {
+    let history = &cluster.history;
+    if let Some(log) = history.current_log(pod, CONTAINER) {
+        let text = match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
+            Some(last) => {
+                format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400))
+            }
+            None => "its log has said nothing in the last two minutes".to_owned(),
+        };
+        return Evidence { source: EvidenceSource::Log, text };
+    }
+    let text = match history.crash_logs_denied() {
+        Some(reason) => format!(
+            "its log cannot be read ({reason}): with the right 'get' on 'pods/log' in namespace {} the cause would come \
+             from there; candidates are api_unreachable, access_denied and crd_missing",
+            cluster.namespace
+        ),
+        None if cluster.is_recorded() => format!(
+            "the recording has no log of its present run (POD.{CONTAINER}.log); candidates are api_unreachable, \
+             access_denied and crd_missing"
+        ),
+        None => "its log has not been read yet, or the node does not give it".to_owned(),
+    };
+    Evidence { source: EvidenceSource::History, text }
+}
+
+// === remedies ===
+
+fn logs(cluster: &Cluster, start: &UnderWay) -> String {
+    let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
+    format!("kubectl -n {namespace} logs {pod} -c {CONTAINER} --tail=50")
+}
+
+fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
+    let node = &start.pod.spec.node_name;
+    Remedy::new(format!(
+        "Restore the way from pods on node {node} to the API server: CNI and kube-proxy there, firewall rules, the \
+         address and certificate in the log line. If every node is affected, look at the API server and etcd. \
+         Deleting the pod does not help; the manager goes on by itself as soon as it gets answers."
+    ))
+    .read(logs(cluster, start))
+    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
+    .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}"))
+    .read(format!("kubectl describe node {node}"))
+}
+
+fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
+    let namespace = &cluster.namespace;
+    let mut remedy = Remedy::new(
+        "Give the right back: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
+         release, and find out who changed them (GitOps, policy engines, a cleanup). Deleting the pod does not help; \
+         the manager goes on by itself within a minute. The last command changes roles and bindings only, and says of every \
+         other kind that it cannot read it.",
+    )
+    .read(logs(cluster, start));
+    for right in about.iter().take(5).filter(|right| right.contains(' ') && *right != "be authenticated") {
+        let account = format!("system:serviceaccount:{namespace}:longhorn-service-account");
+        remedy = remedy.read(format!("kubectl auth can-i {right} --as={account} -n {namespace}"));
+    }
+    let remedy = remedy.read("kubectl describe clusterrolebinding longhorn-bind".to_owned());
+    match manifest(cluster, start) {
+        Some(manifest) => remedy.change(format!("kubectl auth reconcile -f {manifest}")),
+        None => remedy,
+    }
+}
+
+fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
+    let remedy = Remedy::new(format!(
+        "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. Deleting the pod \
+         does not help; the manager goes on by itself within a minute. If the definition was deleted, its objects are gone with it: \
+         restore them from a backup of the cluster.",
+        listed(about)
+    ))
+    .read(logs(cluster, start))
+    .read("kubectl get crd -o name | grep longhorn.io".to_owned());
+    match manifest(cluster, start) {
+        // creates what is missing and leaves the others as they are
+        Some(manifest) => remedy.change(format!("kubectl create -l longhorn-manager -f {manifest}")),
+        None => remedy,
+    }
+}
+
+fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
+    let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
+    Remedy::new(
+        "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own \
+         webhook). If nothing is repeated, see whether the node is short of CPU or memory, and delete the pod.",
+    )
+    .read(logs(cluster, start))
+    .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
+    .read(format!("kubectl describe node {}", start.pod.spec.node_name))
+    .change(format!("kubectl -n {namespace} delete pod {pod}"))
+}
+
+/// The published manifest, where Longhorn was installed from it.
+fn manifest(cluster: &Cluster, start: &UnderWay) -> Option<String> {
+    let labels = &cluster.manager_daemon_set()?.metadata;
+    let helm = labels.label("app.kubernetes.io/managed-by") == Some("Helm");
+    let image = &start.pod.spec.container(CONTAINER)?.image;
+    let published = image.trim_start_matches("docker.io/").starts_with("longhornio/");
+    let release = release_of(cluster, start.pod).filter(|release| release.suffix == Suffix::None)?;
+    (cluster.namespace == "longhorn-system" && published && !helm).then(|| {
+        format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml")
+    })
+}
+
+// === waiting for a turn ===
+
+/// Managers that wait while others have their turn.
+pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
+    let namespace = &cluster.namespace;
+    let nodes: Vec<&str> = waiting.iter().map(|start| start.pod.spec.node_name.as_str()).collect();
+    let since = waiting.iter().map(|start| start.started).min();
+    let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
+    let now = match holder {
+        Some(node) => format!("node {node} has its turn"),
+        None => "nobody holds the Lease just now".to_owned(),
+    };
+    let stuck = "Wait while the holder changes. If it does not, the trouble is on the holder's node: its manager hangs \
+                 (a finding of manager_start_stuck) or crash-loops (manager_crash_loop).";
+    let mut remedy =
+        Remedy::new(stuck).read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
+    if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
+        let name = &pod.metadata.name;
+        remedy = remedy.read(format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --tail=50"));
+    }
+    let mut finding = Finding::new(
+        &causes::QUEUEING,
+        ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
+        format!("{} for their turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
+    )
+    .since(since)
+    .impact("what the managers of these nodes own is not managed until their turn came")
+    .remedy(remedy);
+    let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
+    if let Some((node, lease)) = holder.zip(lease) {
+        let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
+        finding =
+            finding.because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
+    }
+    let oldest = since.map(|since| format!("the longest waits since {since}")).unwrap_or_default();
+    finding.because(EvidenceSource::Api, oldest)
+}
+
+fn counted_waiting(number: usize) -> String {
+    if number == 1 { "1 manager waits".to_owned() } else { format!("{number} managers wait") }
+}

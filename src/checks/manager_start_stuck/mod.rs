@@ -1,0 +1,187 @@
+//! Managers that hang in their start: they run, never become Ready or never give the start Lease back,
+//! and never exit.
+//!
+//! Leader election and the informers of a manager retry for ever, so what they lack (an answer of the API
+//! server, a right, a kind) shows in no crash and no exit code, only in the log of the present run
+//! (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go startWebhooksByLeaderElection, util/client/client.go
+//! NewClients). While such a manager holds the Lease `longhorn-manager-webhook-lock`, those of all other nodes
+//! wait for it. Up to 1.9 it may even be Ready: readiness asks the conversion webhook, which is served before
+//! the caches are filled; with the admission label of an earlier run on its pod it then takes its share of the
+//! admission calls and answers none.
+//!
+//! A manager that gives up by itself is a case of `manager_crash_loop`, one that was Ready before of
+//! `manager_probes`.
+
+mod causes;
+mod finding;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::{Cluster, Readability};
+use crate::facts::complaints::Lacks;
+use crate::facts::looping::looping;
+use crate::facts::releases::release_of;
+use crate::facts::starts::{self, PATIENCE, UnderWay};
+use crate::facts::text::shortened;
+use crate::longhorn::{Release, Resource};
+
+/// The container that is judged.
+const CONTAINER: &str = "longhorn-manager";
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "manager_start_stuck",
+    title: "Managers stuck in their start",
+    summary: "A longhorn-manager runs and is not over with its start for longer than a start takes: it is not Ready, or \
+              its node holds the webhook start Lease. The cause comes from the log of the present run.",
+    needs: &[Resource::Pods],
+    uses: &[
+        Resource::Leases,
+        Resource::Settings,
+        Resource::DaemonSets,
+        Resource::KubeNodes,
+        Resource::EndpointSlices,
+    ],
+    causes: causes::ALL,
+    alerts: &[Alert {
+        name: "LonghornManagerStartStuck",
+        when: When::FoundBut { causes: causes::STUCK, severity: None, without: &["cause"] },
+        also: &[&causes::QUEUEING],
+        hold: "3m",
+        severity: Severity::Critical,
+        summary: "A Longhorn manager hangs in its start.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
+                      finish its start, and it does not exit. Nothing attaches, detaches or rebuilds the volumes that \
+                      it owns; while it holds the start Lease, managers of other nodes wait for it. First: kubectl \
+                      logs of its container longhorn-manager, without --previous.",
+        why: "The finding begins after a minute where the log names the cause, else after the wait of the release. Three \
+              minutes let an API server that restarts come back.",
+        runbook: include_str!("LonghornManagerStartStuck.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Managers,
+        title: "Managers stuck in their start",
+        description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
+                      and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
+        columns: &["severity", "cause", "object_kind", "object", "node"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
+            legend: "{{node}} {{cause}}",
+        }],
+        no_data: "no manager is stuck in its start, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let starts = starts::observe(cluster);
+    if !cluster.can_read(Resource::Leases) && !starts.under_way.is_empty() {
+        out.unknown("leases cannot be read: whether managers wait for their turn is unknown");
+    }
+    let mut queueing = Vec::new();
+    for start in &starts.under_way {
+        match judge(cluster, start) {
+            Verdict::Stuck(cause, reason) => {
+                out.find(finding::stuck(cluster, start, cause, reason));
+            }
+            Verdict::Queueing => queueing.push(start),
+            Verdict::Fine => {}
+        }
+    }
+    if !queueing.is_empty() {
+        out.find(finding::queueing(cluster, &queueing));
+    }
+}
+
+/// What a start is found to be.
+enum Verdict {
+    Fine,
+    Queueing,
+    Stuck(&'static Cause, Reason),
+}
+
+/// What a verdict rests on.
+struct Reason {
+    evidence: Vec<Evidence>,
+    /// What is lacking, for remedies.
+    about: Vec<String>,
+}
+
+fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
+    if let Some((cause, reason)) = by_log(cluster, start) {
+        return Verdict::Stuck(cause, reason);
+    }
+    let limit = start.limit(cluster);
+    if start.own(cluster) <= limit {
+        return if !start.holds && cluster.age(start.started) > limit {
+            Verdict::Queueing
+        } else {
+            Verdict::Fine
+        };
+    }
+    if gives_up(cluster, start) {
+        return Verdict::Fine;
+    }
+    let (cause, reason) = by_api(cluster, start);
+    Verdict::Stuck(cause, reason)
+}
+
+/// What the log of the present run complains about.
+fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason)> {
+    let complaint = start.complaint(cluster)?;
+    let cause = match complaint.lacks {
+        Lacks::Api => &causes::API_UNREACHABLE,
+        Lacks::Right => &causes::ACCESS_DENIED,
+        Lacks::Kind => &causes::CRD_MISSING,
+    };
+    let line = Evidence {
+        source: EvidenceSource::Log,
+        text: format!("its log says: {}", shortened(complaint.line, 400)),
+    };
+    Some((cause, Reason { evidence: vec![line], about: complaint.about }))
+}
+
+/// Without a word in the log: a kind that we do not find either, or nothing.
+fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
+    let release = release_of(cluster, start.pod);
+    let gone = Resource::all().find(|kind| {
+        let since = kind.info().since.and_then(Release::parse);
+        let had = since.is_none_or(|since| release.is_some_and(|release| release >= since));
+        kind.is_longhorn() && had && cluster.readability(*kind) == Readability::NotServed
+    });
+    match gone {
+        Some(kind) => {
+            let plural = format!("{}.{}", kind.info().plural, kind.info().group);
+            let text = format!("the API server does not serve {plural}, which every start lists");
+            let evidence = vec![Evidence { source: EvidenceSource::Api, text }];
+            (&causes::CRD_MISSING, Reason { evidence, about: vec![plural] })
+        }
+        None => {
+            let free = start.free.then(|| Evidence {
+                source: EvidenceSource::Api,
+                text: "nobody holds the start Lease and it does not take it, although it should try every two seconds: it \
+                       does not reach the API server, or may not"
+                    .to_owned(),
+            });
+            let evidence =
+                free.into_iter().chain([finding::why_log_says_nothing(cluster, start.pod)]).collect();
+            (&causes::UNKNOWN, Reason { evidence, about: Vec::new() })
+        }
+    }
+}
+
+/// True for a manager that may still give up by itself, because it waits for its webhook or did give up before: its
+/// crash is the finding.
+fn gives_up(cluster: &Cluster, start: &UnderWay) -> bool {
+    let Some(status) = start.pod.container_status(CONTAINER) else { return false };
+    let longest = release_of(cluster, start.pod).and_then(Release::longest_start);
+    let longest = longest.map(|seconds| SignedDuration::from_secs(seconds) + PATIENCE);
+    let ends = start.waits_for_webhook(cluster) || looping(status, cluster.now).is_some();
+    ends && longest.is_none_or(|longest| start.own(cluster) <= longest)
+}

@@ -1,0 +1,140 @@
+//! Longhorn's two webhook configurations: whether they are there, and whom they name.
+//!
+//! A manager writes them when it starts its admission webhook, after the environment check, with its own
+//! namespace (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go runAdmissionWebhookListenAndServe).
+
+use super::{HOLD, causes, gauges};
+use crate::check::*;
+use crate::cluster::{Cluster, Readability};
+use crate::facts::age;
+use crate::longhorn::resource::{MUTATOR, VALIDATOR};
+use crate::longhorn::{self, Resource, WebhookService};
+
+/// Longhorn's two webhook configurations, where they may be read.
+pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
+    let objects = &cluster.objects;
+    let validator = objects.validating_webhooks.get(VALIDATOR).map(|object| object.webhooks.as_slice());
+    let mutator = objects.mutating_webhooks.get(MUTATOR).map(|object| object.webhooks.as_slice());
+    let (validating, mutating) =
+        (Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations);
+    let kinds = [
+        (validating, mutating, VALIDATOR, "validator", validator),
+        (mutating, validating, MUTATOR, "mutator", mutator),
+    ];
+    for (kind, other, name, label, webhooks) in kinds {
+        let sibling_recorded = cluster.readability(other) == Readability::Readable;
+        match cluster.readability(kind) {
+            Readability::Readable => {}
+            // whoever records the one records the other; if neither is there, neither was asked for
+            Readability::NotRecorded if sibling_recorded => {}
+            Readability::NotRecorded => continue,
+            state => {
+                let state = state.as_str().replace('_', " ");
+                out.unknown(format!("{kind} is {state}: whether {name} exists is unknown"));
+                continue;
+            }
+        }
+        let present = webhooks.is_some_and(|webhooks| !webhooks.is_empty());
+        out.sample(&gauges::CONFIGURED, &[label], f64::from(u8::from(present)));
+        let installed = cluster.manager_daemon_set().is_some_and(|set| !set.metadata.is_deleting());
+        // managers of a new installation write them when they come so far
+        let new =
+            admission_down && cluster.can_read(Resource::LonghornNodes) && objects.longhorn_nodes.is_empty();
+        if !present && installed && !new {
+            missing(cluster, kind, name, webhooks.is_some(), out);
+        }
+        if let Some(service) =
+            webhooks.unwrap_or_default().iter().find_map(|webhook| foreign(cluster, webhook))
+        {
+            out.find(foreign_configuration(cluster, kind, name, service));
+        }
+    }
+}
+
+/// True when the API server is known not to ask: no configuration lists a webhook.
+pub fn nobody_is_asked(cluster: &Cluster) -> bool {
+    let kinds = [Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations];
+    let objects = &cluster.objects;
+    let validators = objects.validating_webhooks.get(VALIDATOR).map_or(0, |object| object.webhooks.len());
+    let mutators = objects.mutating_webhooks.get(MUTATOR).map_or(0, |object| object.webhooks.len());
+    kinds.iter().all(|kind| cluster.readability(*kind) == Readability::Readable) && validators + mutators == 0
+}
+
+fn foreign<'a>(cluster: &Cluster, webhook: &'a longhorn::Webhook) -> Option<&'a WebhookService> {
+    let service = webhook.client_config.service.as_ref()?;
+    let elsewhere = !service.namespace.is_empty() && service.namespace != cluster.namespace;
+    elsewhere.then_some(service)
+}
+
+fn foreign_configuration(
+    cluster: &Cluster,
+    kind: Resource,
+    name: &'static str,
+    service: &WebhookService,
+) -> Finding {
+    let (namespace, there, service) = (&cluster.namespace, &service.namespace, &service.name);
+    let plural = kind.info().plural;
+    let remedy = Remedy::new(
+        "See whether another Longhorn runs in that namespace: two in one cluster take the configuration from each other, \
+         and one has to go. If none does, delete the configuration and restart one manager, which writes it for its own \
+         namespace.",
+    )
+    .read(format!("kubectl get {plural} {name} -o jsonpath='{{.webhooks[*].clientConfig.service}}'"))
+    .read(format!("kubectl -n {there} get service,pods -l app=longhorn-manager"))
+    .change(format!("kubectl delete {plural} {name}"));
+    let remedy = match cluster.manager_pods().find(|pod| !pod.metadata.is_deleting()) {
+        Some(pod) => remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name)),
+        None => remedy,
+    };
+    Finding::new(
+        &causes::CONFIGURATION_FOREIGN,
+        ObjectRef::cluster(kind.info().kind, name),
+        format!("Longhorn's {} {name} names Service {there}/{service}, but Longhorn is in {namespace}", kind.info().kind),
+    )
+    .impact(
+        "the API server asks that Service about every change of a Longhorn object: where it does not exist or answer, \
+         every create and update is rejected, and managers fail while they start",
+    )
+    .because(
+        EvidenceSource::Api,
+        format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
+    )
+    .remedy(remedy)
+}
+
+fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, out: &mut Outcome) {
+    let seen = out.first_seen(causes::CONFIGURATION_MISSING.id, name);
+    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
+    // managers create them while they start, so a new installation is without for a moment
+    let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
+    let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));
+    let cause = if since.is_some_and(|since| cluster.age(since) < HOLD) {
+        &causes::ROLL_OUT
+    } else {
+        &causes::CONFIGURATION_MISSING
+    };
+    let what = if exists { "lists no webhook" } else { "does not exist" };
+    let namespace = &cluster.namespace;
+    let mut remedy = Remedy::new(
+        "Managers create it when they start their webhook: restart one manager. If it vanishes again, find out who \
+         deletes it (GitOps pruning, policy engines).",
+    )
+    .read("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn");
+    if let Some(pod) = cluster.manager_pods().find(|pod| !pod.metadata.is_deleting()) {
+        remedy = remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name));
+    }
+    out.find(
+        Finding::new(
+            cause,
+            ObjectRef::cluster(kind.info().kind, name),
+            format!("Longhorn's {} {name} {what}", kind.info().kind),
+        )
+        .since(since)
+        .impact(
+            "Longhorn objects are accepted unchecked and without the defaults that managers rely on; \
+             from 1.9.2 on a manager that starts exits after 120 s without it",
+        )
+        .because(EvidenceSource::Api, format!("{name} {what}"))
+        .remedy(remedy),
+    );
+}

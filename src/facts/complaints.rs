@@ -1,0 +1,128 @@
+//! What a longhorn-manager that hangs in its start complains about in the log of its present run.
+//!
+//! Leader election and informers retry for ever, so neither an API server that does not answer nor a right or
+//! a kind that is not there ends the process: it goes on waiting and repeats its complaint every few seconds,
+//! at most every minute (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go, util/client/client.go NewClients;
+//! client-go tools/leaderelection/leaderelection.go, tools/cache/reflector.go).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What a manager that hangs lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lacks {
+    /// An answer of the Kubernetes API server.
+    Api,
+    /// A right of its service account.
+    Right,
+    /// A kind that the API server does not serve.
+    Kind,
+}
+
+/// The newest complaint of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint<'a> {
+    /// What is lacking.
+    pub lacks: Lacks,
+    /// The line.
+    pub line: &'a str,
+    /// What it is about, once each: rights as `list volumeattachments.storage.k8s.io`, kinds by their plural
+    /// name, the API server by what its client met.
+    pub about: Vec<String>,
+}
+
+/// Lines after the newest complaint that show that the manager got on. One that hangs writes little else.
+const GOT_ON: usize = 20;
+/// Lines before it that are asked for further rights and kinds.
+const CONTEXT: usize = 80;
+/// So many are named.
+const NAMED: usize = 10;
+
+struct Patterns {
+    /// The API server answered: the right is not there.
+    right: Regex,
+    /// The API server answered: it does not know the credentials.
+    credentials: Regex,
+    /// The API server answered: it does not serve the kind.
+    kind: Regex,
+    /// Words of client-go's leader election and informers, or the path of an API request.
+    asked: Regex,
+    /// There was no answer, or none that says anything.
+    unreached: Regex,
+    /// Any other failure to connect.
+    unconnected: Regex,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    Some(Patterns {
+        right: Regex::new(
+            r#"is forbidden: User "[^"]*" cannot ([a-z]+) resource "([^"]+)"(?: in API group "([^"]*)")?"#,
+        )
+        .ok()?,
+        credentials: Regex::new(r#"[ "]Unauthorized\b|the server has asked for the client to provide credentials"#)
+            .ok()?,
+        kind: Regex::new(
+            r#"the server could not find the requested resource(?: \([a-z]+ ([a-z0-9.-]+)\))?|no matches for kind "([A-Za-z]+)""#,
+        )
+        .ok()?,
+        asked: Regex::new(
+            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)",
+        )
+        .ok()?,
+        unreached: Regex::new(
+            r"connection refused|no route to host|network is unreachable|host is down|i/o timeout|TLS handshake timeout|Client\.Timeout exceeded|context deadline exceeded|connection reset by peer|client connection lost|no such host|x509: [^,]+|unexpected EOF|: EOF\b|etcdserver: [a-z ]+|the server is currently unable to handle the request|the server was unable to return a response in the time allotted|Too many requests|service unavailable",
+        )
+        .ok()?,
+        unconnected: Regex::new(r#"dial tcp [^"]+"#).ok()?,
+    })
+});
+
+/// The newest complaint, unless the manager went on after it.
+pub fn newest(log: &str) -> Option<Complaint<'_>> {
+    let patterns = PATTERNS.as_ref()?;
+    let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
+    let newest = lines.by_ref().take(GOT_ON).find_map(|line| Some((line.trim(), patterns.read(line)?)));
+    let (line, (lacks, about)) = newest?;
+    let mut all = vec![about];
+    for (also, about) in lines.take(CONTEXT).filter_map(|line| patterns.read(line)) {
+        if also == lacks && lacks != Lacks::Api && all.len() < NAMED && !all.contains(&about) {
+            all.push(about);
+        }
+    }
+    all.sort();
+    Some(Complaint { lacks, line, about: all })
+}
+
+impl Patterns {
+    /// What one line complains about, if it does.
+    fn read(&self, line: &str) -> Option<(Lacks, String)> {
+        // klog escapes quotes within err="…", and once more within JSON
+        let line = line.replace('\\', "");
+        // Longhorn's own webhook is no API server
+        if line.contains("Failed to check endpoint") || line.contains("failed calling webhook") {
+            return None;
+        }
+        let part = |found: &regex::Captures<'_>, index| found.get(index).map(|part| part.as_str().to_owned());
+        if let Some(found) = self.right.captures(&line) {
+            let (verb, plural) = (part(&found, 1)?, part(&found, 2)?);
+            let group = part(&found, 3).filter(|group| !group.is_empty());
+            let group = group.map(|group| format!(".{group}")).unwrap_or_default();
+            return Some((Lacks::Right, format!("{verb} {plural}{group}")));
+        }
+        if !self.asked.is_match(&line) {
+            return None;
+        }
+        if self.credentials.is_match(&line) {
+            return Some((Lacks::Right, "be authenticated".to_owned()));
+        }
+        if let Some(found) = self.kind.captures(&line) {
+            return Some((Lacks::Kind, part(&found, 1).or(part(&found, 2)).unwrap_or_default()));
+        }
+        let found = self.unreached.find(&line).or_else(|| self.unconnected.find(&line))?;
+        Some((Lacks::Api, found.as_str().trim_start_matches([':', ' ']).to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Where each longhorn-manager is in its start: over, under way, or waiting for its turn.
+//!
+//! A manager is over with its start when its pod became Ready *and* its node does not hold the Lease
+//! [`WEBHOOK_LOCK`]: on success the holder is emptied (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go
+//! startWebhooksByLeaderElection). Up to 1.9 a manager is Ready as soon as its conversion webhook (9501)
+//! answers, which is before it fills its caches and serves the admission webhook (9502).
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::complaints::{self, Complaint};
+use super::leases::{self, is_expired};
+use super::nodes::kube_ready;
+use super::releases::{manager_release, release_of};
+use crate::cluster::Cluster;
+use crate::longhorn::{ConditionStatus, Pod, Release, WEBHOOK_LOCK, condition};
+
+const CONTAINER: &str = "longhorn-manager";
+/// A start takes seconds; what it complains about before this may pass by itself.
+pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+/// A Ready condition changes for the last time when the pod was last seen to become Ready. Beyond
+/// this the change is taken for a later one (a node that was away, a probe that failed), not for
+/// the end of the start.
+const LONGEST_START: SignedDuration = SignedDuration::from_mins(15);
+/// The kubelet writes NotReady a moment after a container was restarted.
+const SLACK: SignedDuration = SignedDuration::from_secs(10);
+/// A start may take so long where the release does not say.
+const WAIT_WITHOUT_LIMIT: i64 = 240;
+/// A start is more than its waits: it fills caches and opens listeners, on a loaded node not at once.
+const GRACE: i64 = 30;
+
+/// A start that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Done<'a> {
+    /// The manager pod.
+    pub pod: &'a Pod,
+    /// When the container was started.
+    pub started: Timestamp,
+    /// When the pod became Ready.
+    pub ready: Timestamp,
+    /// From start to Ready.
+    pub total: SignedDuration,
+    /// The part of it for which this manager itself is accountable: where managers start one after
+    /// the other under a Lease, the time since the one before became Ready.
+    pub own: SignedDuration,
+}
+
+/// A start that is not over.
+#[derive(Debug, Clone, Copy)]
+pub struct UnderWay<'a> {
+    /// The manager pod.
+    pub pod: &'a Pod,
+    /// When the container was started.
+    pub started: Timestamp,
+    /// Since when it is this manager's turn: nobody else holds the Lease. The present moment while
+    /// somebody else does.
+    pub turn: Timestamp,
+    /// True when its node holds the Lease.
+    pub holds: bool,
+    /// True when nobody holds the Lease, nor this node the last, so that it could.
+    pub free: bool,
+}
+
+/// A manager that was Ready and is not any more although its container runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Lost<'a> {
+    /// The manager pod.
+    pub pod: &'a Pod,
+    /// Since when it is not Ready.
+    pub since: Timestamp,
+}
+
+/// What can be seen of the managers.
+#[derive(Debug, Default)]
+pub struct Starts<'a> {
+    /// Starts that are over.
+    pub done: Vec<Done<'a>>,
+    /// Starts that are not.
+    pub under_way: Vec<UnderWay<'a>>,
+    /// Managers that lost readiness.
+    pub lost: Vec<Lost<'a>>,
+}
+
+/// Where a manager is in its life, by its readiness.
+enum Phase {
+    Starting,
+    Started(Timestamp),
+    LostReady(Timestamp),
+    Untold,
+}
+
+/// Looks at every manager pod whose container runs on a node that is there.
+pub fn observe(cluster: &Cluster) -> Starts<'_> {
+    let mut starts = Starts::default();
+    let queue = Queue::of(cluster);
+    for (pod, started) in running(cluster) {
+        if queue.is_held_by(pod) {
+            starts.under_way.push(queue.under_way(cluster, pod, started));
+            continue;
+        }
+        match phase(cluster, pod, started) {
+            Phase::Started(ready) => {
+                let total = ready.duration_since(started);
+                let own = ready.duration_since(queue.before(started, ready));
+                starts.done.push(Done { pod, started, ready, total, own });
+            }
+            Phase::Starting => starts.under_way.push(queue.under_way(cluster, pod, started)),
+            Phase::LostReady(since) => starts.lost.push(Lost { pod, since }),
+            Phase::Untold => {}
+        }
+    }
+    starts
+}
+
+impl UnderWay<'_> {
+    /// What the manager complains about, once its start lasts for a minute.
+    pub fn complaint<'c>(&self, cluster: &'c Cluster) -> Option<Complaint<'c>> {
+        // with the Lease in its hand a start lasts since then
+        let long = if self.holds { self.own(cluster) } else { cluster.age(self.started) };
+        let log = cluster.history.current_log(self.pod, CONTAINER).filter(|_| long >= PATIENCE)?;
+        complaints::newest(&log.text)
+    }
+
+    /// How long its own start takes by now, without the time for which others had their turn.
+    pub fn own(&self, cluster: &Cluster) -> SignedDuration {
+        cluster.age(self.turn)
+    }
+
+    /// True when the manager waits for its own webhook or its Service, which it does for a limited time (webhook/webhook.go
+    /// isServiceAvailable).
+    pub fn waits_for_webhook(&self, cluster: &Cluster) -> bool {
+        const WAITS: [&str; 2] = ["Failed to check endpoint https://", "webhook configuration"];
+        let log = cluster.history.current_log(self.pod, CONTAINER);
+        log.is_some_and(|log| {
+            log.text.lines().rev().take(5).any(|line| WAITS.iter().any(|words| line.contains(words)))
+        })
+    }
+
+    /// How long its turn may last: as long as the release at hand waits for one webhook, and a moment. What takes
+    /// longer neither serves its first webhook nor has given up.
+    pub fn limit(&self, cluster: &Cluster) -> SignedDuration {
+        let wait = release_of(cluster, self.pod).and_then(Release::webhook_wait);
+        SignedDuration::from_secs(wait.unwrap_or(WAIT_WITHOUT_LIMIT).saturating_add(GRACE))
+    }
+}
+
+/// Names of the manager pods that hang in their start: by what their log says, or because they neither serve
+/// their first webhook nor give up.
+pub fn hanging(cluster: &Cluster) -> BTreeSet<&str> {
+    let under_way = observe(cluster).under_way;
+    let hang = under_way
+        .iter()
+        .filter(|start| start.complaint(cluster).is_some() || start.own(cluster) > start.limit(cluster));
+    hang.map(|start| start.pod.metadata.name.as_str()).collect()
+}
+
+/// True for a pod that is Ready while its manager has not served the admission webhook yet: up to 1.9
+/// readiness asks the conversion webhook, and a start is not over as long as its node holds the Lease.
+pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {
+    let too_early = release_of(cluster, pod)
+        .is_some_and(|release| release.has_webhook_lock() && (release.major, release.minor) < (1, 10));
+    too_early && leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str())
+}
+
+/// Names of the manager pods that hang by what their log says: however they ended before, they do not end now.
+pub fn complaining(cluster: &Cluster) -> BTreeSet<&str> {
+    let under_way = observe(cluster).under_way;
+    let complain = under_way.iter().filter(|start| start.complaint(cluster).is_some());
+    complain.map(|start| start.pod.metadata.name.as_str()).collect()
+}
+
+/// Manager pods whose container runs, with its start; not those on nodes that are away, whose
+/// status is old.
+fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
+    let here = |pod: &&Pod| kube_ready(cluster, &pod.spec.node_name) != Some(false);
+    cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()).filter(here).filter_map(|pod| {
+        let running = pod.container_status(CONTAINER)?.state.running.as_ref()?;
+        Some((pod, running.started_at.get()?))
+    })
+}
+
+fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> Phase {
+    if pod.is_ready() {
+        // the node controller turns only Ready off while a node is away, so ContainersReady tells
+        // better when the start ended
+        let of = |kind| condition(&pod.status.conditions, kind).filter(|c| c.status == ConditionStatus::True);
+        let ready = of("ContainersReady").or(of("Ready")).and_then(|c| c.last_transition_time.get());
+        return match ready {
+            Some(ready) if ready >= started && ready.duration_since(started) <= LONGEST_START => {
+                Phase::Started(ready)
+            }
+            _ => Phase::Untold,
+        };
+    }
+    let Some(ready) = condition(&pod.status.conditions, "Ready") else { return Phase::Starting };
+    let container_ready = pod.container_status(CONTAINER).is_some_and(|status| status.ready);
+    match ready.last_transition_time.get() {
+        // another container of the pod, or the node controller, keeps it from being Ready
+        _ if container_ready => Phase::Untold,
+        Some(since) if since > started.checked_add(SLACK).unwrap_or(started) => Phase::LostReady(since),
+        None if cluster.is_recorded() => Phase::Untold,
+        _ => Phase::Starting,
+    }
+}
+
+/// Who went before whom, on releases that start managers one after the other.
+struct Queue<'a> {
+    queues: bool,
+    ready: Vec<Timestamp>,
+    holder: Option<&'a str>,
+    /// When the present holder, or the last one if nobody holds the Lease, had it: from, to.
+    last: Option<(&'a str, Timestamp, Timestamp)>,
+}
+
+impl<'a> Queue<'a> {
+    fn of(cluster: &'a Cluster) -> Self {
+        let queues = manager_release(cluster).is_none_or(Release::has_webhook_lock);
+        let mut ready: Vec<_> = running(cluster)
+            .filter_map(|(pod, started)| match phase(cluster, pod, started) {
+                Phase::Started(ready) => Some(ready),
+                _ => None,
+            })
+            .collect();
+        ready.sort();
+        let holder = leases::holder(cluster, WEBHOOK_LOCK).filter(|_| queues);
+        let lease = cluster.objects.leases.get(WEBHOOK_LOCK).filter(|_| queues);
+        let last = lease.and_then(|lease| {
+            let spec = &lease.spec;
+            let renewed = spec.renew_time.get().or(spec.acquire_time.get())?;
+            let expires = SignedDuration::from_secs(spec.lease_duration_seconds.0.clamp(0, 600));
+            let held = !spec.holder_identity.is_empty() && is_expired(cluster, lease);
+            let to = if held { renewed.checked_add(expires).unwrap_or(renewed) } else { renewed };
+            Some((spec.holder_identity.as_str(), spec.acquire_time.get().unwrap_or(renewed), to))
+        });
+        Queue { queues, ready, holder, last }
+    }
+
+    fn is_held_by(&self, pod: &Pod) -> bool {
+        self.holder.is_some_and(|holder| holder == pod.spec.node_name)
+    }
+
+    /// When the one before became Ready, or the start itself.
+    fn before(&self, started: Timestamp, end: Timestamp) -> Timestamp {
+        let before = self.ready.partition_point(|ready| *ready < end);
+        let last = before.checked_sub(1).and_then(|index| self.ready.get(index));
+        last.copied().filter(|last| self.queues && *last > started).unwrap_or(started)
+    }
+
+    fn under_way<'p>(&self, cluster: &Cluster, pod: &'p Pod, started: Timestamp) -> UnderWay<'p> {
+        let holds = self.is_held_by(pod);
+        let turn = match self.last {
+            // taking the Lease again under the same identity leaves acquireTime as it is
+            Some((node, from, _)) if node == pod.spec.node_name => from,
+            Some(_) if self.holder.is_some() => cluster.now,
+            Some((_, _, to)) => to.max(self.before(started, cluster.now)),
+            None => self.before(started, cluster.now),
+        };
+        let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
+        let free = by_others && self.holder.is_none();
+        UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
+    }
+}

@@ -1,0 +1,177 @@
+//! Reads a configuration strictly. An error is one line with the place, the whole path of the key, what is
+//! wrong there and what is legal.
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_path_to_error::Track;
+use serde_yaml::{Error, Spanned};
+
+use super::text::GREATEST;
+use super::{Settings, declared};
+use crate::did_you_mean;
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{file}:{line}: {}{message}", prefix(.path))]
+pub struct ConfigError {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// The key with all above it, such as `alerts.LonghornManagerHighRestarts.for`; empty for the file.
+    pub path: String,
+    /// What is wrong, and what is legal.
+    pub message: String,
+}
+
+fn prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+/// Reads a configuration; what it leaves out keeps its default.
+pub fn parse(file: &str, text: &str) -> Result<Settings, ConfigError> {
+    let error = |line, path, message| ConfigError { file: file.to_owned(), line, path, message };
+    let mut track = Track::new();
+    let settings = read(text, |deserializer| {
+        let tracked = serde_path_to_error::Deserializer::new(deserializer, &mut track);
+        Option::<Settings>::deserialize(tracked)
+    });
+    let settings = settings.map(Option::unwrap_or_default).map_err(|said| {
+        let line = said.location().map_or(1, |location| location.line());
+        // a key that was not read yet is a question mark
+        let path = track.path().to_string();
+        let path = path.trim_end_matches('?').trim_end_matches('.');
+        error(line, one_line(path), message(said.without_snippet()))
+    })?;
+    match contradiction(&settings) {
+        Some((path, message)) => Err(error(line_of(text, &path), path.join("."), message)),
+        None => Ok(settings),
+    }
+}
+
+fn read<T>(
+    text: &str,
+    deserialize: impl for<'de> FnOnce(serde_yaml::Deserializer<'de, '_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let options = serde_yaml::options! { with_snippet: false };
+    serde_yaml::with_deserializer_from_str_with_options(text, options, deserialize)
+}
+
+/// Odd keys must not break the line.
+fn one_line(path: &str) -> String {
+    path.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// What a user needs to know, in place of what a programmer would.
+fn message(error: &Error) -> String {
+    match error {
+        Error::SerdeUnknownField { field, expected, .. } => {
+            format!("unknown key; {}", did_you_mean::hint(field, expected))
+        }
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            format!("expected one of {}, found {variant:?}", expected.join(", "))
+        }
+        Error::SerdeInvalidType { unexpected, expected, .. }
+        | Error::SerdeInvalidValue { unexpected, expected, .. } => {
+            format!("expected {expected}, found {unexpected}")
+        }
+        Error::DuplicateMappingKey { key, .. } => {
+            format!("duplicate key {}", key.as_deref().unwrap_or_default())
+        }
+        Error::MultipleDocuments { .. } => "more than one document; a configuration is one".to_owned(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "recursive alias".to_owned(),
+        Error::UnknownAnchor { .. } => "alias without its anchor".to_owned(),
+        Error::NullIntoString { .. } => "expected a value, found nothing".to_owned(),
+        Error::InvalidScalar { ty: "boolean", .. } => "expected true or false".to_owned(),
+        Error::InvalidScalar { ty: "floating point", .. } => "expected a number".to_owned(),
+        Error::Unexpected { expected: "mapping start", .. } => "expected keys with values".to_owned(),
+        Error::Unexpected { expected: "string scalar", .. } => "expected a string".to_owned(),
+        other => {
+            let message = other.to_string();
+            let first = message.lines().next().unwrap_or_default();
+            first.rfind(" at line ").map_or(first, |at| &first[..at]).to_owned()
+        }
+    }
+}
+
+/// Values that are legal alone and not together: the path of one, and what is wrong.
+fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
+    let cluster = settings.cluster_label.as_str();
+    let of_alerts = settings.alerts.iter().flat_map(|(alert, config)| {
+        config.labels.keys().map(|label| vec!["alerts", *alert, "labels", label])
+    });
+    let mut labels = settings.labels.keys().map(|label| vec!["labels", label.as_str()]).chain(of_alerts);
+    if let Some(path) = labels.find(|path| path.last() == Some(&cluster)) {
+        let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
+        return Some((path, format!("{cluster} {fix}")));
+    }
+    let selects = |matcher: &str| matcher.split('=').next() == Some(cluster);
+    if !cluster.is_empty() && settings.selector.split(", ").any(selects) {
+        let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
+        return Some((vec!["selector"], format!("{cluster} {fix}")));
+    }
+    settings.alerts.iter().find_map(|(alert, config)| {
+        let mut set = config.thresholds.iter().flatten();
+        set.find_map(|(name, value)| {
+            let wrong = wrong_threshold(alert, name, *value)?;
+            Some((vec!["alerts", *alert, "thresholds", name.as_str()], wrong))
+        })
+    })
+}
+
+fn wrong_threshold(alert: &str, name: &str, value: f64) -> Option<String> {
+    let thresholds = declared(alert)?.thresholds;
+    let Some(threshold) = thresholds.iter().find(|threshold| threshold.name == name) else {
+        let known: Vec<&str> = thresholds.iter().map(|threshold| threshold.name).collect();
+        return Some(format!("unknown threshold; {}", did_you_mean::hint(name, &known)));
+    };
+    let (least, unit) = (threshold.least, threshold.unit);
+    let legal = (least..=GREATEST).contains(&value);
+    (!legal).then(|| format!("expected a number of {unit} from {least} to {GREATEST}, found {value}"))
+}
+
+/// The line of the value at this path, in a text that was read.
+fn line_of(text: &str, path: &[&str]) -> u64 {
+    read(text, |deserializer| Below(path).deserialize(deserializer)).ok().flatten().unwrap_or(1)
+}
+
+/// Descends along keys to a value, and answers with its line.
+struct Below<'p>(&'p [&'p str]);
+
+impl<'de> DeserializeSeed<'de> for Below<'_> {
+    type Value = Option<u64>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<u64>, D::Error> {
+        match self.0.is_empty() {
+            true => {
+                Spanned::<IgnoredAny>::deserialize(deserializer).map(|value| Some(value.referenced.line()))
+            }
+            false => deserializer.deserialize_map(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Below<'_> {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("keys with values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
+        let mut line = None;
+        while let Some(key) = map.next_key::<String>()? {
+            match self.0.split_first() {
+                Some((first, rest)) if *first == key => line = map.next_value_seed(Below(rest))?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(line)
+    }
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

@@ -1,0 +1,305 @@
+//! The strings that a configuration may contain: one rule each for the parser and the JSON schema.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+
+use crate::check::Severity;
+use crate::did_you_mean;
+use crate::generate::{catalogue, rules};
+
+/// The greatest threshold; the least is declared with it.
+pub const GREATEST: f64 = 1e9;
+
+/// A kind of string.
+pub trait Text {
+    /// Name in the schema.
+    const NAME: &'static str;
+    /// The whole string, in the syntax that ECMAScript and the regex crate share.
+    const PATTERN: &'static str;
+    /// Number of characters.
+    const LENGTH: RangeInclusive<usize> = 0..=usize::MAX;
+    /// What an error expects.
+    const EXPECTED: &'static str;
+
+    /// Strings of this form that mean something else here, and why; too many for the schema.
+    fn refused() -> (BTreeSet<&'static str>, &'static str) {
+        (BTreeSet::new(), "")
+    }
+}
+
+macro_rules! texts {
+    ($($(#[$about:meta])* $name:ident $expected:literal $pattern:expr $(, length $length:expr)? $(, refused $refused:expr)?;)*) => { $(
+        $(#[$about])*
+        pub enum $name {}
+
+        impl Text for $name {
+            const NAME: &'static str = stringify!($name);
+            const PATTERN: &'static str = $pattern;
+            $(const LENGTH: RangeInclusive<usize> = $length;)?
+            const EXPECTED: &'static str = $expected;
+            $(fn refused() -> (BTreeSet<&'static str>, &'static str) { $refused })?
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                Self::NAME.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                schema::<Self>()
+            }
+        }
+    )* };
+}
+
+macro_rules! label {
+    () => {
+        "(?:[a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9_]*"
+    };
+}
+
+texts! {
+    /// A job name; nothing in it needs escaping in PromQL.
+    Job "the exporter's job name, or labels of its target such as {job: x, namespace: y}"
+        r#"^[^"'`\\\x00-\x1f\x7f]+$"#;
+    Namespace "a namespace: at most 63 lower-case letters, digits and hyphens, no hyphen at the ends"
+        "^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$", length 1..=63;
+    /// Two leading underscores are reserved by Prometheus.
+    LabelName "the name of a label: letters, digits and underscores, no digit and no __ in front"
+        concat!("^", label!(), "$"),
+        refused (TAKEN.clone(), "is a label that alerts already have; choose another name");
+    TargetLabel "the name of a label: letters, digits and underscores, no digit and no __ in front"
+        concat!("^", label!(), "$"),
+        refused (dropped().chain(TAKEN.iter().copied()).collect(),
+            "differs between series, or rules drop it; select by job or the like");
+    ClusterLabel "the name of a label (letters, digits and underscores, no digit and no __ in front), or '' for none"
+        concat!("^(?:", label!(), ")?$"),
+        refused (dropped().chain(["job", "namespace"]).chain(TAKEN.iter().copied()).collect(),
+            "cannot distinguish clusters, because it has another meaning in these series");
+    /// Prometheus would expand a template in it, which the test cases could not prove.
+    LabelValue "text on one line, without the {{ of a template"
+        r"^(?:[^\x00-\x1f\x7f{]|\{[^\x00-\x1f\x7f{])*\{?$";
+    /// Without a query, as a name is appended; without `$` and `{{`, which Grafana and Prometheus expand.
+    Address "an address such as https://example.org/runbooks, without query and fragment"
+        concat!(
+            r"^https?://(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?",
+            r"(?:/(?:[-A-Za-z0-9._~!&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*)?$"
+        );
+    /// The number of digits bounds it to some months: promtool steps through all of it.
+    Duration "a duration such as 10m, 1h30m or 0s: at most 9w, 99d, 999h, 9999m and 999999s, in this order"
+        "^(?:[0-9]w)?(?:[0-9]{1,2}d)?(?:[0-9]{1,3}h)?(?:[0-9]{1,4}m)?(?:[0-9]{1,6}s)?$", length 2..=30;
+}
+
+fn schema<T: Text>() -> Schema {
+    let mut schema = json_schema!({ "type": "string", "description": T::EXPECTED, "pattern": T::PATTERN });
+    if *T::LENGTH.end() < usize::MAX {
+        schema.insert("minLength".to_owned(), (*T::LENGTH.start()).into());
+        schema.insert("maxLength".to_owned(), (*T::LENGTH.end()).into());
+    }
+    schema
+}
+
+fn checked<T: Text>(text: String) -> Result<String, String> {
+    let matches = Regex::new(T::PATTERN).is_ok_and(|pattern| pattern.is_match(&text));
+    if !matches || !T::LENGTH.contains(&text.chars().count()) {
+        return Err(format!("expected {}, found {}", T::EXPECTED, quoted(&text)));
+    }
+    let (refused, reason) = T::refused();
+    if refused.contains(text.as_str()) {
+        return Err(format!("{text} {reason}"));
+    }
+    Ok(text)
+}
+
+/// A string on one line, cut where it is long.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+struct Checked<T>(String, PhantomData<T>);
+
+impl<'de, T: Text> Deserialize<'de> for Checked<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor(PhantomData))
+    }
+}
+
+struct TextVisitor<T>(PhantomData<T>);
+
+impl<T: Text> Visitor<'_> for TextVisitor<T> {
+    type Value = Checked<T>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Checked<T>, E> {
+        checked::<T>(text.to_owned()).map(|text| Checked(text, PhantomData)).map_err(E::custom)
+    }
+}
+
+impl<T> PartialEq for Checked<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Checked<T> {}
+
+impl<T> PartialOrd for Checked<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Checked<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+/// A string of a kind.
+pub fn text<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<String, D::Error> {
+    Checked::<T>::deserialize(deserializer).map(|checked| checked.0)
+}
+
+/// The same for a key without a default.
+pub fn some<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<Option<String>, D::Error> {
+    text::<D, T>(deserializer).map(Some)
+}
+
+/// Labels by name; nothing below the key is no labels.
+pub fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    type Read = BTreeMap<Checked<LabelName>, Checked<LabelValue>>;
+    let labels = Option::<Read>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(labels.into_iter().map(|(name, value)| (name.0, value.0)).collect())
+}
+
+/// Labels, for the schema.
+pub enum Labels {}
+
+impl JsonSchema for Labels {
+    fn schema_name() -> Cow<'static, str> {
+        "Labels".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["object", "null"],
+            "description": "text by name of the label",
+            "propertyNames": generator.subschema_for::<LabelName>(),
+            "additionalProperties": generator.subschema_for::<LabelValue>(),
+        })
+    }
+}
+
+/// What selects the exporter, for the schema.
+pub enum Selector {}
+
+impl JsonSchema for Selector {
+    fn schema_name() -> Cow<'static, str> {
+        "Selector".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": Job::EXPECTED,
+            "anyOf": [
+                generator.subschema_for::<Job>(),
+                {
+                    "type": "object",
+                    "minProperties": 1,
+                    "propertyNames": generator.subschema_for::<TargetLabel>(),
+                    "additionalProperties": generator.subschema_for::<Job>(),
+                },
+            ],
+        })
+    }
+}
+
+/// A job name or labels, as the matchers of PromQL.
+pub fn selector<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    deserializer.deserialize_any(SelectorVisitor)
+}
+
+struct SelectorVisitor;
+
+impl<'de> Visitor<'de> for SelectorVisitor {
+    type Value = String;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(Job::EXPECTED)
+    }
+
+    fn visit_str<E: de::Error>(self, job: &str) -> Result<String, E> {
+        let job = checked::<Job>(job.to_owned()).map_err(E::custom)?;
+        Ok(format!("job=\"{job}\""))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut labels: A) -> Result<String, A::Error> {
+        let mut matchers = Vec::new();
+        while let Some((label, value)) = labels.next_entry::<Checked<TargetLabel>, Checked<Job>>()? {
+            matchers.push(format!("{}=\"{}\"", label.0, value.0));
+        }
+        match matchers.is_empty() {
+            true => Err(de::Error::custom(format!("expected {}, found no labels", Job::EXPECTED))),
+            false => Ok(matchers.join(", ")),
+        }
+    }
+}
+
+/// The name of a declared alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AlertName(pub &'static str);
+
+impl<'de> Deserialize<'de> for AlertName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+        let alert = super::declared(&name).map(|alert| AlertName(alert.name));
+        alert
+            .ok_or_else(|| de::Error::custom(format!("unknown alert; {}", did_you_mean::hint(&name, &known))))
+    }
+}
+
+/// A severity, as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SeverityName {
+    Info,
+    Warning,
+    Critical,
+}
+
+impl From<SeverityName> for Severity {
+    fn from(name: SeverityName) -> Self {
+        match name {
+            SeverityName::Info => Severity::Info,
+            SeverityName::Warning => Severity::Warning,
+            SeverityName::Critical => Severity::Critical,
+        }
+    }
+}
+
+/// Labels of the exporter's series, and those that generated rules set. As labels of an alert they would
+/// split one alert into several.
+static TAKEN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let declared = catalogue::areas().flat_map(|area| area.gauges).flat_map(|gauge| &gauge.labels).copied();
+    declared.chain(["alertname", "severity", "source", "le"]).collect()
+});
+
+/// Labels of a target that rules drop.
+fn dropped() -> impl Iterator<Item = &'static str> {
+    rules::WITHOUT.split(", ")
+}

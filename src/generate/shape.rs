@@ -1,0 +1,49 @@
+//! The shape of nearly every alert, `max without (…) (family{…}) == 1`: rendered here, and nowhere
+//! read back.
+
+use super::catalogue::Area;
+use crate::check::{Alert, Gauge, When};
+use crate::exporter::gauges::FINDING;
+
+/// A family of facts, which are 1 or not there, with what is selected of it.
+#[derive(Debug)]
+pub struct Shape {
+    /// The family.
+    pub family: &'static Gauge,
+    /// Labels with the values of which a series must have one.
+    pub matchers: Vec<(&'static str, Vec<&'static str>)>,
+    /// Labels to aggregate away beside those of the target.
+    pub without: &'static [&'static str],
+}
+
+impl Shape {
+    /// The shape of an alert of this area; `None` for a literal expression.
+    pub fn of(area: &Area, alert: &Alert) -> Option<Shape> {
+        let (causes, severity, without) = match alert.when {
+            When::Promql { .. } => return None,
+            When::Flag { gauge, labels, without } => {
+                let matchers = labels.iter().map(|(label, value)| (*label, vec![*value])).collect();
+                return Some(Shape { family: gauge, matchers, without });
+            }
+            When::Found(causes) => (causes, None, &[][..]),
+            When::FoundBut { causes, severity, without } => (causes, severity, without),
+        };
+        let mut matchers = vec![("check", vec![area.id])];
+        if causes.len() < area.causes.len() {
+            matchers.push(("cause", causes.iter().map(|cause| cause.id).collect()));
+        }
+        matchers.extend(severity.map(|severity| ("severity", vec![severity.as_str()])));
+        Some(Shape { family: &FINDING, matchers, without })
+    }
+
+    /// PromQL with placeholders.
+    pub fn expr(&self) -> String {
+        let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {
+            [value] => format!(", {label}=\"{value}\""),
+            several => format!(", {label}=~\"{}\"", several.join("|")),
+        };
+        let matchers: String = self.matchers.iter().map(matcher).collect();
+        let without = [&["$without"], self.without].concat().join(", ");
+        format!("max without ({without}) ({}{{$job{matchers}}}) == 1", self.family.name)
+    }
+}

@@ -1,0 +1,109 @@
+//! The files of a recording.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::logs::{self, MAX_LOG_BYTES};
+use super::{RecordedFile, RecordingError, archive};
+
+/// How much of the end of a log is read: more than is kept, as heads of lines are taken off.
+pub(super) const LOG_BYTES: usize = 4 * MAX_LOG_BYTES;
+
+/// How messages call it.
+pub(super) const STANDARD_INPUT: &str = "standard input";
+
+fn unreadable(path: &Path, reason: std::io::Error) -> RecordingError {
+    RecordingError::Unreadable { path: path.display().to_string(), reason }
+}
+
+/// Reads a file, or standard input for `-`.
+pub(super) fn read(path: &Path) -> Result<RecordedFile, RecordingError> {
+    if path.as_os_str() == "-" {
+        let mut content = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut content);
+        read.map_err(|reason| unreadable(Path::new(STANDARD_INPUT), reason))?;
+        return Ok(RecordedFile { name: STANDARD_INPUT.to_owned(), content });
+    }
+    let content = std::fs::read(path).map_err(|reason| unreadable(path, reason))?;
+    Ok(RecordedFile { name: path.display().to_string(), content })
+}
+
+/// What a file is, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Objects,
+    Log,
+    Other,
+}
+
+impl Kind {
+    pub fn of(path: &Path) -> Kind {
+        let ends = |ending: &std::ffi::OsStr| {
+            ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+        };
+        match path.extension() {
+            _ if logs::is_log(path) => Kind::Log,
+            Some(ending) if ends(ending) => Kind::Objects,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// The files in an archive; `None` when it is none.
+pub(super) fn in_archive(path: &Path) -> Result<Option<Vec<RecordedFile>>, RecordingError> {
+    if path.as_os_str() == "-" || path.is_dir() {
+        return Ok(None);
+    }
+    archive::read(path).map_err(|reason| unreadable(path, reason))
+}
+
+/// Reads the end of a log.
+pub(super) fn read_log(path: &Path) -> Result<RecordedFile, RecordingError> {
+    let read = || {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES as u64)))?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        Ok(content)
+    };
+    let content = read().map_err(|reason| unreadable(path, reason))?;
+    Ok(RecordedFile { name: path.display().to_string(), content })
+}
+
+/// Every `.yaml`, `.yml` and `.json` file below a directory, in the order of the paths; and every log.
+pub(super) fn below(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), RecordingError> {
+    let (mut paths, mut seen) = (Vec::new(), BTreeSet::new());
+    collect(directory, &mut paths, &mut seen)?;
+    paths.sort();
+    let (mut logs, objects): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| logs::is_log(path));
+    logs.sort_by_key(|path| logs::order(&path.display().to_string()));
+    Ok((objects, logs))
+}
+
+/// Links are followed, each directory is read once.
+fn collect(
+    directory: &Path,
+    paths: &mut Vec<PathBuf>,
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<(), RecordingError> {
+    let itself = directory.canonicalize().map_err(|reason| unreadable(directory, reason))?;
+    if !seen.insert(itself) {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(directory).map_err(|reason| unreadable(directory, reason))?;
+    for entry in entries {
+        let path = entry.map_err(|reason| unreadable(directory, reason))?.path();
+        let is_wanted = Kind::of(&path) != Kind::Other;
+        match path.metadata() {
+            Ok(file) if file.is_dir() => collect(&path, paths, seen)?,
+            Ok(file) if file.is_file() && is_wanted => paths.push(path),
+            // a pipe would keep its reader waiting, for ever perhaps
+            Ok(_) if is_wanted => return Err(unreadable(&path, std::io::Error::other("not a regular file"))),
+            Err(reason) if is_wanted => return Err(unreadable(&path, reason)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The body of an answer on its way from the API server: bounded in time, and read line by line where
+//! it is a watch.
+//!
+//! kube drops a line of a watch that ends early without an error (kube-client 5.0 client/mod.rs,
+//! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event for ever. So only a whole
+//! line of JSON, or an end after one, counts as an answer, and anything else ends the watch.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Frame;
+use kube::client::Body;
+use serde::de::IgnoredAny;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep};
+use tower::BoxError;
+
+use super::traffic::{Call, silent};
+use crate::source::ApiErrorReason;
+
+/// No object of Kubernetes is as long: the API server refuses requests of more than 3 MiB.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// Part of a watch that is no event.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(super) enum Garbled {
+    /// A line that is no JSON.
+    #[error("the watch sent a line that does not decode: {0}")]
+    Line(String),
+    /// The body ended within a line.
+    #[error("the watch ended in the middle of an event")]
+    Cut,
+    /// A line longer than any object.
+    #[error("the watch sent a line of more than {LONGEST_LINE} bytes")]
+    Long,
+}
+
+/// The body of an answer, with an end to its silence.
+pub(super) struct Watched {
+    body: Body,
+    /// `None` for other requests, and after the end.
+    call: Option<Call>,
+    good: bool,
+    /// The part of a watch's line that has come.
+    line: Vec<u8>,
+    ends: Instant,
+    silence: Duration,
+    timer: Pin<Box<Sleep>>,
+    /// Given back with the body.
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Watched {
+    /// A body without limits.
+    pub(super) fn plain(body: Body) -> Self {
+        let now = Instant::now();
+        let timer = Box::pin(tokio::time::sleep_until(now));
+        let silence = Duration::ZERO;
+        Watched { body, call: None, good: true, line: Vec::new(), ends: now, silence, timer, turn: None }
+    }
+
+    /// The body of a call; `good` if its status was.
+    pub(super) fn new(body: Body, call: Call, good: bool) -> Self {
+        let (life, silence) = call.limits();
+        let now = Instant::now();
+        let timer = Box::pin(tokio::time::sleep_until(now + silence.min(life)));
+        Watched {
+            body,
+            good,
+            line: Vec::new(),
+            ends: now + life,
+            silence,
+            timer,
+            call: Some(call),
+            turn: None,
+        }
+    }
+
+    /// Gives something back when the body has been read.
+    pub(super) fn holding(mut self, turn: Option<OwnedSemaphorePermit>) -> Self {
+        self.turn = turn;
+        self
+    }
+
+    /// Whether the bytes hold the end of at least one whole line.
+    fn read_lines(&mut self, bytes: &[u8]) -> Result<bool, Garbled> {
+        let mut answered = false;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + part.len() > LONGEST_LINE {
+                return Err(Garbled::Long);
+            }
+            if !part.ends_with(b"\n") {
+                self.line.extend_from_slice(part);
+            } else if self.line.is_empty() {
+                answered |= is_event(part)?;
+            } else {
+                self.line.extend_from_slice(part);
+                answered |= is_event(&std::mem::take(&mut self.line))?;
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Ends the body with an error.
+    fn end(
+        &mut self,
+        reason: Option<ApiErrorReason>,
+        error: BoxError,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let (Some(call), Some(reason)) = (self.call.take(), reason) {
+            call.failed(reason);
+        }
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+/// True for an event, false for an empty line.
+fn is_event(line: &[u8]) -> Result<bool, Garbled> {
+    if line.trim_ascii().is_empty() {
+        return Ok(false);
+    }
+    match serde_json::from_slice::<IgnoredAny>(line) {
+        Ok(_) => Ok(true),
+        Err(error) => Err(Garbled::Line(error.to_string())),
+    }
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        let Some(call) = this.call.clone() else { return frame.map_err(Into::into) };
+        let reads_lines = call.watch && this.good;
+        match frame {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(bytes) = frame.data_ref().filter(|_| reads_lines) {
+                    match this.read_lines(&bytes.clone()) {
+                        Ok(true) => call.answered(),
+                        Ok(false) => {}
+                        // counted where the watcher reports it
+                        Err(garbled) => return this.end(None, garbled.into()),
+                    }
+                }
+                this.timer.as_mut().reset((Instant::now() + this.silence).min(this.ends));
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => this.end(Some(ApiErrorReason::Connection), error.into()),
+            Poll::Ready(None) => {
+                if reads_lines && !this.line.trim_ascii().is_empty() {
+                    return this.end(None, Garbled::Cut.into());
+                }
+                if this.good {
+                    call.answered();
+                }
+                this.call = None;
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                ready!(this.timer.as_mut().poll(cx));
+                let limit = if Instant::now() >= this.ends { call.limits().0 } else { this.silence };
+                this.end(Some(ApiErrorReason::Timeout), silent(limit).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads the end of one log.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use kube::Client;
+use kube::api::{LogParams, Request};
+use kube::client::Body;
+use tokio::time::timeout;
+
+use super::wanted::Run;
+use crate::source::ApiErrorReason;
+use crate::source::recording::logs::tail;
+use crate::source::watch::state::Shared;
+use crate::source::watch::trouble::{describe, one_line, reason_of, reason_of_code};
+
+/// Lines asked for: a panic with its stack fits, and hours of ordinary log do not come along.
+const LINES: i64 = 200;
+/// Bytes asked for. More than is kept, because the server counts them from the first of the lines,
+/// and the end is what matters.
+const BYTES: i64 = 256 * 1024;
+/// Time for one log.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A log that could not be read.
+pub(super) struct Unread {
+    pub(super) reason: ApiErrorReason,
+    pub(super) message: String,
+}
+
+impl From<kube::Error> for Unread {
+    fn from(error: kube::Error) -> Self {
+        Unread { reason: reason_of(&error), message: describe(&error) }
+    }
+}
+
+/// The end of one log.
+pub(super) async fn read(shared: &Shared, client: &Client, run: &Run) -> Result<String, Unread> {
+    match timeout(PATIENCE, get(client, &shared.options.namespace, run)).await {
+        Ok(result) => result.map(|bytes| tail(&bytes)),
+        Err(_elapsed) => {
+            let message = format!("no answer within {PATIENCE:?}");
+            Err(Unread { reason: ApiErrorReason::Timeout, message })
+        }
+    }
+}
+
+async fn get(client: &Client, namespace: &str, run: &Run) -> Result<Vec<u8>, Unread> {
+    let params = LogParams {
+        container: Some(run.container.to_owned()),
+        previous: run.is_over,
+        tail_lines: Some(LINES),
+        limit_bytes: Some(BYTES),
+        since_seconds: run.since(),
+        ..LogParams::default()
+    };
+    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&run.pod, &params);
+    let unusable = |error: kube::core::request::Error| Unread {
+        reason: ApiErrorReason::Other,
+        message: error.to_string(),
+    };
+    let response = client.send(request.map_err(unusable)?.map(Body::from)).await?;
+    let status = response.status();
+    let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
+    let body = Limited::new(response.into_body(), limit).collect().await;
+    if !status.is_success() {
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        return Err(Unread {
+            reason: reason_of_code(status.as_u16()),
+            message: complaint(status.as_u16(), &body),
+        });
+    }
+    let broken =
+        |error| Unread { reason: ApiErrorReason::Connection, message: one_line(&format!("{error}")) };
+    Ok(body.map_err(broken)?.to_bytes().to_vec())
+}
+
+/// What the API server, or the kubelet behind it, has to say.
+fn complaint(code: u16, body: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Status {
+        message: String,
+    }
+    let said = serde_json::from_slice::<Status>(body).map(|status| status.message);
+    match said.map(|message| one_line(&message)) {
+        Ok(message) if !message.is_empty() => format!("the API server answers {code}: {message}"),
+        _ => format!("the API server answers {code}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_are_those_of_the_server() {
+        let status = br#"{"kind":"Status","message":"no preferred addresses found\nknown","code":500}"#;
+        assert_eq!(complaint(500, status), "the API server answers 500: no preferred addresses found known");
+        assert_eq!(complaint(502, b"<html>"), "the API server answers 502");
+    }
+}

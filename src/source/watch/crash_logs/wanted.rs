@@ -1,0 +1,217 @@
+//! Whose logs are read: of the last run of a container that crashed, and of the present run of one
+//! that does not get on with its start.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::longhorn::{ContainerStatus, Lease, Pod, Store, WEBHOOK_LOCK};
+
+/// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
+const CONTAINERS: [(&str, &str); 3] = [
+    ("longhorn-manager", "longhorn-manager"),
+    ("longhorn-driver-deployer", "longhorn-driver-deployer"),
+    ("longhorn-driver-deployer", "wait-longhorn-manager"),
+];
+/// A start takes seconds. What takes longer says in its log what it waits for.
+const SLOW: SignedDuration = SignedDuration::from_secs(60);
+/// A container whose last run ended so lately may be in a loop.
+const LATELY: SignedDuration = SignedDuration::from_mins(10);
+/// Bounds of the pause until the log of a present run is read again: it grows with the run.
+const PAUSE: (i64, i64) = (30, 60);
+/// What a manager said earlier in its present run may be over. What it waits for it repeats at least every
+/// minute: an informer's longest pause is 30 s and as much again by chance (client-go tools/cache/reflector.go).
+const SINCE: i64 = 120;
+
+/// A run of a container whose log is wanted. The last run is the same in the back-off before the
+/// restart and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Run {
+    pub(super) pod: String,
+    pub(super) uid: String,
+    pub(super) container: &'static str,
+    /// True for the last run; false for the present one, whose log goes on.
+    pub(super) is_over: bool,
+    /// Second of the end or of the start, else the number of restarts.
+    which: i64,
+}
+
+impl Run {
+    fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
+        let (pod, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
+        Run { pod, uid, container, is_over, which }
+    }
+
+    /// How many seconds of the log are of interest, if not all.
+    pub(super) fn since(&self) -> Option<i64> {
+        (!self.is_over && self.container == "longhorn-manager").then_some(SINCE)
+    }
+
+    /// When the log of a present run should be read again.
+    pub(super) fn pause(&self, now: Timestamp) -> Duration {
+        let age = now.as_second().saturating_sub(self.which);
+        Duration::from_secs((age / 4).clamp(PAUSE.0, PAUSE.1).unsigned_abs())
+    }
+}
+
+/// Every run whose log is wanted now.
+pub(super) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for pod in pods.iter() {
+        let app = pod.metadata.label("app");
+        for (of, container) in CONTAINERS {
+            if app != Some(of) {
+                continue;
+            }
+            let Some(status) = status(pod, container) else { continue };
+            runs.extend(last(pod, container, status));
+            let starts = || lasts_long(pod, container, status, now) && !pod.metadata.is_deleting();
+            if starts() && (!status.ready || is_new(status, now) || holds_lock(leases, pod, now)) {
+                runs.extend(present(pod, container, status));
+            }
+        }
+    }
+    runs
+}
+
+fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
+    let all = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    all.into_iter().find(|status| status.name == container)
+}
+
+fn last(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
+    // `previous=true` gives the log of the last state, not that of a container just ended
+    let ended = status.last_state.terminated.as_ref()?;
+    let which = ended.finished_at.get().map_or(status.restart_count.0, Timestamp::as_second);
+    Some(Run::of(pod, container, true, which))
+}
+
+fn present(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
+    let started = status.state.running.as_ref()?.started_at.get()?;
+    Some(Run::of(pod, container, false, started.as_second()))
+}
+
+fn lasts_long(pod: &Pod, container: &'static str, status: &ContainerStatus, now: Timestamp) -> bool {
+    let started = present(pod, container, status).map(|run| run.which);
+    started.is_some_and(|started| now.as_second().saturating_sub(started) >= SLOW.as_secs())
+}
+
+/// True for a container without a readiness probe that was restarted lately: that it counts as ready
+/// says nothing. Managers have one.
+fn is_new(status: &ContainerStatus, now: Timestamp) -> bool {
+    let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
+    status.name != "longhorn-manager" && ended.is_some_and(|ended| now.duration_since(ended) < LATELY)
+}
+
+/// True when the manager of this pod has been starting its webhooks for long: up to 1.9 it is Ready
+/// before they are served.
+fn holds_lock(leases: &Store<Lease>, pod: &Pod, now: Timestamp) -> bool {
+    let Some(lease) = leases.get(WEBHOOK_LOCK) else { return false };
+    let since = lease.spec.acquire_time.get();
+    let node = pod.spec.node_name.as_str();
+    !node.is_empty()
+        && lease.spec.holder_identity == node
+        && since.is_none_or(|since| now.duration_since(since) >= SLOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-01-01T01:00:00Z";
+    const LONG: &str = r#""running":{"startedAt":"2026-01-01T00:59:00Z"}"#;
+    const SHORT: &str = r#""running":{"startedAt":"2026-01-01T00:59:01Z"}"#;
+    const LAST: &str = r#""lastState":{"terminated":{"exitCode":1,"finishedAt":"2026-01-01T00:00:00Z"}}"#;
+
+    fn pod(app: &str, container: &str, status: &str) -> Pod {
+        let json = format!(
+            r#"{{"metadata":{{"name":"p","uid":"u","labels":{{"app":"{app}"}}}},"spec":{{"nodeName":"n"}},
+               "status":{{"containerStatuses":[{{"name":"{container}",{status}}}]}}}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    fn manager(status: &str) -> Pod {
+        pod("longhorn-manager", "longhorn-manager", status)
+    }
+
+    fn wanted(pod: Pod, lease: Option<&str>) -> Vec<Run> {
+        let lease = lease.map(|spec| {
+            let json = format!(r#"{{"metadata":{{"name":"{WEBHOOK_LOCK}"}},"spec":{spec}}}"#);
+            serde_json::from_str::<Lease>(&json).unwrap()
+        });
+        let (mut pods, mut leases) = (Store::default(), Store::default());
+        pods.insert(pod);
+        lease.into_iter().for_each(|lease| leases.insert(lease));
+        runs(&pods, &leases, NOW.parse().unwrap())
+    }
+
+    #[test]
+    fn back_off_and_restart_are_the_same_last_run() {
+        let waiting =
+            wanted(manager(&format!(r#""restartCount":4,"state":{{"waiting":{{}}}},{LAST}"#)), None);
+        let running = manager(&format!(r#""restartCount":5,"ready":true,"state":{{{LONG}}},{LAST}"#));
+        let running = wanted(running, None);
+        assert_eq!(waiting.len(), 1);
+        assert_eq!(waiting, running);
+        assert_ne!(running, wanted(manager(&LAST.replace("00:00Z", "09:00Z")), None));
+    }
+
+    #[test]
+    fn a_container_that_just_ended_has_no_last_log_yet() {
+        assert_eq!(wanted(manager(r#""restartCount":0,"state":{"terminated":{"exitCode":1}}"#), None), []);
+        assert_eq!(wanted(manager(r#""restartCount":0,"state":{"running":{}}"#), None), []);
+    }
+
+    #[test]
+    fn without_times_restarts_tell_last_runs_apart() {
+        let ended = |count: u32| {
+            wanted(manager(&format!(r#""restartCount":{count},"lastState":{{"terminated":{{}}}}"#)), None)
+        };
+        assert_ne!(ended(1), ended(2));
+    }
+
+    #[test]
+    fn present_runs_that_are_not_over_with_their_start() {
+        let held = r#"{"holderIdentity":"n","acquireTime":"2026-01-01T00:59:00.000000Z"}"#;
+        let fresh = r#"{"holderIdentity":"n","acquireTime":"2026-01-01T00:59:30.000000Z"}"#;
+        let other = r#"{"holderIdentity":"m","acquireTime":"2026-01-01T00:00:00.000000Z"}"#;
+        for (status, lease, reads) in [
+            (format!(r#""ready":false,"state":{{{LONG}}}"#), None, true),
+            (format!(r#""ready":false,"state":{{{SHORT}}}"#), None, false),
+            (format!(r#""ready":true,"state":{{{LONG}}}"#), None, false),
+            (format!(r#""ready":true,"state":{{{LONG}}}"#), Some(held), true),
+            (format!(r#""ready":true,"state":{{{SHORT}}}"#), Some(held), false),
+            (format!(r#""ready":true,"state":{{{LONG}}}"#), Some(fresh), false),
+            (format!(r#""ready":true,"state":{{{LONG}}}"#), Some(other), false),
+        ] {
+            let runs = wanted(manager(&status), lease);
+            assert_eq!(
+                runs.iter().filter(|run| !run.is_over).count(),
+                usize::from(reads),
+                "{status} {lease:?}"
+            );
+        }
+        assert_eq!(wanted(pod("csi-attacher", "csi-attacher", &format!(r#""state":{{{LONG}}}"#)), None), []);
+    }
+
+    #[test]
+    fn a_deployer_is_read_while_it_loops_and_left_alone_once_it_settled() {
+        let of = |last: &str| {
+            let status = format!(
+                r#""ready":true,"state":{{{LONG}}},"lastState":{{"terminated":{{"finishedAt":"{last}"}}}}"#
+            );
+            wanted(pod("longhorn-driver-deployer", "longhorn-driver-deployer", &status), None)
+        };
+        let kinds = |runs: Vec<Run>| runs.iter().map(|run| run.is_over).collect::<Vec<_>>();
+        assert_eq!(kinds(of("2026-01-01T00:58:50Z")), [true, false]);
+        assert_eq!(kinds(of("2026-01-01T00:40:00Z")), [true]);
+    }
+
+    #[test]
+    fn a_long_run_is_read_more_seldom() {
+        let run = Run::of(&Pod::default(), "longhorn-manager", false, 0);
+        let after = |seconds| run.pause(Timestamp::from_second(seconds).unwrap()).as_secs();
+        assert_eq!([after(60), after(200), after(86_400)], [30, 50, 60]);
+    }
+}

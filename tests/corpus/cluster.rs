@@ -1,0 +1,491 @@
+//! A recording of a small cluster, healthy but for the facts of a case.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::Case;
+
+/// The moment of every recording.
+const NOW: &str = "2026-03-01T12:00:00Z";
+const NODES: [&str; 2] = ["node-1", "node-2"];
+const NS: &str = "namespace: longhorn-system";
+
+/// What a case says of its cluster. What it leaves out is as in a healthy cluster of the release.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// True for an installation in which no manager has finished a start yet.
+    fresh: bool,
+    /// `current-longhorn-version`, if another release than that of the image.
+    installed: Option<String>,
+    /// How the managers are; of a healthy cluster without it.
+    manager: Option<Manager>,
+    /// The last log of the manager on node-1.
+    log: String,
+    /// How the driver deployer is; there is none without it.
+    deployer: Option<Deployer>,
+    /// Flags of the managers, instead of those of the release.
+    flags: Option<Vec<String>>,
+    /// Environment variables of the managers, instead of those of the release.
+    variables: Option<Vec<String>>,
+    /// Port of the readiness probe, instead of that of the release.
+    probe_port: Option<u16>,
+    /// Image of the system of the nodes.
+    os: Option<String>,
+    /// Kinds that are not in the recording.
+    without: Vec<String>,
+    /// Further objects, as YAML documents; `metadata` needs no namespace.
+    objects: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Manager {
+    /// True when only the manager on node-1 is like this.
+    one: bool,
+    /// Exit code of the last run.
+    exit: i64,
+    /// Seconds of the last run.
+    ran: i64,
+    /// Reason of the last end.
+    reason: Option<String>,
+    /// Message of the last end or of the wait.
+    message: String,
+    restarts: i64,
+    /// Reason of the wait; `CrashLoopBackOff` unless it says something else.
+    waiting: Option<String>,
+    /// True when the pod was Ready in its last run.
+    was_ready: bool,
+    /// How far the starts got: `nothing`, `lease`, `listener`, `service` or `upgrade`.
+    reached: Reached,
+    /// Minutes since the pods were made.
+    age: Option<i64>,
+    /// Minutes for which the container has been running again, Ready.
+    runs: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reached {
+    #[default]
+    Nothing,
+    Lease,
+    Listener,
+    Service,
+    Upgrade,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Deployer {
+    /// True in its init container.
+    waits: bool,
+    /// Minutes since it was made.
+    age: i64,
+    /// Its last log.
+    log: String,
+}
+
+impl Facts {
+    pub fn has_log(&self) -> bool {
+        !self.log.is_empty() || self.deployer.as_ref().is_some_and(|deployer| !deployer.log.is_empty())
+    }
+}
+
+/// A fresh installation in which only the manager on the first node has trouble.
+fn others_started(case: &Case) -> bool {
+    case.cluster.manager.as_ref().is_some_and(|manager| manager.one)
+}
+
+fn minor(release: &str) -> u32 {
+    release.split('.').nth(1).unwrap().parse().unwrap()
+}
+
+/// Whether managers of the release queue for the webhook Lease.
+fn queues(release: &str) -> bool {
+    minor(release) >= 8 || ["v1.6.4", "v1.7.3", "v1.7.4"].contains(&release)
+}
+
+fn before(seconds: i64) -> String {
+    let now: jiff::Timestamp = NOW.parse().unwrap();
+    (now - jiff::SignedDuration::from_secs(seconds)).to_string()
+}
+
+/// Writes the recording of a case.
+pub fn write(case: &Case, directory: &Path, with_log: bool) {
+    let facts = &case.cluster;
+    let mut yaml = String::new();
+    for part in [nodes(case), settings(case), manager_set(case), managers(case), webhooks(case), leases(case)]
+    {
+        yaml += &part;
+    }
+    yaml += &instance_managers(case);
+    yaml += &deployer(case);
+    yaml += &now();
+    let mut documents: Vec<String> =
+        yaml.split("---\n").filter(|text| !text.trim().is_empty()).map(str::to_owned).collect();
+    for own in facts.objects.split("---\n").filter(|text| !text.trim().is_empty()) {
+        let key = key_of(own);
+        documents.retain(|document| key_of(document) != key);
+        documents.push(own.to_owned());
+    }
+    documents.retain(|document| !facts.without.iter().any(|kind| key_of(document).0 == *kind));
+    std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
+    if with_log && !facts.log.is_empty() {
+        std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)
+            .unwrap();
+    }
+    let of_deployer =
+        facts.deployer.as_ref().map(|deployer| &deployer.log).filter(|log| with_log && !log.is_empty());
+    if let Some(log) = of_deployer {
+        let name = "longhorn-driver-deployer-1.longhorn-driver-deployer.previous.log";
+        std::fs::write(directory.join(name), log).unwrap();
+    }
+}
+
+/// Kind (with its group for Longhorn's own) and name of a document.
+fn key_of(document: &str) -> (String, String) {
+    let value: serde_json::Value =
+        serde_yaml::from_str(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
+    let kind = value["kind"].as_str().unwrap();
+    let group =
+        if value["apiVersion"].as_str().unwrap().starts_with("longhorn.io") { "longhorn/" } else { "" };
+    (format!("{group}{kind}"), value["metadata"]["name"].as_str().unwrap().to_owned())
+}
+
+fn now() -> String {
+    format!(
+        "apiVersion: v1\nkind: Event\nmetadata: {{name: clock, {NS}}}\nreason: Pulled\nlastTimestamp: '{NOW}'\n\
+         involvedObject: {{kind: Pod, name: longhorn-ui}}\n---\n"
+    )
+}
+
+fn nodes(case: &Case) -> String {
+    let os = case.cluster.os.as_deref().unwrap_or("Ubuntu 24.04.2 LTS");
+    let mut yaml = String::new();
+    for node in NODES {
+        write!(
+            yaml,
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}, creationTimestamp: '2026-01-01T00:00:00Z'}}\n\
+             status: {{conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}}], \
+             allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5}}}}\n---\n"
+        )
+        .unwrap();
+        if !case.cluster.fresh || others_started(case) && node != NODES[0] {
+            write!(
+                yaml,
+                "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {node}, {NS}}}\n\
+                 spec: {{name: {node}, allowScheduling: true, disks: {{d: {{allowScheduling: true, path: /var/lib/longhorn}}}}}}\n\
+                 status: {{conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}, \
+                 {{type: MountPropagation, status: 'True'}}], diskStatus: {{d: {{diskUUID: uuid-{node}, \
+                 conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}]}}}}}}\n---\n"
+            )
+            .unwrap();
+        }
+    }
+    yaml
+}
+
+fn settings(case: &Case) -> String {
+    if case.cluster.fresh && !others_started(case) {
+        return String::new();
+    }
+    let installed = case.cluster.installed.as_deref().unwrap_or(&case.release);
+    let image = format!("longhornio/longhorn-instance-manager:{installed}");
+    let values = [
+        ("current-longhorn-version", installed),
+        ("crd-api-version", "longhorn.io/v1beta2"),
+        ("default-instance-manager-image", &image),
+        ("default-engine-image", "longhornio/longhorn-engine:e"),
+        ("priority-class", "longhorn-critical"),
+    ];
+    let setting = |(name, value): &(&str, &str)| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, {NS}}}\nvalue: '{value}'\n---\n"
+        )
+    };
+    values.iter().map(setting).collect()
+}
+
+/// Container `longhorn-manager` as the published manifest of the release has it.
+fn container(case: &Case) -> String {
+    let minor = minor(&case.release);
+    let mut flags: Vec<String> = [
+        "--engine-image",
+        "--instance-manager-image",
+        "--share-manager-image",
+        "--backing-image-manager-image",
+        "--manager-image",
+        "--service-account",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if minor >= 4 {
+        flags.push("--support-bundle-manager-image".to_owned());
+    }
+    if minor >= 6 {
+        flags.push("--upgrade-version-check".to_owned());
+    }
+    let flags = case.cluster.flags.clone().unwrap_or(flags);
+    let registry = if minor >= 10 { "docker.io/" } else { "" };
+    let im = format!("longhornio/longhorn-instance-manager:{}", case.release);
+    let words: Vec<String> = flags
+        .iter()
+        .map(|flag| match flag.as_str() {
+            "--upgrade-version-check" => flag.clone(),
+            "--instance-manager-image" => format!("{flag}, '{im}'"),
+            _ => format!("{flag}, x"),
+        })
+        .collect();
+    let all = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME"].map(str::to_owned).to_vec();
+    let variables = case.cluster.variables.clone().unwrap_or(all);
+    let variables: Vec<_> = variables.iter().map(|name| format!("{{name: {name}}}")).collect();
+    let port = case.cluster.probe_port.unwrap_or(if minor >= 10 { 9502 } else { 9501 });
+    let probe = match minor {
+        ..=4 => "tcpSocket: {port: 9500}".to_owned(),
+        _ => format!("httpGet: {{path: /v1/healthz, port: {port}, scheme: HTTPS}}"),
+    };
+    format!(
+        "{{name: longhorn-manager, image: '{registry}longhornio/longhorn-manager:{}', command: [longhorn-manager, -d, daemon, {}], \
+         env: [{}], readinessProbe: {{{probe}}}}}",
+        case.release,
+        words.join(", "),
+        variables.join(", ")
+    )
+}
+
+fn manager_set(case: &Case) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, {NS}, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\
+         spec: {{template: {{spec: {{containers: [{}]}}}}}}\n\
+         status: {{desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: {}}}\n---\n",
+        container(case),
+        NODES.iter().filter(|node| !is_bad(case, node)).count()
+    )
+}
+
+fn is_bad(case: &Case, node: &str) -> bool {
+    case.cluster.manager.as_ref().is_some_and(|manager| !manager.one || node == NODES[0])
+}
+
+fn managers(case: &Case) -> String {
+    let mut yaml = String::new();
+    for (index, node) in NODES.iter().enumerate() {
+        let bad = case.cluster.manager.as_ref().filter(|_| is_bad(case, node));
+        let reached = bad.map_or(Reached::Upgrade, |manager| manager.reached);
+        let age = bad.and_then(|manager| manager.age).unwrap_or(60) * 60;
+        let age = if bad.is_some() { age } else { 86_400 };
+        let (status, ready, changed) = match bad {
+            Some(manager) => crashing(manager, age),
+            None => {
+                let started = before(age - 5);
+                (
+                    format!("restartCount: 0, ready: true, state: {{running: {{startedAt: '{started}'}}}}"),
+                    "True",
+                    before(age - 60),
+                )
+            }
+        };
+        write!(
+            yaml,
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{number}, {NS}, uid: m-{number}, \
+             creationTimestamp: '{created}', labels: {{app: longhorn-manager{labels}}}}}\n\
+             spec: {{nodeName: {node}, containers: [{container}]}}\n\
+             status: {{phase: Running, startTime: '{created}', conditions: [{{type: Ready, status: '{ready}', \
+             lastTransitionTime: '{changed}'}}], containerStatuses: [{{name: longhorn-manager, {status}}}]}}\n---\n",
+            number = index + 1,
+            created = before(age),
+            labels = labels(case, reached),
+            container = container(case),
+        )
+        .unwrap();
+    }
+    yaml
+}
+
+fn labels(case: &Case, reached: Reached) -> String {
+    let minor = minor(&case.release);
+    if minor < 7 {
+        return String::new();
+    }
+    let mut labels = String::new();
+    if reached >= Reached::Listener && minor < 10 {
+        labels += ", longhorn.io/conversion-webhook: longhorn-conversion-webhook";
+    }
+    if reached >= Reached::Listener && minor >= 10 || reached >= Reached::Service {
+        labels += ", longhorn.io/admission-webhook: longhorn-admission-webhook";
+    }
+    if reached >= Reached::Service {
+        labels += ", longhorn.io/recovery-backend: longhorn-recovery-backend";
+    }
+    labels
+}
+
+/// Container status, and the pod's Ready with its last change.
+fn crashing(manager: &Manager, age: i64) -> (String, &'static str, String) {
+    let quoted = |text: &str| serde_json::to_string(text).unwrap();
+    if manager.waiting.as_deref().is_some_and(|reason| reason != "CrashLoopBackOff") {
+        let reason = manager.waiting.as_deref().unwrap();
+        let status = format!(
+            "restartCount: {}, ready: false, state: {{waiting: {{reason: {reason}, message: {}}}}}",
+            manager.restarts,
+            quoted(&manager.message)
+        );
+        return (status, "False", before(age));
+    }
+    let (end, start) = (before(30), before(30 + manager.ran));
+    if let Some(minutes) = manager.runs {
+        let started = before(minutes * 60);
+        let (end, start) = (before(minutes * 60 + 20), before(minutes * 60 + 20 + manager.ran));
+        let status = format!(
+            "restartCount: {}, ready: true, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: {}, \
+             reason: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
+            manager.restarts,
+            manager.exit,
+            manager.reason.as_deref().unwrap_or("Error"),
+        );
+        return (status, "True", started);
+    }
+    let status = format!(
+        "restartCount: {}, ready: false, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
+         {{exitCode: {}, reason: {}, message: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
+        manager.restarts,
+        manager.exit,
+        manager.reason.as_deref().unwrap_or("Error"),
+        quoted(&manager.message),
+    );
+    (status, "False", if manager.was_ready { end } else { before(age) })
+}
+
+fn webhooks(case: &Case) -> String {
+    let minor = minor(&case.release);
+    let manager = case.cluster.manager.as_ref();
+    let none_ready = manager.is_some_and(|manager| !manager.one);
+    let configured = !case.cluster.fresh
+        || others_started(case)
+        || manager.is_none_or(|manager| manager.reached >= Reached::Service);
+    let mut yaml = String::new();
+    let names: &[&str] = if minor >= 10 { &["admission"] } else { &["admission", "conversion"] };
+    for name in names {
+        let service = format!("longhorn-{name}-webhook");
+        let mut endpoints = Vec::new();
+        for (index, node) in NODES.iter().enumerate() {
+            endpoints.push(format!(
+                "{{conditions: {{ready: {}}}, targetRef: {{kind: Pod, name: longhorn-manager-{}}}}}",
+                !is_bad(case, node),
+                index + 1
+            ));
+        }
+        write!(
+            yaml,
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: {service}, {NS}}}\nspec: {{selector: {{app: longhorn-manager}}}}\n---\n\
+             apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: {service}-x, {NS}, \
+             labels: {{kubernetes.io/service-name: {service}}}}}\nendpoints: [{}]\n---\n",
+            endpoints.join(", ")
+        )
+        .unwrap();
+    }
+    let backend = if none_ready { "false" } else { "true" };
+    write!(
+        yaml,
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: longhorn-backend-x, {NS}, \
+         labels: {{kubernetes.io/service-name: longhorn-backend}}}}\nendpoints: [{{conditions: {{ready: {backend}}}}}]\n---\n"
+    )
+    .unwrap();
+    if configured {
+        for (kind, name) in
+            [("Validating", "longhorn-webhook-validator"), ("Mutating", "longhorn-webhook-mutator")]
+        {
+            write!(
+                yaml,
+                "apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}WebhookConfiguration\nmetadata: {{name: {name}}}\n\
+                 webhooks: [{{name: {name}.longhorn.io, failurePolicy: Fail, clientConfig: {{service: {{name: \
+                 longhorn-admission-webhook, namespace: longhorn-system, port: 9502}}}}}}]\n---\n"
+            )
+            .unwrap();
+        }
+    }
+    yaml
+}
+
+fn leases(case: &Case) -> String {
+    let manager = case.cluster.manager.as_ref();
+    let reached = manager.map_or(Reached::Upgrade, |manager| manager.reached);
+    let mut yaml = String::new();
+    let mut lease = |name: &str, holder: &str| {
+        write!(
+            yaml,
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: {name}, {NS}}}\nspec: {{holderIdentity: '{holder}', \
+             leaseDurationSeconds: 20, acquireTime: '{0}', renewTime: '{0}'}}\n---\n",
+            before(manager.map_or(300, |manager| 30 + manager.ran))
+        )
+        .unwrap();
+    };
+    if queues(&case.release) && (reached >= Reached::Lease || !case.cluster.fresh) {
+        let holder = if (Reached::Lease..=Reached::Listener).contains(&reached) { NODES[0] } else { "" };
+        lease("longhorn-manager-webhook-lock", holder);
+    }
+    if reached >= Reached::Upgrade || !case.cluster.fresh {
+        lease("longhorn-manager-upgrade-lock", "");
+    }
+    yaml
+}
+
+fn instance_managers(case: &Case) -> String {
+    if case.cluster.fresh {
+        return String::new();
+    }
+    let release = case.cluster.installed.as_deref().unwrap_or(&case.release);
+    let image = format!("longhornio/longhorn-instance-manager:{release}");
+    let engine = if minor(release) >= 6 { "dataEngine: v1, " } else { "" };
+    let kinds: &[&str] = if minor(release) >= 5 { &["aio"] } else { &["engine", "replica"] };
+    let mut yaml = String::new();
+    for node in NODES {
+        for kind in kinds {
+            let name = format!("instance-manager-{kind}-{node}");
+            let labels = format!(
+                "{{longhorn.io/component: instance-manager, longhorn.io/managed-by: longhorn-manager, longhorn.io/node: {node}, \
+                 longhorn.io/instance-manager-type: {kind}, longhorn.io/instance-manager-image: imi-0, longhorn.io/data-engine: v1}}"
+            );
+            write!(
+                yaml,
+                "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: {name}, {NS}, uid: u-{name}, \
+                 creationTimestamp: '2026-02-01T00:00:00Z', labels: {labels}}}\n\
+                 spec: {{image: '{image}', nodeID: {node}, type: {kind}, {engine}}}\nstatus: {{ownerID: {node}, currentState: running}}\n---\n\
+                 apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, {NS}, uid: p-{name}, creationTimestamp: '2026-02-01T00:01:00Z', \
+                 labels: {labels}}}\nspec: {{nodeName: {node}, priorityClassName: longhorn-critical, containers: [{{name: instance-manager, \
+                 image: '{image}', resources: {{requests: {{cpu: 960m}}}}}}]}}\n\
+                 status: {{phase: Running, conditions: [{{type: Ready, status: 'True'}}], containerStatuses: [{{name: instance-manager, \
+                 ready: true, state: {{running: {{startedAt: '2026-02-01T00:01:00Z'}}}}}}]}}\n---\n"
+            )
+            .unwrap();
+        }
+    }
+    yaml
+}
+
+fn deployer(case: &Case) -> String {
+    let Some(deployer) = &case.cluster.deployer else { return String::new() };
+    let created = before(if deployer.age == 0 { 30 } else { deployer.age } * 60);
+    let status = if deployer.waits {
+        format!(
+            "initContainerStatuses: [{{name: wait-longhorn-manager, state: {{running: {{startedAt: '{created}'}}}}}}], \
+             containerStatuses: [{{name: longhorn-driver-deployer, state: {{waiting: {{reason: PodInitializing}}}}}}]"
+        )
+    } else {
+        format!(
+            "containerStatuses: [{{name: longhorn-driver-deployer, restartCount: 9, state: {{waiting: {{reason: CrashLoopBackOff}}}}, \
+             lastState: {{terminated: {{exitCode: 1, reason: Error, startedAt: '{}', finishedAt: '{}'}}}}}}]",
+            before(60),
+            before(40)
+        )
+    };
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-driver-deployer-1, {NS}, uid: d-1, creationTimestamp: '{created}', \
+         labels: {{app: longhorn-driver-deployer}}}}\n\
+         spec: {{nodeName: node-1, initContainers: [{{name: wait-longhorn-manager}}], containers: [{{name: longhorn-driver-deployer}}]}}\n\
+         status: {{phase: Pending, startTime: '{created}', {status}}}\n---\n"
+    )
+}

@@ -1,0 +1,8 @@
+//! Recordings as people have them: the scenarios in every form that is read, and what is left of them when
+//! files are damaged.
+
+mod forms;
+mod mutants;
+#[path = "../support/scenario.rs"]
+mod scenario;
+mod written;

@@ -1,0 +1,97 @@
+//! What the alerts say, as promtool expands their templates: all of it in one file to be read, with
+//! and without the labels that may be empty.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::generate::Settings;
+use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
+use longhorn_health_exporter::generate::promtool::{self, Case, Kind};
+use longhorn_health_exporter::generate::rules;
+use serde_json::{Value, json};
+
+use crate::support::{RULES, promtools, run};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/texts.txt");
+
+/// Traces that an empty label leaves in a text.
+const HOLES: [&str; 11] =
+    ["  ", " ,", " .", "()", "\"\"", "( ", " )", "/ ", " /", "<no value>", "<error expanding template"];
+
+/// Texts that depend on the name of a setting, beyond the shape of the alert.
+const SETTINGS: [&str; 3] =
+    ["priority-class", "storage-network-for-rwx-volume-enabled", "disable-snapshot-purge"];
+
+#[test]
+fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
+    let settings = Settings::default();
+    let mut texts = String::new();
+    let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
+    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+        let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
+        let cases = promtool::cases(&area, &settings).unwrap();
+        for alert in area.alerts {
+            let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == Kind::Fires);
+            let mut asked = vec![question(fires.unwrap(), |series| series.to_owned())];
+            if !matches!(alert.when, When::Promql { .. }) {
+                asked.push(question(fires.unwrap(), |series| optional.replace_all(series, "").into_owned()));
+                asked.extend(
+                    SETTINGS.iter().map(|name| question(fires.unwrap(), |s| s.replace("setting-1", name))),
+                );
+            }
+            let said = said(rule_file, alert.name, &asked);
+            let _ = writeln!(texts, "{} ({})", alert.name, area.id);
+            said.keys().for_each(|text| _ = writeln!(texts, "- {text}"));
+        }
+    }
+    let holed: Vec<_> = texts.lines().filter(|line| HOLES.iter().any(|hole| line.contains(hole))).collect();
+    assert_eq!(holed, Vec::<&str>::new(), "guard the label with {{{{ with $labels.… }}}}");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, &texts).unwrap();
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    pretty(&golden, &texts);
+}
+
+fn pretty(golden: &str, texts: &str) {
+    for (old, new) in golden.lines().zip(texts.lines()) {
+        assert_eq!(old, new, "UPDATE_GOLDEN=1 cargo test --test rules writes {GOLDEN}");
+    }
+    assert_eq!(golden.lines().count(), texts.lines().count(), "UPDATE_GOLDEN=1 cargo test --test rules");
+}
+
+/// The case of an alert as a question that promtool answers with its texts.
+fn question(case: &Case, series: impl Fn(&str) -> String) -> Value {
+    let case = serde_json::to_value(case).unwrap();
+    let mut inputs = case["input_series"].clone();
+    for input in inputs.as_array_mut().unwrap() {
+        input["series"] = series(input["series"].as_str().unwrap()).into();
+    }
+    let asked = case["promql_expr_test"].as_array().unwrap();
+    let fires = asked.iter().find(|asked| !asked["exp_samples"].as_array().unwrap().is_empty()).unwrap();
+    json!({
+        "interval": case["interval"],
+        "input_series": inputs,
+        "alert_rule_test": [{ "eval_time": fires["eval_time"], "alertname": case["name"].as_str().unwrap().split(':').next() }],
+    })
+}
+
+/// Descriptions in order, each once.
+fn said(rule_file: &str, alert: &str, tests: &[Value]) -> BTreeMap<String, ()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("texts.test.yaml");
+    let rules = Path::new(RULES).join(rule_file.trim_start_matches("rules/"));
+    let interval = &tests[0]["interval"];
+    let file = json!({ "rule_files": [rules], "evaluation_interval": interval, "tests": tests });
+    std::fs::write(&path, file.to_string()).unwrap();
+    let answer = run(&promtools()[0], ["test".as_ref(), "rules".as_ref(), path.as_os_str()]).unwrap_err();
+    let description = regex::Regex::new(r#"description="((?:[^"\\]|\\.)*)""#).unwrap();
+    let texts: BTreeMap<_, _> = description
+        .captures_iter(&answer)
+        .map(|found| (serde_json::from_str::<String>(&format!("\"{}\"", &found[1])).unwrap(), ()))
+        .collect();
+    assert!(!texts.is_empty(), "{alert}: {answer}");
+    texts
+}
