@@ -26,6 +26,7 @@ pub mod facts;
 pub mod generate;
 pub mod history;
 pub mod http;
+pub mod incidents;
 pub mod longhorn;
 pub mod metrics;
 pub mod report;

@@ -65,7 +65,12 @@ fn healthy_stock_clusters_say_healthy() {
         assert_eq!((report.status, report.verdict, report.exit_code), (Status::Healthy, Verdict::Healthy, 0));
         let metrics = scenario::exposition(scenario::cluster(&path));
         assert!(metrics.contains("longhorn_health_status{status=\"healthy\"} 1\n"), "{name}: {metrics}");
-        for (format, word) in [("table", "status: healthy"), ("junit", "name=\"status\" value=\"healthy\"")] {
+        for (format, word) in [
+            ("table", "HEALTHY "),
+            ("wide", "HEALTHY "),
+            ("markdown", "### Longhorn: healthy"),
+            ("junit", "name=\"status\" value=\"healthy\""),
+        ] {
             let output = std::process::Command::new(env!("CARGO_BIN_EXE_longhorn-health-exporter"))
                 .args(["check", "-o", format, "--from"])
                 .arg(path.join("cluster.yaml"))
@@ -106,6 +111,12 @@ fn has_only(directory: &Path, endings: &[&str]) -> bool {
 /// The status, the data line and the findings; their evidence and remedies are in the whole reports.
 fn findings(report: &Report) -> String {
     let mut text = format!("status: {}\ndata: {}\n", report.status.as_str(), report.data.line);
+    for incident in &report.incidents {
+        let _ = writeln!(text, "\n{} incident {}: {}", incident.severity, incident.cause, incident.title);
+        for consequence in &incident.consequences {
+            let _ = writeln!(text, "  {} on {}", consequence.text, consequence.nodes.join(", "));
+        }
+    }
     for finding in &report.findings {
         let node = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
         let (severity, object) = (finding.severity, &finding.object);

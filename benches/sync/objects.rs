@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 pub const NAMESPACE: &str = "longhorn-system";
 const REPLICAS_EACH: usize = 3;
+const BACKUPS_EACH: usize = 20;
 const SNAPSHOTS: usize = 24;
 const SETTINGS: usize = 90;
 const RELEASE: &str = "v1.12.1";
@@ -42,6 +43,11 @@ impl Shape {
         );
         objects.extend((0..self.volumes).flat_map(|n| [self.volume(n), self.engine(n), self.attachment(n)]));
         objects.extend((0..self.replicas).map(|n| self.replica(n)));
+        objects.extend(
+            (0..self.nodes).flat_map(|n| [self.csi_node(n), self.csi_pod(n), self.engine_image_pod(n)]),
+        );
+        objects.extend((0..self.volumes * BACKUPS_EACH).map(|n| self.backup(n)));
+        objects.extend([self.engine_image(), backup_target(), recurring_job(), cron_job()]);
         objects.extend((0..self.nodes * 2).map(|n| self.event(n)));
         objects.extend((0..SETTINGS).map(setting));
         objects
@@ -90,6 +96,37 @@ fn object(api_version: &str, kind: &str, name: &str, labels: Value, spec: Value,
     json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
 }
 
+fn without_namespace(object: &mut Value) {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("namespace");
+    }
+}
+
+fn backup_target() -> Value {
+    let spec = json!({"backupTargetURL": "s3://backups@eu-central-1/", "credentialSecret": "s3", "pollInterval": "5m0s"});
+    let status =
+        json!({"available": true, "lastSyncedAt": NEWEST, "conditions": [condition("Unavailable", "False")]});
+    longhorn("BackupTarget", "default", json!({}), spec, status)
+}
+
+fn recurring_job() -> Value {
+    let spec = json!({"name": "nightly", "task": "backup", "cron": "0 2 * * *", "groups": ["default"], "retain": 20, "concurrency": 2});
+    longhorn("RecurringJob", "nightly", json!({}), spec, json!({"ownerID": "worker-0000"}))
+}
+
+/// Suspended: the clock of a bench is far from the times of its objects.
+fn cron_job() -> Value {
+    let status = json!({"lastScheduleTime": NEWEST, "lastSuccessfulTime": NEWEST});
+    object(
+        "batch/v1",
+        "CronJob",
+        "nightly",
+        json!({}),
+        json!({"schedule": "0 2 * * *", "suspend": true}),
+        status,
+    )
+}
+
 fn managed(manager: &str, fields: usize) -> Value {
     let fields: Map<_, _> = (0..fields).map(|n| (format!("f:someLongFieldName{n}"), json!({}))).collect();
     json!({"apiVersion": "longhorn.io/v1beta2", "fieldsType": "FieldsV1", "manager": manager, "operation": "Update",
@@ -123,13 +160,13 @@ impl Shape {
         longhorn(
             "Volume",
             &name,
-            json!({"longhornvolume": name, "setting.longhorn.io/remove-snapshots-during-filesystem-trim": "ignored"}),
+            json!({"longhornvolume": name, "recurring-job-group.longhorn.io/default": "enabled", "setting.longhorn.io/remove-snapshots-during-filesystem-trim": "ignored"}),
             json!({"size": "21474836480", "numberOfReplicas": 3, "frontend": "blockdev", "dataEngine": "v1",
             "image": ENGINE_IMAGE, "nodeID": self.node(n), "dataLocality": "disabled",
             "accessMode": "rwo", "staleReplicaTimeout": 30, "replicaAutoBalance": "ignored", "backingImage": "",
             "nodeSelector": [], "diskSelector": [], "unmapMarkSnapChainRemoved": "ignored", "encrypted": false}),
             json!({"state": "attached", "robustness": if self.is_down(n) { "degraded" } else { "healthy" }, "ownerID": self.node(n), "currentNodeID": self.node(n),
-            "currentImage": ENGINE_IMAGE, "actualSize": 1234567890, "frontendDisabled": false,
+            "currentImage": ENGINE_IMAGE, "actualSize": 1234567890, "lastBackup": "backup-0", "lastBackupAt": NEWEST, "frontendDisabled": false,
             "conditions": conditions(&["Restore", "Scheduled", "TooManySnapshots", "WaitForBackingImage", "OfflineRebuilding"], "True"),
             "kubernetesStatus": {"pvName": name, "pvStatus": "Bound", "pvcName": format!("data-database-{n}"),
                 "namespace": format!("team-{}", n % 40), "lastPVCRefAt": "", "lastPodRefAt": "",
@@ -265,6 +302,63 @@ impl Shape {
             "allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"}, "images": images,
             "nodeInfo": {"kernelVersion": "6.8.0", "osImage": "Ubuntu 24.04", "kubeletVersion": "v1.34.1"}}),
         )
+    }
+
+    /// A complete backup of a volume, as the store describes it.
+    fn backup(&self, n: usize) -> Value {
+        let volume = volume_name(n / BACKUPS_EACH);
+        let name = format!("backup-{:016x}", n as u64 * 0x9e37_79b9);
+        let snapshot = format!("nightly-8f0c9a52-{n:012x}");
+        let labels = json!({"KubernetesStatus": "x".repeat(300), "RecurringJob": "nightly", "longhorn.io/volume-access-mode": "rwo"});
+        longhorn(
+            "Backup",
+            &name,
+            json!({"backup-volume": volume, "backup-target": "default"}),
+            json!({"snapshotName": snapshot, "backupMode": "incremental", "labels": {"RecurringJob": "nightly"}}),
+            json!({"state": "Completed", "progress": 100, "ownerID": self.node(n), "backupTargetName": "default", "backupCreatedAt": NEWEST,
+            "snapshotCreatedAt": NEWEST, "snapshotName": snapshot, "lastSyncedAt": NEWEST, "compressionMethod": "lz4", "labels": labels,
+            "messages": null, "size": "73400320", "newlyUploadDataSize": "73400320", "reUploadedDataSize": "0", "volumeName": volume,
+            "volumeSize": "21474836480", "volumeCreated": NEWEST, "volumeBackingImageName": "", "replicaAddress": "tcp://10.42.0.15:10000",
+            "url": format!("s3://backups@eu-central-1/?backup={name}&volume={volume}")}),
+        )
+    }
+
+    fn engine_image(&self) -> Value {
+        let map: Map<_, _> = (0..self.nodes).map(|n| (self.node(n), json!(!self.is_down(n)))).collect();
+        let status = json!({"state": "deployed", "refCount": self.replicas, "nodeDeploymentMap": map, "incompatible": false,
+            "conditions": [condition("ready", "True")]});
+        longhorn("EngineImage", "ei-71f011ef", json!({}), json!({"image": ENGINE_IMAGE}), status)
+    }
+
+    fn engine_image_pod(&self, n: usize) -> Value {
+        let labels =
+            json!({"longhorn.io/component": "engine-image", "longhorn.io/engine-image": "ei-71f011ef"});
+        self.pod(&format!("engine-image-ei-71f011ef-{n:05}"), n, labels, &["engine-image-ei-71f011ef"])
+    }
+
+    fn csi_pod(&self, n: usize) -> Value {
+        let containers = ["node-driver-registrar", "longhorn-liveness-probe", "longhorn-csi-plugin"];
+        self.pod(
+            &format!("longhorn-csi-plugin-{n:05}"),
+            n,
+            json!({"app": "longhorn-csi-plugin"}),
+            &containers,
+        )
+    }
+
+    fn csi_node(&self, n: usize) -> Value {
+        let drivers = ["driver.longhorn.io", "ebs.csi.aws.com"]
+            .map(|name| json!({"name": name, "nodeID": self.node(n), "topologyKeys": []}));
+        let mut node = object(
+            "storage.k8s.io/v1",
+            "CSINode",
+            &self.node(n),
+            json!({}),
+            json!({"drivers": drivers}),
+            json!({}),
+        );
+        without_namespace(&mut node);
+        node
     }
 
     fn manager_pod(&self, n: usize) -> Value {

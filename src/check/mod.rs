@@ -9,6 +9,7 @@ mod alert;
 mod cause;
 mod fact;
 mod finding;
+mod follows;
 mod gauge;
 mod outcome;
 mod panel;
@@ -20,6 +21,7 @@ pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
+pub use follows::{Follows, Link, Same};
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
@@ -45,6 +47,8 @@ pub struct Check {
     pub uses: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],
+    /// What its causes follow from.
+    pub follows: &'static [Follows],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
@@ -66,6 +70,7 @@ impl Check {
         needs: &[],
         uses: &[],
         causes: &[],
+        follows: &[],
         gauges: &[],
         records: &[],
         alerts: &[],

@@ -71,6 +71,8 @@ pub enum Dashboard {
     Managers,
     /// Eviction and drain.
     Eviction,
+    /// Disks, engine images, CSI, shares and backups.
+    Storage,
     /// The exporter itself.
     Exporter,
 }
@@ -84,6 +86,7 @@ impl Dashboard {
             Dashboard::InstanceManagers => "instance-managers",
             Dashboard::Managers => "managers",
             Dashboard::Eviction => "eviction",
+            Dashboard::Storage => "storage",
             Dashboard::Exporter => "exporter",
         }
     }

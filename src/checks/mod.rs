@@ -9,8 +9,12 @@ use crate::check::Check;
 
 pub mod attachment_on_dead_node;
 pub mod backing_image_eviction_crash;
+pub mod backup_failing;
+pub mod csi_plugin_down;
 pub mod danger_zone_pending;
+pub mod disk_unavailable;
 pub mod driver_deployer_blocked;
+pub mod engine_image_unavailable;
 pub mod eviction_inconsistent;
 pub mod eviction_stalled;
 pub mod instance_manager_down;
@@ -25,6 +29,7 @@ pub mod manager_start_stuck;
 pub mod node_iscsi_errors;
 pub mod node_unregistered;
 pub mod replica_unschedulable;
+pub mod share_manager_down;
 pub mod volume_attachment_stuck;
 pub mod volume_degraded;
 pub mod volume_faulted;
@@ -56,6 +61,11 @@ pub const ALL: &[&Check] = &[
     &eviction_stalled::CHECK,
     &known_bad_release::CHECK,
     &node_iscsi_errors::CHECK,
+    &disk_unavailable::CHECK,
+    &engine_image_unavailable::CHECK,
+    &csi_plugin_down::CHECK,
+    &share_manager_down::CHECK,
+    &backup_failing::CHECK,
 ];
 
 const _: () = {

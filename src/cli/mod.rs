@@ -4,6 +4,7 @@ mod check;
 mod generate;
 mod listen;
 mod logging;
+mod record;
 mod serve;
 mod source;
 
@@ -29,6 +30,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
+    /// Record the cluster into a directory or an archive, for check --from
+    Record(record::RecordArgs),
     /// Make rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
     Generate(generate::GenerateArgs),
 }
@@ -63,6 +66,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Check(args) => check::run(args),
+        Command::Record(args) => record::run(args),
         Command::Generate(args) => generate::run(args),
     };
     match result {

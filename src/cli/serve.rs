@@ -150,6 +150,7 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
     let (access, transport) = open_web(&args).await?;
+    let wish = args.source.wish(Timestamp::now())?;
     let (source, live) = open_source(&args.source).await?;
     let mut listeners = Vec::new();
     for address in &args.web.listen_address {
@@ -159,7 +160,8 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     announce(&args, &listeners);
 
     let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator = Arc::new(Evaluator::new(source, Timestamp::now, !disable_exporter_metrics));
+    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).wishing(wish);
+    let evaluator = Arc::new(evaluator);
     let router = Router::new(evaluator.clone(), access.clone(), telemetry_path, *max_requests);
     let (shutdown, mut shut_down) = watch::channel(());
     let until_shutdown = async move {

@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use super::Failure;
 use crate::cluster::Cluster;
-use crate::source::connect::{ConnectError, Connection, obstacle};
+use crate::report::{Acceptance, Address, Wish};
+use crate::source::connect::{self, ConnectError, Connection, obstacle};
 use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Source, demo};
 
 /// Where the cluster is read from. Without any of these: the cluster this process runs in, or the
@@ -41,6 +42,14 @@ pub struct SourceArgs {
     /// Context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT", conflicts_with_all = ["demo", "from"])]
     pub context: Option<String>,
+
+    /// What you call the cluster: named in report, page and table [default: the context]
+    #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
+    pub cluster_name: Option<String>,
+
+    /// File of accepted findings, each with reason and last day; counted apart, never hidden
+    #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
+    pub accepted: Option<PathBuf>,
 
     /// Read the end of the log of managers that crashed or hang, which needs the right to get pods/log
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
@@ -108,6 +117,32 @@ impl SourceArgs {
             eprintln!("warning: {warning}");
         }
         Ok(Some(recording.into_cluster(&self.namespace, self.now)))
+    }
+
+    /// How the report is wanted. Acceptances that have expired are told on standard error.
+    pub fn wish(&self, now: Timestamp) -> Result<Wish, Failure> {
+        let accepted = match &self.accepted {
+            Some(path) => Acceptance::read(path).map_err(Failure::usage)?,
+            None => Vec::new(),
+        };
+        for one in accepted.iter().filter(|one| one.has_expired(Some(now))) {
+            let until = one.until.map(|until| until.to_string()).unwrap_or_default();
+            eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, one.reason);
+        }
+        Ok(Wish { address: self.address(), accepted })
+    }
+
+    fn address(&self) -> Address {
+        if self.demo || self.from.is_some() {
+            let name = self.demo.then(|| "demo".to_owned());
+            return Address { name: self.cluster_name.clone().or(name), ..Address::default() };
+        }
+        let kubeconfig = self.kubeconfig.as_deref();
+        Address {
+            name: self.cluster_name.clone(),
+            context: connect::context(kubeconfig, self.context.as_deref()),
+            kubeconfig: kubeconfig.map(|path| path.display().to_string()),
+        }
     }
 
     /// A way to the live API, not tried yet.

@@ -9,7 +9,7 @@ use super::{SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, evaluate};
+use crate::report::{Evaluation, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
@@ -59,6 +59,7 @@ pub struct Evaluator {
     clock: fn() -> Timestamp,
     began: Timestamp,
     self_metrics: bool,
+    wish: Wish,
     last: Mutex<Option<Arc<Moment>>>,
     render_seconds: Mutex<Option<f64>>,
 }
@@ -68,7 +69,13 @@ impl Evaluator {
     /// process uses.
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
-        Evaluator { source, clock, began: clock(), self_metrics, last, render_seconds }
+        let (began, wish) = (clock(), Wish::default());
+        Evaluator { source, clock, began, self_metrics, wish, last, render_seconds }
+    }
+
+    /// The same with a report as it is wanted.
+    pub fn wishing(self, wish: Wish) -> Self {
+        Evaluator { wish, ..self }
     }
 
     /// The present moment. Whoever comes while another evaluates waits for that result. May take
@@ -114,7 +121,7 @@ impl Evaluator {
     fn evaluate(&self, key: Key, now: Timestamp) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
-        let mut evaluation = evaluate(&cluster);
+        let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
         Moment {
             evaluation,

@@ -5,6 +5,7 @@ use crate::check::{Gauge, GaugeKind};
 /// Every family of the exporter itself, in the order of the page.
 pub const ALL: &[&Gauge] = &[
     &STATUS,
+    &INCIDENTS,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
@@ -62,6 +63,10 @@ families! {
         "1 for how the cluster is, in a word: healthy, info, warning, critical or unknown; 0 for the others.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
+    INCIDENTS = Gauge "longhorn_health_incidents" ["severity"]
+        "Number of incidents by severity: a root cause with all that follows from it is one, on however many objects.",
+        absent BEFORE_SYNC,
+        example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,

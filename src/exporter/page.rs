@@ -160,6 +160,11 @@ impl Page {
             let is = moment.evaluation.report.status == status;
             self.add(&STATUS, &[status.as_str()], f64::from(is));
         }
+        for severity in Severity::ALL {
+            let incidents = moment.evaluation.report.incidents.iter();
+            let count = incidents.filter(|incident| incident.severity == severity).count();
+            self.add(&INCIDENTS, &[severity.as_str()], count as f64);
+        }
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }

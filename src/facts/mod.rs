@@ -12,6 +12,7 @@ pub mod leases;
 pub mod looping;
 pub mod nodes;
 pub mod placement;
+pub mod pods;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;

@@ -137,15 +137,9 @@ impl UnderWay<'_> {
         })
     }
 
-    /// How long its turn may last: with the Lease as long as the release at hand waits for one webhook, and a
-    /// moment (what takes longer neither serves its first webhook nor has given up), without it as long as a
-    /// Lease that is free may stay so. A manager that waits tries every two seconds (app/daemon.go).
+    /// How long its turn may last: as long as the release at hand waits for one webhook, and a moment. What takes
+    /// longer neither serves its first webhook nor has given up.
     pub fn limit(&self, cluster: &Cluster) -> SignedDuration {
-        if self.free { PATIENCE } else { self.wait(cluster) }
-    }
-
-    /// How long the release at hand waits for one webhook, and a moment.
-    pub fn wait(&self, cluster: &Cluster) -> SignedDuration {
         let wait = release_of(cluster, self.pod).and_then(Release::webhook_wait);
         SignedDuration::from_secs(wait.unwrap_or(WAIT_WITHOUT_LIMIT).saturating_add(GRACE))
     }

@@ -2,6 +2,7 @@
 //! is optional, so that any object of Longhorn 1.3 to 1.13-dev decodes.
 
 pub mod backing_image;
+pub mod backup;
 pub mod engine;
 pub mod instance_manager;
 pub mod kubernetes;
@@ -15,6 +16,7 @@ pub mod pod;
 pub mod release;
 pub mod resource;
 pub mod setting;
+pub mod share_manager;
 pub mod start;
 pub mod volume;
 
@@ -22,6 +24,7 @@ pub use backing_image::{
     BackingImage, BackingImageDataSource, BackingImageManager, BackingImageManagerState, CopySpec, CopyState,
     CopyStatus,
 };
+pub use backup::{Backup, BackupState, BackupTarget, CronJob, RecurringJob};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
 pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
@@ -40,6 +43,7 @@ pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Termin
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
+pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,

@@ -275,6 +275,14 @@ objects! {
         strange! { "spec.orphanType": orphan.spec.orphan_type, OrphanType; }
     };
     settings: Setting = Settings;
+    share_managers: ShareManager = ShareManagers, unrecognized(share) {
+        strange! { "status.state": share.status.state, ShareManagerState; }
+    };
+    backup_targets: BackupTarget = BackupTargets;
+    backups: Backup = Backups, unrecognized(backup) {
+        strange! { "status.state": backup.status.state, BackupState; }
+    }, kept(backup) { backup.is_under_way_or_failed() };
+    recurring_jobs: RecurringJob = RecurringJobs;
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     };
@@ -286,6 +294,8 @@ objects! {
     deployments: Deployment = Deployments;
     pod_disruption_budgets: PodDisruptionBudget = PodDisruptionBudgets;
     leases: Lease = Leases;
+    cron_jobs: CronJob = CronJobs;
+    csi_nodes: CsiNode = CsiNodes;
     kube_nodes: KubeNode = KubeNodes;
     priority_classes: PriorityClass = PriorityClasses;
     csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };

@@ -22,6 +22,8 @@ narrow! {
         /// Wanted engine image up to 1.5; a leftover until 1.8.
         pub engine_image: String,
         pub access_mode: String,
+        /// 1.8 and later; before there is one target.
+        pub backup_target_name: String,
         pub migratable: bool,
         pub data_locality: DataLocality,
         pub data_engine: DataEngine,
@@ -48,6 +50,8 @@ narrow! {
         pub state: VolumeState,
         pub robustness: VolumeRobustness,
         pub current_image: String,
+        /// When the newest complete backup was taken, also of a detached volume.
+        pub last_backup_at: Time,
         #[serde(rename = "currentNodeID")]
         pub current_node_id: String,
         pub conditions: Vec<Condition>,

@@ -1,7 +1,11 @@
 //! Evaluation: every check over one cluster, into one report and its samples.
 
+mod accepted;
+mod address;
 mod data;
+mod select;
 mod status;
+pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +16,13 @@ use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
+use crate::incidents::{self, Incident};
 use crate::longhorn::Resource;
 
+pub use accepted::{Acceptance, Accepted};
+pub use address::Address;
 pub use data::Data;
+pub use select::{Selected, Selection};
 pub use status::{Status, exit};
 
 /// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
@@ -36,8 +44,15 @@ pub struct Report {
     pub cluster: ClusterSummary,
     /// Whose data is hurt.
     pub data: Data,
-    /// What is wrong, worst first.
+    /// What is wrong, told by root causes; the one to look at first in front.
+    pub incidents: Vec<Incident>,
+    /// What is wrong, one by one, worst first.
     pub findings: Vec<Finding>,
+    /// What was found and accepted: counted apart, and part of neither status nor exit code.
+    pub accepted: Vec<Accepted>,
+    /// Says which part of the report this is; left out of a whole one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
     /// What every cluster with this release of Longhorn has: good to know, nothing to act on.
     pub facts: Vec<Fact>,
     /// Checks without a (full) verdict.
@@ -64,9 +79,22 @@ pub enum Verdict {
     Unknown,
 }
 
+impl Verdict {
+    fn of(findings: &[Finding], unknown: &[Unknown]) -> Self {
+        match (findings.is_empty(), unknown.is_empty()) {
+            (false, _) => Verdict::Findings,
+            (true, false) => Verdict::Unknown,
+            (true, true) => Verdict::Healthy,
+        }
+    }
+}
+
 /// What was looked at.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClusterSummary {
+    /// What people call the cluster, if they have said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Longhorn's namespace.
     pub namespace: String,
     /// Longhorn's release, if known.
@@ -137,6 +165,20 @@ pub fn evaluate(cluster: &Cluster) -> Evaluation {
 
 /// Runs the checks that are wanted.
 pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Evaluation {
+    evaluate_as(cluster, wanted, &Wish::default())
+}
+
+/// How a report is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// Whose cluster it is.
+    pub address: Address,
+    /// What is accepted.
+    pub accepted: Vec<Acceptance>,
+}
+
+/// Runs the checks that are wanted, for a report as it is wanted.
+pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {
     let mut findings = Vec::new();
     let mut stock = Vec::new();
     let mut unknown = Vec::new();
@@ -163,26 +205,30 @@ pub fn evaluate_only(cluster: &Cluster, wanted: impl Fn(&Check) -> bool) -> Eval
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let report = report(cluster, findings, stock, unknown);
+    let report = report(cluster, findings, stock, unknown, wish);
     Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
 }
 
-fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unknown: Vec<Unknown>) -> Report {
+fn report(
+    cluster: &Cluster,
+    findings: Vec<Finding>,
+    facts: Vec<Fact>,
+    mut unknown: Vec<Unknown>,
+    wish: &Wish,
+) -> Report {
     if let Some(absence) = cluster.absence() {
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
     }
-    let verdict = match (findings.is_empty(), unknown.is_empty()) {
-        (false, _) => Verdict::Findings,
-        (true, false) => Verdict::Unknown,
-        (true, true) => Verdict::Healthy,
-    };
+    let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
+    unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
     let (volumes_by_robustness, data) = data::of(cluster);
     let mut report = Report {
         schema: "v1",
         status: Status::of(&findings, unknown.is_empty()),
         exit_code: exit::OK,
-        verdict,
+        verdict: Verdict::of(&findings, &unknown),
         cluster: ClusterSummary {
+            name: None,
             namespace: cluster.namespace.clone(),
             longhorn_version: cluster.release().map(|release| release.to_string()),
             now: cluster.moment(),
@@ -193,7 +239,10 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unkno
             instance_managers: cluster.objects.instance_managers.len(),
         },
         data,
+        incidents: incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
         findings,
+        accepted,
+        selected: None,
         facts,
         unknown,
         not_recorded: Resource::all()
@@ -204,6 +253,7 @@ fn report(cluster: &Cluster, findings: Vec<Finding>, facts: Vec<Fact>, mut unkno
         resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
     };
     report.exit_code = report.exit_code_from(Some(Severity::Warning));
+    report.address(&wish.address);
     report
 }
 

@@ -191,6 +191,15 @@ impl Connection {
     }
 }
 
+/// The context that [`Connection::open`] takes, if it takes one.
+pub fn context(kubeconfig: Option<&Path>, context: Option<&str>) -> Option<String> {
+    let named = kubeconfig.is_some() || context.is_some() || is_set("KUBECONFIG");
+    if !named && is_set("KUBERNETES_SERVICE_HOST") {
+        return None;
+    }
+    kubeconfig::context(kubeconfig, context)
+}
+
 /// What stands in the way of any verdict over a cluster that was read live, if something does.
 /// Single kinds that cannot be read are no obstacle: their checks are unknown.
 pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {

@@ -42,6 +42,12 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     })
 }
 
+/// Name of the context asked for or else of the current one, if the kubeconfig has it.
+pub(super) fn context(path: Option<&Path>, context: Option<&str>) -> Option<String> {
+    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from).ok()?;
+    chosen(&kubeconfig, context, String::new).ok()
+}
+
 /// The context asked for or else the current one, if the kubeconfig has it.
 fn chosen(
     kubeconfig: &Kubeconfig,

@@ -4,6 +4,7 @@ pub mod connect;
 pub mod demo;
 pub mod fixed;
 mod kubeconfig;
+pub mod record;
 pub mod recording;
 pub mod reviews;
 pub mod watch;

@@ -10,9 +10,16 @@ use super::{files, pages, text};
 
 /// Longhorn's own metrics that docs/migration.md is about (longhorn-manager v1.12.1
 /// metrics_collector/).
-const OF_LONGHORN: [&str; 4] = [
+const OF_LONGHORN: [&str; 11] = [
+    "longhorn_backup_state",
+    "longhorn_disk_health",
+    "longhorn_disk_status",
+    "longhorn_disk_usage_bytes",
     "longhorn_node_count_total",
     "longhorn_node_status",
+    "longhorn_node_storage_usage_bytes",
+    "longhorn_snapshot_actual_size_bytes",
+    "longhorn_volume_last_backup_at",
     "longhorn_volume_robustness",
     "longhorn_volume_state",
 ];

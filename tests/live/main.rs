@@ -5,5 +5,6 @@ mod access;
 mod connect;
 mod crash_logs;
 mod pods;
+mod record;
 mod support;
 mod watches;

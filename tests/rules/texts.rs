@@ -28,6 +28,7 @@ const SETTINGS: [&str; 3] =
 fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
     let settings = Settings::default();
     let mut texts = String::new();
+    let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
     for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
         let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
         let cases = promtool::cases(&area, &settings).unwrap();
@@ -35,7 +36,6 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
             let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == Kind::Fires);
             let mut asked = vec![question(fires.unwrap(), |series| series.to_owned())];
             if !matches!(alert.when, When::Promql { .. }) {
-                let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
                 asked.push(question(fires.unwrap(), |series| optional.replace_all(series, "").into_owned()));
                 asked.extend(
                     SETTINGS.iter().map(|name| question(fires.unwrap(), |s| s.replace("setting-1", name))),

@@ -45,11 +45,8 @@ impl<'a> Words<'a> {
     pub fn at_risk(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let volumes = self.owned.get(node).cloned().unwrap_or_default();
-        let message = format!(
-            "eviction is requested on node {node} while backing image {image} has a copy on disk {} in its status only: \
-             longhorn-manager on {node} panics",
-            pair.place.name
-        );
+        let message =
+            format!("eviction of {node} crashes its manager: backing image {image} has a stale copy");
         let impact = format!(
             "while the manager of {node} crashes, nothing attaches, detaches, rebuilds or evicts for the {} it \
              looks after; running I/O goes on",

@@ -7,6 +7,7 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,7 @@ pub static CHECK: Check = Check {
         Resource::InstanceManagers,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",

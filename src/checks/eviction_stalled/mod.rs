@@ -8,6 +8,7 @@
 
 mod causes;
 mod drain;
+mod follows;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub static CHECK: Check = Check {
         Resource::Pods,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&REMAINING_REPLICAS, &REMAINING_COPIES, &PROGRESS],
     alerts: &[
         Alert {

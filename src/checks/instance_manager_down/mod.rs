@@ -6,6 +6,7 @@
 
 mod causes;
 mod diagnose;
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&STATES],
     alerts: &[DOWN, UNLABELLED],
     panels: &[
@@ -163,9 +165,12 @@ fn finding(
 ) -> Finding {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im, claims);
-    let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+    let which = match node.as_str() {
+        "" => format!("instance manager {name}"),
+        node => format!("the instance manager on {node}"),
+    };
     let reached = nodes::down(cluster, node).is_none();
-    let message = format!("instance manager {name}{place} {}", what(trouble.cause, reached));
+    let message = format!("{which} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
         (&causes::LABELS_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))

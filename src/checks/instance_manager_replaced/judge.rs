@@ -18,7 +18,7 @@ pub enum Verdict {
     LivenessProbe,
     OomKilled,
     Evicted,
-    /// Evicted through the API with no volume hit: a node drain as it should be.
+    /// Evicted through the API with no engine hit: a node drain as it should be.
     Drained,
     NodeLost,
     Panic,
@@ -154,7 +154,8 @@ fn by_pod_status(scene: &Scene) -> Option<(Verdict, Vec<Evidence>)> {
     }
     let verdict = match target.reason.as_str() {
         "DeletionByTaintManager" | "DeletionByPodGC" => Verdict::NodeLost,
-        "EvictionByEvictionAPI" if scene.hits.facts.is_empty() => Verdict::Drained,
+        // replicas that failed with it are taken up again when the node is back
+        "EvictionByEvictionAPI" if !scene.hits.engines => Verdict::Drained,
         _ => Verdict::Evicted,
     };
     Some((verdict, vec![api(format!("pod condition DisruptionTarget: {}", target.reason))]))

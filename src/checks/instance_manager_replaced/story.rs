@@ -15,7 +15,11 @@ const SHOWN: usize = 10;
 pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     let volumes: Vec<VolumeRef> = end.hits.volumes.iter().map(|volume| cluster.volume_ref(volume)).collect();
     let fate = if end.successor.is_some() { "was replaced" } else { "ended" };
-    let message = format!("instance manager {} {fate}: {}", end.manager, what(end.verdict));
+    let which = match end.node {
+        "" => format!("instance manager {}", end.manager),
+        node => format!("the instance manager on {node}"),
+    };
+    let message = format!("{which} {fate}: {}", what(end.verdict));
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
     let mut finding = Finding::new(end.verdict.cause(), object, message)
         .node(end.node)

@@ -96,6 +96,8 @@ fn causes_by_the_last_state_of_the_pod() {
             &format!("conditions: [{{type: DisruptionTarget, status: 'True', reason: {reason}}}]"),
         ))
     };
+    let dead_engine = "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {name: vol-e-0, namespace: longhorn-system}\n\
+        spec: {volumeName: vol, nodeID: node-1, desireState: running}\nstatus: {currentState: error, instanceManagerName: im-1}\n---\n";
     let unhealthy = event("Unhealthy", "Liveness probe failed: dial tcp: i/o timeout");
     let stopping = event("Killing", "Stopping container instance-manager");
     let cases = [
@@ -123,7 +125,9 @@ fn causes_by_the_last_state_of_the_pod() {
         ),
         (disrupted("DeletionByTaintManager"), String::new(), "warning node_lost"),
         (disrupted("EvictionByEvictionAPI"), String::new(), "info evicted"),
-        (disrupted("EvictionByEvictionAPI"), hit(), "warning evicted"),
+        // replicas are taken up again when the node is back; an engine takes its workload along
+        (disrupted("EvictionByEvictionAPI"), hit(), "info evicted"),
+        (disrupted("EvictionByEvictionAPI"), dead_engine.to_owned(), "warning evicted"),
         (deleting(last("Running", "")), String::new(), "info deleted"),
         (deleting(last("Running", "")), hit(), "warning deleted"),
         (deleting(failed(143, "Error")), String::new(), "info deleted"),

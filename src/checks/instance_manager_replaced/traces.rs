@@ -29,6 +29,8 @@ pub struct Traces<'a> {
 pub struct Hits<'a> {
     pub volumes: BTreeSet<&'a str>,
     pub facts: Vec<String>,
+    /// An engine died with it: a workload lost its volume.
+    pub engines: bool,
 }
 
 /// When it happened: from the end of the old pod to the beginning of the new one.
@@ -97,6 +99,7 @@ impl<'a> Traces<'a> {
         for (at, volume) in &self.detached {
             if span.contains(*at) && self.runs_on(volume, manager, node) {
                 hits.volumes.insert(volume);
+                hits.engines = true;
                 hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));
             }
         }
@@ -108,6 +111,7 @@ impl<'a> Traces<'a> {
     pub fn add_dead_engines(&self, manager: &str, hits: &mut Hits<'a>) {
         for engine in self.dead_engines.get(manager).into_iter().flatten() {
             hits.volumes.insert(&engine.spec.volume_name);
+            hits.engines = true;
             hits.facts.push(format!("engine {} is in state error there", engine.metadata.name));
         }
     }

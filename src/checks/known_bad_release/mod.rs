@@ -5,6 +5,7 @@
 //! show, is a fact of the release and no finding. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub static CHECK: Check = Check {
         Resource::KubeNodes,
     ],
     causes: &LIST,
+    follows: follows::FOLLOWS,
     gauges: &[&RELEASE],
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",

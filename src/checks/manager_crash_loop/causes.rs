@@ -25,10 +25,8 @@ pub const ALL: &[&Cause] = &[
     &UNKNOWN,
 ];
 
-pub const OPEN_ISCSI_MISSING: Cause = Cause::critical(
-    "open_iscsi_missing",
-    "iscsiadm cannot be run on the host: open-iscsi is not installed there",
-);
+pub const OPEN_ISCSI_MISSING: Cause =
+    Cause::critical("open_iscsi_missing", "open-iscsi is missing on the host");
 pub const WEBHOOK_SERVICE_UNREACHABLE: Cause = Cause::critical(
     "webhook_service_unreachable",
     "the manager cannot reach the Service of the admission or conversion webhook",
@@ -63,8 +61,10 @@ pub const OLD_MANAGERS_LINGERING: Cause =
     Cause::critical("old_managers_lingering", "manager pods of the old release do not go away");
 pub const CRD_MISMATCH: Cause =
     Cause::critical("crd_mismatch", "the custom resource definitions do not belong to this release");
-pub const CACHE_SYNC_FAILED: Cause =
-    Cause::critical("cache_sync_failed", "the manager cannot list its objects at start");
+pub const CACHE_SYNC_FAILED: Cause = Cause::critical(
+    "cache_sync_failed",
+    "the manager was ended while it waited for its caches: it hung in its start",
+);
 pub const PORT_IN_USE: Cause = Cause::critical(
     "port_in_use",
     "one of the manager's listeners died, for example because its port is in use",
@@ -76,6 +76,8 @@ pub const MANIFEST_STALE: Cause = Cause::critical(
 pub const KNOWN_PANIC: Cause = Cause::critical("known_panic", "a known bug of this release");
 pub const OOM_KILLED: Cause =
     Cause::critical("oom_killed", "the kernel killed it for want of memory, by its limit or on the node");
-pub const API_UNREACHABLE: Cause =
-    Cause::critical("api_unreachable", "the manager cannot reach the Kubernetes API server");
+pub const API_UNREACHABLE: Cause = Cause::critical(
+    "api_unreachable",
+    "a request that the manager makes once at start got no answer of the Kubernetes API server",
+);
 pub const UNKNOWN: Cause = Cause::critical("unknown", "not known; the evidence lists the candidates");

@@ -10,6 +10,7 @@ mod causes;
 mod diagnosis;
 mod facts;
 mod fingerprint;
+mod follows;
 mod host;
 mod manifest;
 mod progress;
@@ -65,6 +66,7 @@ pub static CHECK: Check = Check {
         Resource::MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
     records: rules::RECORDS,
     alerts: rules::ALERTS,
@@ -194,11 +196,11 @@ fn finding(
     let name = pod.metadata.name.as_str();
     let severity = severity(&diagnosis, crash);
     let state = if crash.end.is_some() || crash.restarts > 0 {
-        format!("is in a crash loop ({})", counted(crash.restarts, "restart"))
+        format!("crash-loops ({})", counted(crash.restarts, "restart"))
     } else {
         "does not start".to_owned()
     };
-    let message = format!("longhorn-manager on node {node} {state}: {}", diagnosis.cause.summary);
+    let message = format!("longhorn-manager on {node} {state}: {}", diagnosis.cause.summary);
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))

@@ -51,8 +51,9 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
             with_log("The image was changed without its manifest, or the manifest without its image."),
         ),
         causes::CACHE_SYNC_FAILED => with_log(
-            "The manager may not list one of its kinds, or a custom resource definition is missing. Compare the \
-             definitions and the ClusterRole with those of the release.",
+            "A manager gives up on its caches only when something ends it: a probe, a node that drains, a person. See what it \
+             waits for this time: the finding of manager_start_stuck, or the log of its present run. A right or a custom resource \
+             definition that is missing keeps it waiting for ever.",
         )
         .read("kubectl get customresourcedefinitions -o name | grep longhorn.io".to_owned())
         .read(format!(

@@ -10,6 +10,7 @@
 mod causes;
 mod config;
 mod events;
+mod follows;
 mod gauges;
 pub mod model;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::DaemonSets, Resource::Pods],
     uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::PERIOD,
         &gauges::TIMEOUT,

@@ -199,7 +199,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
     let now = match holder {
         Some(node) => format!("node {node} has its turn"),
-        None => "the Lease passes on just now".to_owned(),
+        None => "nobody holds the Lease just now".to_owned(),
     };
     let stuck = "Wait while the holder changes. If it does not, the trouble is on the holder's node: its manager hangs \
                  (a finding of manager_start_stuck) or crash-loops (manager_crash_loop).";

@@ -67,6 +67,7 @@ pub static CHECK: Check = Check {
         title: "Managers stuck in their start",
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
+        columns: &["severity", "cause", "object_kind", "object", "node"],
         queries: &[Query {
             expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
             legend: "{{node}} {{cause}}",
@@ -118,7 +119,7 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
-        return if !start.holds && cluster.age(start.started) > start.wait(cluster) {
+        return if !start.holds && cluster.age(start.started) > limit {
             Verdict::Queueing
         } else {
             Verdict::Fine

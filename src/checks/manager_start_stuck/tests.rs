@@ -181,8 +181,8 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
     assert_eq!(lines(&turn, &[]), waits);
     // nobody has taken it for longer: those who run do not even try, or in vain
     for free in [
-        lease("", "2026-03-01T11:58:59Z", "2026-03-01T11:58:59Z"),
-        lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:58:39Z"),
+        lease("", "2026-03-01T11:57:29Z", "2026-03-01T11:57:29Z"),
+        lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:57:09Z"),
     ] {
         let cluster = at(NOW, &(two.clone() + &free), &[]);
         let both = ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"];

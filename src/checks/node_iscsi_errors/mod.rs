@@ -7,6 +7,7 @@
 //! such Events, and this check has nothing to find.
 
 mod causes;
+mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub static CHECK: Check = Check {
         Resource::Volumes,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&EVENTS, &LAST],
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",

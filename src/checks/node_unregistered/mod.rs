@@ -6,6 +6,7 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
+mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
@@ -34,6 +35,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::Pods, Resource::LonghornNodes],
     uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&NODES],
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::Cluster;
@@ -136,7 +136,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        let mut finding = finding(cluster, volume).since(held.since);
+        let mut finding = finding(cluster, volume, held.since).since(held.since);
         let said =
             format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
         finding.evidence.insert(0, crate::facts::api(said));
@@ -144,7 +144,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
+fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Finding {
     let name = &volume.metadata.name;
     let refusals = placement::refusals(cluster, volume);
     let only = placement::only_node(cluster, volume);
@@ -171,7 +171,7 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         finding = finding.because(EvidenceSource::Api, format!("and {}", counted(more, "further disk")));
     }
-    if cause == &NODES_UNAVAILABLE && is_planned(cluster, volume, &shown) {
+    if cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown) {
         finding = finding.severity(Severity::Info);
     }
     finding.remedy(remedy(cluster, volume, cause, only))
@@ -207,10 +207,10 @@ fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, S
     }
 }
 
-/// True while a node is cordoned that could take the replica, during the first hour that the volume tells.
-fn is_planned(cluster: &Cluster, volume: &Volume, refusals: &[&Refusal]) -> bool {
-    let young = volume.status.last_degraded_at.get().is_some_and(|since| cluster.age(since) < MAINTENANCE);
-    young && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
+/// True while a node is cordoned that could take the replica, during the first hour of waiting.
+fn is_planned(cluster: &Cluster, since: Option<Timestamp>, refusals: &[&Refusal]) -> bool {
+    since.is_some_and(|since| cluster.age(since) < MAINTENANCE)
+        && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
 }
 
 fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>) -> Remedy {

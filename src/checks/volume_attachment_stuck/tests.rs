@@ -73,7 +73,7 @@ fn what_moves_for_ten_minutes_is_stuck() {
                 + &csi("csi-a", "node-1", created)
         };
         let expected = format!("warning {state} Volume vol");
-        assert_eq!(recorded(&yaml(OLD)), [expected.clone()]);
+        assert_eq!(recorded(&yaml(OLD)), std::slice::from_ref(&expected));
         assert!(recorded(&yaml(YOUNG)).is_empty(), "{state}");
         let cluster = live_at(NOW, &yaml(OLD));
         assert!(causes(&cluster).is_empty(), "an old attachment may have begun to move just now");

@@ -13,6 +13,7 @@
 //! - `status.rebuildStatus` of an engine says by address `isRebuilding` and `progress`. A rebuild that fails starts from 0.
 //! - Condition RebuildFailed of a replica is True with the reason of a node, Disconnection or General (1.5 and later).
 
+mod follows;
 mod reasons;
 mod rules;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub static CHECK: Check = Check {
         &WAITS_FOR_NODE,
         &NOT_REBUILDING,
     ],
+    follows: follows::FOLLOWS,
     gauges: &[&MISSING, &PROGRESS, &STUCK],
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -143,7 +145,7 @@ fn is_degraded(volume: &Volume) -> bool {
 /// Replicas that are read and written: by the engine, which is what Longhorn counts, else by their own times.
 fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
     let modes = volumes::current_engine(cluster, volume).map(|engine| &engine.status.replica_mode_map);
-    let count = match modes.filter(|modes| modes.len() > 0) {
+    let count = match modes.filter(|modes| !modes.is_empty()) {
         Some(modes) => modes.values().filter(|mode| **mode == ReplicaMode::ReadWrite).count(),
         None => {
             cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count()

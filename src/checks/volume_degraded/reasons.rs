@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
+use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, placement, volumes};
 use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
 
@@ -89,7 +90,7 @@ pub(super) fn look(
     blocked(volume, engine)
         .or_else(|| unschedulable(cluster, volume, age))
         .or_else(|| waits_for_node(cluster, volume, age))
-        .or_else(|| not_rebuilding(cluster, volume, age, wide))
+        .or_else(|| not_rebuilding(cluster, out, volume, age, wide))
 }
 
 enum Running {
@@ -228,7 +229,16 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reaso
     Some(reason)
 }
 
-fn not_rebuilding(cluster: &Cluster, volume: &Volume, age: &Age, wide: &Wide) -> Option<Reason> {
+fn not_rebuilding(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    age: &Age,
+    wide: &Wide,
+) -> Option<Reason> {
+    // an obstacle may have gone just now
+    let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
+    let idle = lasting(cluster, out, "idle", &volume.metadata.name, begun, QUIET);
     let waits = |replica: &Replica| {
         !replica.spec.failed_at.is_set()
             && !replica.spec.healthy_at.is_set()
@@ -238,6 +248,7 @@ fn not_rebuilding(cluster: &Cluster, volume: &Volume, age: &Age, wide: &Wide) ->
     if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST) {
         return None; // behind others: a node rebuilds few at a time
     }
+    idle?;
     let mut reason = Reason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);

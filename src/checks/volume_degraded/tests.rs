@@ -196,6 +196,8 @@ fn without_a_time_in_the_object_the_exporter_waits() {
     assert!(causes(&cluster).is_empty());
     let cluster = later(cluster, 899);
     assert!(causes(&cluster).is_empty());
+    let cluster = later(later(cluster, 1), 299);
+    assert!(causes(&cluster).is_empty(), "an obstacle may have gone just now");
     assert_eq!(causes(&later(cluster, 1)), ["warning not_rebuilding Volume vol"]);
     assert!(causes(&cluster_at(NOW, &yaml)).is_empty(), "a recording does not tell");
 }

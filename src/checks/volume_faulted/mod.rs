@@ -13,6 +13,7 @@
 //! - v1.12.0 and later write `status.lastAutoSalvagedAt`.
 //! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
 
+mod follows;
 mod rules;
 mod salvage;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub static CHECK: Check = Check {
         &RESTORE_FAILED,
         &NO_DATA,
     ],
+    follows: follows::FOLLOWS,
     gauges: &[&FAULTED],
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -10,6 +10,7 @@
 
 mod causes;
 mod configurations;
+mod follows;
 mod gauges;
 mod others;
 mod outage;
@@ -45,6 +46,7 @@ pub static CHECK: Check = Check {
         Resource::LonghornNodes,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::READY,
         &gauges::NOT_READY,

@@ -25,7 +25,14 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
         let settled = pods::ready_changed(pod).is_none_or(|since| cluster.age(since) >= LABEL_AFTER_READY);
         // in a roll-out the pods of the release before are there, too
         let wants_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
-        wants_label && pod.is_ready() && settled && !pod.metadata.is_deleting() && !has_admission_label(pod)
+        // a start that is not over has not put it on yet
+        let starts = leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str());
+        wants_label
+            && pod.is_ready()
+            && !starts
+            && settled
+            && !pod.metadata.is_deleting()
+            && !has_admission_label(pod)
     };
     for pod in cluster.manager_pods().filter(outside) {
         let since = out.first_seen(causes::LABEL_MISSING.id, &pod.metadata.name);

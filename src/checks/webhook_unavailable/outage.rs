@@ -98,9 +98,14 @@ fn message(
             format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}")
         }
         causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
-        causes::DEADLOCK => format!(
-            "Service {service} has had no ready endpoint{age} and the pods behind it wait for it: {states}"
-        ),
+        causes::DEADLOCK if !webhook.has_deployment(cluster) => {
+            format!("no longhorn-manager is Ready{age}: each waits for another one's webhook (deadlock)")
+        }
+        causes::DEADLOCK => {
+            format!(
+                "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
+            )
+        }
         _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
     }
 }

@@ -1,15 +1,21 @@
 //! A report as JUnit XML, for CI systems: a test suite a check, a failure a finding that reaches the
 //! threshold, an error an unknown verdict.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Check, Finding, Severity};
-use crate::report::{EVERY_CHECK, Report, Unknown};
+use crate::incidents::cause_of;
+use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
-pub fn render(report: &Report, checks: &[&Check], fail_on: Severity) -> Result<Vec<u8>, SerializeError> {
+pub fn render(
+    report: &Report,
+    checks: &[&Check],
+    fail_on: Option<Severity>,
+) -> Result<Vec<u8>, SerializeError> {
     let mut junit = Junit::new("longhorn-health");
     let mut cluster = TestSuite::new(EVERY_CHECK);
     cluster.add_test_case(data_case(report));
@@ -38,6 +44,7 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
         ("exit_code", report.exit_code.to_string()),
         ("namespace", cluster.namespace.clone()),
     ];
+    properties.extend(cluster.name.clone().map(|name| ("cluster", name)));
     properties.extend(cluster.longhorn_version.clone().map(|version| ("longhorn_version", version)));
     properties.extend(cluster.now.map(|now| ("now", now.to_string())));
     properties
@@ -51,9 +58,19 @@ fn data_case(report: &Report) -> TestCase {
     case
 }
 
-fn cases(report: &Report, check: &Check, fail_on: Severity) -> Vec<TestCase> {
+fn cases(report: &Report, check: &Check, fail_on: Option<Severity>) -> Vec<TestCase> {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let findings = report.findings.iter().filter(|finding| finding.check == check.id);
-    let mut cases: Vec<_> = findings.map(|finding| finding_case(finding, fail_on)).collect();
+    let mut cases: Vec<_> = findings
+        .map(|finding| {
+            let name = lasting_name(finding);
+            let seen = names.entry(name.clone()).or_default();
+            *seen += 1;
+            let name = if *seen > 1 { format!("{name} #{seen}") } else { name };
+            finding_case(finding, name, fail_on)
+        })
+        .collect();
+    cases.extend(report.accepted.iter().filter(|one| one.check == check.id).map(accepted_case));
     cases.extend(report.unknown.iter().filter(|unknown| unknown.check == check.id).map(unknown_case));
     if cases.is_empty() {
         // nothing to look at is no success, and told once for all checks
@@ -72,9 +89,25 @@ fn case(check: &str, name: String, status: TestCaseStatus) -> TestCase {
     case
 }
 
-fn finding_case(finding: &Finding, fail_on: Severity) -> TestCase {
-    let name = format!("{} {}", finding.cause, finding.object);
-    if finding.severity < fail_on {
+/// A name that the next run gives the same trouble too: pods are named by their node, which lasts.
+fn lasting_name(finding: &Finding) -> String {
+    let cause = cause_of(finding);
+    match &finding.node {
+        Some(node) if finding.object.kind == "Pod" => format!("{cause} {} on {node}", finding.object.kind),
+        None if finding.object.kind == "Pod" => format!("{cause} {}", finding.object.kind),
+        _ => format!("{cause} {}", finding.object),
+    }
+}
+
+/// Skipped, with the reason.
+fn accepted_case(one: &Accepted) -> TestCase {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(one.reason.as_str());
+    case(one.check, format!("{} {}", one.cause, one.object), status)
+}
+
+fn finding_case(finding: &Finding, name: String, fail_on: Option<Severity>) -> TestCase {
+    if fail_on.is_none_or(|least| finding.severity < least) {
         let mut passed = case(finding.check, name, TestCaseStatus::success());
         passed.set_system_out(description(finding));
         return passed;
@@ -117,7 +150,7 @@ mod tests {
         metadata: {name: priority-class, namespace: longhorn-system}\nvalue: x\nstatus: {applied: false}\n";
 
     fn xml(report: &Report, checks: &[&Check], fail_on: Severity) -> String {
-        String::from_utf8(render(report, checks, fail_on).unwrap()).unwrap()
+        String::from_utf8(render(report, checks, Some(fail_on)).unwrap()).unwrap()
     }
 
     fn junit(fail_on: Severity) -> String {

@@ -2,23 +2,24 @@
 
 mod junit;
 mod progress;
-pub mod table;
 mod wait;
 
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
-use self::table::Style;
 use self::wait::Waited;
 use super::source::positive_duration;
-use super::{Failure, SourceArgs, exit};
+use super::{Failure, SourceArgs};
 use crate::check::{Check, Severity};
 use crate::checks;
 use crate::cluster::Cluster;
 use crate::did_you_mean;
-use crate::report::{Report, evaluate_only};
+use crate::report::text::table::Details;
+use crate::report::text::{Style, markdown, table, wide};
+use crate::report::{Acceptance, Evaluation, Report, Selection, Wish, evaluate_as};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -30,11 +31,18 @@ pub struct CheckArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// How to print the report
-    #[arg(long, short = 'o', value_enum, default_value_t = Format::Table, env = "LONGHORN_HEALTH_OUTPUT")]
-    output: Format,
+    /// How to print the report [default: table on a terminal, wide elsewhere]
+    #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
+    output: Option<Format>,
 
-    /// Mildest severity that makes the exit code 1
+    /// Tell everything about every incident, or about incident N: evidence and all commands
+    #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "0")]
+    details: Option<usize>,
+
+    #[command(flatten)]
+    shown: ShownArgs,
+
+    /// Mildest severity that makes the exit code 1; with never, only what could not be read fails
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
@@ -51,10 +59,46 @@ pub struct CheckArgs {
     wait_healthy: Option<SignedDuration>,
 }
 
+/// What of the report is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shown")]
+struct ShownArgs {
+    /// Only what concerns this node; may be given several times
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    node: Vec<String>,
+
+    /// Only what concerns this Longhorn volume
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    volume: Vec<String>,
+
+    /// Only what concerns the volume of this claim
+    #[arg(long, value_name = "NAMESPACE/NAME", value_delimiter = ',')]
+    pvc: Vec<String>,
+
+    /// Only incidents at least this bad; says nothing about the exit code
+    #[arg(long, value_enum)]
+    severity: Option<ShownFrom>,
+
+    /// Leave out a check or a cause of it; what it finds is counted as accepted
+    #[arg(long, value_name = "CHECK[/CAUSE]", value_delimiter = ',', value_parser = Acceptance::skip, env = "LONGHORN_HEALTH_SKIP")]
+    skip: Vec<Acceptance>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ShownFrom {
+    Info,
+    Warning,
+    Critical,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
-    /// For people
+    /// For people: what to do first, in a screen
     Table,
+    /// One line a finding, for grep and awk
+    Wide,
+    /// For summaries of CI, tickets and chats
+    Markdown,
     /// The documented schema v1 (docs/report.schema.json)
     Json,
     /// JUnit XML for CI systems
@@ -66,14 +110,17 @@ enum FailOn {
     Info,
     Warning,
     Critical,
+    Never,
 }
 
-impl From<FailOn> for Severity {
-    fn from(fail_on: FailOn) -> Self {
-        match fail_on {
-            FailOn::Info => Severity::Info,
-            FailOn::Warning => Severity::Warning,
-            FailOn::Critical => Severity::Critical,
+impl FailOn {
+    /// The mildest severity that fails; none with `never`.
+    fn severity(self) -> Option<Severity> {
+        match self {
+            FailOn::Info => Some(Severity::Info),
+            FailOn::Warning => Some(Severity::Warning),
+            FailOn::Critical => Some(Severity::Critical),
+            FailOn::Never => None,
         }
     }
 }
@@ -89,20 +136,22 @@ fn check_id(text: &str) -> Result<&'static str, String> {
 /// Runs `check`.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 pub fn run(args: CheckArgs) -> Result<u8, Failure> {
-    let fail_on = args.fail_on.into();
-    let report = match args.source.recorded(Timestamp::now())? {
-        Some(cluster) => args.report(&cluster),
-        None => match args.live_report(fail_on)? {
+    let now = Timestamp::now();
+    let mut wish = args.source.wish(now)?;
+    wish.accepted.extend(args.shown.skip.iter().cloned());
+    let report = match args.source.recorded(now)? {
+        Some(cluster) => args.report(&cluster, &wish)?,
+        None => match args.live_report(&wish)? {
             Waited::Report(report) => *report,
             Waited::Interrupted(code) => return Ok(code),
         },
     };
-    match args.print(&report, fail_on) {
+    match args.print(&report) {
         // a reader that went away (`| head`) has seen what it wanted
         Err(error) if is_broken_pipe(&error) => {}
         printed => printed.map_err(Failure::unknown)?,
     }
-    Ok(exit_code(&report, fail_on))
+    Ok(report.exit_code)
 }
 
 impl CheckArgs {
@@ -111,42 +160,110 @@ impl CheckArgs {
     }
 
     /// The report on the live cluster, at once or when it is healthy.
-    fn live_report(&self, fail_on: Severity) -> Result<Waited, Failure> {
+    fn live_report(&self, wish: &Wish) -> Result<Waited, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(Failure::unknown)?.block_on(async {
             match self.wait_healthy {
-                Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), fail_on).await,
+                Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), wish).await,
                 None => {
                     let cluster = self.source.look(self.timeout.unsigned_abs()).await?;
-                    Ok(Waited::Report(Box::new(self.report(&cluster))))
+                    Ok(Waited::Report(Box::new(self.report(&cluster, wish)?)))
                 }
             }
         })
     }
 
-    fn report(&self, cluster: &Cluster) -> Report {
-        evaluate_only(cluster, |check| self.wants(check)).report
+    fn evaluate(&self, cluster: &Cluster, wish: &Wish) -> Evaluation {
+        evaluate_as(cluster, |check| self.wants(check), wish)
     }
 
-    fn print(&self, report: &Report, fail_on: Severity) -> anyhow::Result<()> {
+    /// The part of the report that is asked for, with its exit code.
+    fn report(&self, cluster: &Cluster, wish: &Wish) -> Result<Report, Failure> {
+        self.shown.refuse_unknown_names(cluster)?;
+        Ok(self.shown(&self.evaluate(cluster, wish).report))
+    }
+
+    fn shown(&self, report: &Report) -> Report {
+        let places = self.shown.selection(None);
+        let mut part = report.select(&places);
+        let exit_code = part.exit_code_from(self.fail_on.severity());
+        if let Some(severity) = self.shown.severity {
+            part = report.select(&self.shown.selection(Some(severity)));
+        }
+        part.exit_code = exit_code;
+        part
+    }
+
+    fn print(&self, report: &Report) -> anyhow::Result<()> {
         let stdout = io::stdout();
-        let colours = stdout.is_terminal() && super::colours_wanted();
+        let terminal = stdout.is_terminal();
+        let style = Style { colours: terminal && super::colours_wanted(), width: width() };
         let mut out = io::BufWriter::new(stdout.lock());
-        match self.output {
-            Format::Table => {
-                let style = Style { colours, width: width(), details_from: fail_on.min(Severity::Warning) };
-                table::write(&mut out, report, style)?;
-            }
+        let detailed = self.details.is_some();
+        let usual = if terminal || detailed { Format::Table } else { Format::Wide };
+        match self.output.unwrap_or(usual) {
+            Format::Table => table::write(&mut out, report, style, self.details())?,
+            Format::Wide => wide::write(&mut out, report)?,
+            Format::Markdown => markdown::write(&mut out, report)?,
             Format::Json => {
                 serde_json::to_writer_pretty(&mut out, report)?;
                 writeln!(out)?;
             }
             Format::Junit => {
                 let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
-                out.write_all(&junit::render(report, &checks, fail_on)?)?;
+                out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
             }
         }
         out.flush()?;
+        Ok(())
+    }
+
+    fn details(&self) -> Details {
+        match self.details {
+            None => Details::Brief,
+            Some(0) => Details::All,
+            Some(number) => Details::Of(number),
+        }
+    }
+}
+
+impl ShownArgs {
+    fn selection(&self, severity: Option<ShownFrom>) -> Selection {
+        Selection {
+            nodes: self.node.clone(),
+            volumes: self.volume.clone(),
+            pvcs: self.pvc.clone(),
+            checks: Vec::new(),
+            severity: severity.map(|severity| match severity {
+                ShownFrom::Info => Severity::Info,
+                ShownFrom::Warning => Severity::Warning,
+                ShownFrom::Critical => Severity::Critical,
+            }),
+        }
+    }
+
+    /// Nothing is wrong with what does not exist, which would look like health.
+    fn refuse_unknown_names(&self, cluster: &Cluster) -> Result<(), Failure> {
+        let objects = &cluster.objects;
+        let longhorn = objects.longhorn_nodes.iter().map(|node| node.metadata.name.clone());
+        let kube = objects.kube_nodes.iter().map(|node| node.metadata.name.clone());
+        let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
+        let pods = cluster.manager_pods().map(|pod| pod.spec.node_name.clone());
+        for (what, asked, known) in [
+            ("node", &self.node, longhorn.chain(kube).chain(pods).collect::<Vec<_>>()),
+            ("volume", &self.volume, volumes().map(|volume| volume.name).collect()),
+            ("PVC with a Longhorn volume", &self.pvc, volumes().filter_map(|volume| volume.pvc).collect()),
+        ] {
+            if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
+                let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+                known.sort_unstable();
+                known.dedup();
+                return Err(Failure::usage(anyhow!(
+                    "no {what} '{name}'; {}",
+                    did_you_mean::hint(name, &known)
+                )));
+            }
+        }
         Ok(())
     }
 }
@@ -154,22 +271,11 @@ impl CheckArgs {
 /// Columns for text: those of the terminal, if it is one and narrower than is good to read.
 fn width() -> usize {
     let terminal = terminal_size::terminal_size_of(io::stdout());
-    terminal.map_or(WIDEST, |(width, _)| usize::from(width.0).clamp(NARROWEST, WIDEST))
+    terminal.map_or(Style::PLAIN.width, |(width, _)| usize::from(width.0).clamp(NARROWEST, WIDEST))
 }
 
-const WIDEST: usize = 100;
+const WIDEST: usize = 120;
 const NARROWEST: usize = 40;
-
-/// A known problem wins over not knowing.
-fn exit_code(report: &Report, fail_on: Severity) -> u8 {
-    if report.worst().is_some_and(|worst| worst >= fail_on) {
-        exit::FINDINGS
-    } else if !report.unknown.is_empty() {
-        exit::UNKNOWN
-    } else {
-        exit::OK
-    }
-}
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -4,8 +4,8 @@
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::time::Duration;
 
-use super::table::{duration, plain};
 use crate::report::Report;
+use crate::report::text::{duration, plain};
 
 /// Progress, by default on standard error so that standard output holds the report alone. It is a
 /// courtesy: what cannot be written does not end the wait.

@@ -5,11 +5,10 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
+use super::CheckArgs;
 use super::progress::Progress;
-use super::{CheckArgs, exit, exit_code};
-use crate::check::Severity;
-use crate::cli::{Failure, SourceError};
-use crate::report::{Report, evaluate_only};
+use crate::cli::{Failure, SourceError, exit};
+use crate::report::{Report, Wish};
 use crate::source::connect::{ConnectError, obstacle};
 use crate::source::{Live, Source};
 
@@ -25,12 +24,12 @@ pub enum Waited {
 }
 
 /// Waits, and shows how it goes. A signal leaves the terminal as it should be.
-pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity) -> Result<Waited, Failure> {
+pub async fn until_healthy(args: &CheckArgs, limit: Duration, wish: &Wish) -> Result<Waited, Failure> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::unknown)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::unknown)?;
     let mut progress = Progress::start(limit);
     let (what, kind) = tokio::select! {
-        report = look_until_healthy(args, limit, fail_on, &mut progress) => {
+        report = look_until_healthy(args, limit, wish, &mut progress) => {
             if report.is_err() {
                 progress.clear();
             }
@@ -47,7 +46,7 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, fail_on: Severity)
 async fn look_until_healthy(
     args: &CheckArgs,
     limit: Duration,
-    fail_on: Severity,
+    wish: &Wish,
     progress: &mut Progress,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
@@ -66,18 +65,19 @@ async fn look_until_healthy(
     loop {
         let now = clock();
         let cluster = live.snapshot(now);
-        let evaluation = evaluate_only(&cluster, |check| args.wants(check));
+        let evaluation = args.evaluate(&cluster, wish);
+        let report = args.shown(&evaluation.report);
         let waited = begin.elapsed();
-        let healthy = exit_code(&evaluation.report, fail_on) == exit::OK;
+        let healthy = report.exit_code == exit::OK;
         if healthy || waited >= limit {
-            progress.end(healthy, &evaluation.report, waited);
+            progress.end(healthy, &report, waited);
             live.stop().await;
             return match obstacle(&cluster) {
                 Some(error) if !healthy => Err(SourceError::from(error).into()),
-                _ => Ok(evaluation.report),
+                _ => Ok(report),
             };
         }
-        progress.show(&evaluation.report, waited);
+        progress.show(&report, waited);
         live.keep_facts(evaluation.facts, &evaluation.blind, now);
         tokio::time::sleep(BETWEEN.min(limit.saturating_sub(waited))).await;
     }

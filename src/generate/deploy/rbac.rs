@@ -1,7 +1,8 @@
 //! Access rules, from the kinds that are watched and from what the checks do with them.
 //!
-//! Everything in Longhorn's namespace is one Role. What reaches further is one ClusterRole a
-//! feature, or one Role in another namespace, so that each can be refused on its own; the checks that then know less are named in it.
+//! Most of Longhorn's namespace is one Role. Backups, of which there may be many, are another; what reaches
+//! further is one ClusterRole a feature, or one Role in another namespace, so that each can be refused on its own; the
+//! checks that then know less are named in it.
 
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -10,8 +11,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Check;
 use crate::generate::yaml;
-use crate::longhorn::Resource;
 use crate::longhorn::resource::{Scope, TABLE};
+use crate::longhorn::{Resource, ResourceInfo};
 
 /// A role and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
     for info in TABLE {
         let Some((id, purpose, reach, rule)) = rule_elsewhere(info.resource) else { continue };
         match rights.iter_mut().find(|right| right.id == id) {
-            Some(right) => right.rules.push(rule),
+            Some(right) => right.add(rule),
             None => {
                 rights.push(Right { id, reach, purpose, without: without(checks, id), rules: vec![rule] })
             }
@@ -75,7 +76,9 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
 /// One rule an API group, with the kinds in the order of the table.
 fn longhorn() -> Right {
     let mut rules: Vec<Rule> = Vec::new();
-    for info in TABLE.iter().filter(|info| info.scope == Scope::Namespaced) {
+    let mine =
+        |info: &&ResourceInfo| info.scope == Scope::Namespaced && rule_elsewhere(info.resource).is_none();
+    for info in TABLE.iter().filter(mine) {
         match rules.iter_mut().find(|rule| rule.group == info.group) {
             Some(rule) => rule.resources.push(info.plural),
             None => rules.push(Rule {
@@ -95,10 +98,11 @@ fn longhorn() -> Right {
     }
 }
 
-/// The right outside Longhorn's namespace that a kind belongs to, and its rule there.
+/// The right beside the Role for all of Longhorn's namespace that a kind belongs to, and its rule there.
 fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Reach, Rule)> {
     let info = resource.info();
     let (reach, names) = match info.scope {
+        Scope::Namespaced if is_about_backups(resource) => (Reach::Longhorn, vec![]),
         Scope::Namespaced => return None,
         Scope::InNamespace { namespace, .. } => (Reach::Namespace(namespace), vec![]),
         Scope::Cluster => (Reach::Cluster, vec![]),
@@ -111,6 +115,11 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         Resource::KubeNodes => {
             ("nodes", "Kubernetes nodes: ready, cordoned, gone, and their kubelet release.")
         }
+        _ if is_about_backups(resource) => (
+            "backups",
+            "Backups, their targets and recurring jobs. All backups are listed once, and complete ones are not kept.",
+        ),
+        Resource::CsiNodes => ("csinodes", "Which CSI drivers the kubelet of each node knows."),
         Resource::PriorityClasses => {
             ("priorityclasses", "The value of the PriorityClass that Longhorn's setting names.")
         }
@@ -127,6 +136,11 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         other => (other.info().plural, "A kind that the checks read."),
     };
     Some((id, purpose, reach, Rule { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
+}
+
+fn is_about_backups(resource: Resource) -> bool {
+    use Resource::{BackupTargets, Backups, CronJobs, RecurringJobs};
+    matches!(resource, BackupTargets | Backups | RecurringJobs | CronJobs)
 }
 
 fn crash_logs() -> Right {
@@ -184,6 +198,16 @@ fn without(checks: &[&Check], id: &str) -> String {
 }
 
 impl Right {
+    /// Adds a rule, to one of the same group where that grants whole kinds, too.
+    fn add(&mut self, rule: Rule) {
+        let same =
+            |other: &&mut Rule| other.group == rule.group && other.names.is_empty() && rule.names.is_empty();
+        match self.rules.iter_mut().find(same) {
+            Some(other) => other.resources.extend(rule.resources),
+            None => self.rules.push(rule),
+        }
+    }
+
     /// Name of the role.
     pub fn role_name(&self) -> String {
         match self.id {

@@ -22,7 +22,7 @@ pub fn schema() -> String {
         "description": "What `check -o json` prints and `/api/v1/report` answers. Within v1 keys are only added.",
         "type": "object",
         "required": [
-            "schema", "status", "exit_code", "verdict", "cluster", "data", "findings", "facts", "unknown", "not_recorded",
+            "schema", "status", "exit_code", "verdict", "cluster", "data", "incidents", "findings", "accepted", "facts", "unknown", "not_recorded",
             "resources"
         ],
         "additionalProperties": false,
@@ -42,8 +42,17 @@ pub fn schema() -> String {
                 json!({ "enum": ["healthy", "findings", "unknown"] })
             ),
             "cluster": cluster(),
-            "findings": about("What is wrong, worst first.", list(finding())),
+            "incidents": about(
+                "What is wrong, told by root causes; the one to look at first in front.",
+                list(incident())
+            ),
+            "findings": about("What is wrong, one by one, worst first.", list(finding())),
             "data": data(),
+            "accepted": about(
+                "What was found and accepted: counted apart, and part of neither status nor exit code.",
+                list(accepted())
+            ),
+            "selected": about("Says which part of the report this is; left out of a whole one.", selected()),
             "facts": about(
                 "What every cluster with this release of Longhorn has: good to know, nothing to act on.",
                 list(fact())
@@ -92,6 +101,7 @@ fn cluster() -> Value {
                 "instance_managers": about("Number of instance managers.", count()),
             }),
             json!({
+                "name": text("What people call the cluster, if they have said so."),
                 "longhorn_version": text("Longhorn's release, if known."),
                 "now": about("The moment the verdict is about; left out if a recording has no time in it.", time()),
             }),
@@ -164,6 +174,73 @@ fn causes(check: &Check) -> Value {
     })
 }
 
+fn accepted() -> Value {
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("Its cause."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "object": about("What it is about.", object_ref()),
+            "message": text("What is wrong."),
+            "reason": text("Why it is accepted."),
+        }),
+        json!({
+            "node": text("Node it happens on."),
+            "until": about("The last day on which it is.", json!({ "type": "string", "format": "date" })),
+        }),
+    )
+}
+
+fn selected() -> Value {
+    object(
+        json!({ "by": text("What was asked for, in words."), "left_out": about("Findings that are not shown.", count()) }),
+        json!({}),
+    )
+}
+
+fn incident() -> Value {
+    let place = || json!({ "type": "integer", "minimum": 0 });
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("Cause of the root."),
+            "title": text("What is wrong, in one sentence."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "objects": about("What the root is about, at most 100.", list(object_ref())),
+            "count": about("Findings of the root: one an object.", count()),
+            "nodes": about("Nodes that the root or a consequence concerns.", list(json!({ "type": "string" }))),
+            "volumes": about("Volumes concerned, those whose data is hurt first, at most 100.", list(volume())),
+            "volume_count": about("Number of volumes concerned.", count()),
+            "consequences": about("What follows from the root.", list(consequence())),
+            "waits_for": about(
+                "Incidents that must end before this one can, by their place in this list, from 1 on.",
+                list(place())
+            ),
+            "remedy": text("What to do first, in words."),
+            "findings": about("Places in the list of findings, from 0 on: the root, then the consequences.", list(place())),
+        }),
+        json!({
+            "since": about("Since when the root holds, where that is known.", time()),
+            "first": about("The command to begin with.", command()),
+            "runbook": text("Name of the root's runbook."),
+        }),
+    )
+}
+
+fn consequence() -> Value {
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("Its cause."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "text": text("In a few words, without the places."),
+            "nodes": about("Nodes concerned.", list(json!({ "type": "string" }))),
+            "count": about("Number of findings.", count()),
+        }),
+        json!({}),
+    )
+}
+
 fn object_ref() -> Value {
     object(
         json!({
@@ -202,15 +279,18 @@ fn evidence() -> Value {
     object(json!({ "source": { "enum": sources }, "text": text("The fact, in one sentence.") }), json!({}))
 }
 
-fn remedy() -> Value {
-    let command = object(
+fn command() -> Value {
+    object(
         json!({
             "run": text("The command line, to be run by a person."),
             "changes": about("True when it changes something.", json!({ "type": "boolean" })),
         }),
         json!({}),
-    );
-    let commands = about("Those that only read first.", list(command));
+    )
+}
+
+fn remedy() -> Value {
+    let commands = about("Those that only read first.", list(command()));
     about("What to do.", object(json!({ "text": text("In words."), "commands": commands }), json!({})))
 }
 

@@ -18,12 +18,13 @@ use layout::Grid;
 use model::{DATASOURCE, List, TimeRange};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 6] = [
+pub const DASHBOARDS: [Dashboard; 7] = [
     Dashboard::Overview,
     Dashboard::Volumes,
     Dashboard::InstanceManagers,
     Dashboard::Managers,
     Dashboard::Eviction,
+    Dashboard::Storage,
     Dashboard::Exporter,
 ];
 
@@ -115,6 +116,7 @@ fn title(board: Dashboard) -> &'static str {
         Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
         Dashboard::Managers => "Longhorn health / Managers and webhook",
         Dashboard::Eviction => "Longhorn health / Eviction and drain",
+        Dashboard::Storage => "Longhorn health / Storage and backups",
         Dashboard::Exporter => "Longhorn health / Exporter",
     }
 }
@@ -132,6 +134,7 @@ fn description(board: Dashboard) -> &'static str {
             "Which managers crash and why, do they start in time, and does the admission webhook answer?"
         }
         Dashboard::Eviction => "Does eviction progress, do its flags contradict each other, and is it safe?",
+        Dashboard::Storage => "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
         Dashboard::Exporter => "Does the exporter see everything, and how fresh is what it sees?",
     }
 }
@@ -180,9 +183,7 @@ fn with_expressions_of_records(expr: &str) -> String {
         let recorded = format!("{}{{$job}}", record.name);
         expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
     };
-    catalogue::areas()
-        .flat_map(|area| area.records)
-        .fold(expr.to_owned(), |expr, record| beside(expr, record))
+    catalogue::areas().flat_map(|area| area.records).fold(expr.to_owned(), beside)
 }
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's

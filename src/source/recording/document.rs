@@ -18,6 +18,8 @@ pub(super) struct Content {
     /// Kinds that were asked for and of which there was none.
     pub empty: BTreeSet<Resource>,
     pub losses: Vec<Loss>,
+    /// Pods whose log could not be recorded, and why.
+    pub unread_logs: Vec<[String; 2]>,
 }
 
 /// Something that was to be in a file and is not.
@@ -161,6 +163,11 @@ impl Reader<'_> {
             return self.without_kind(tree, line);
         }
         if kind == "Status" && tree.get("items").is_none() {
+            if tree.text(&["details", "kind"]) == "pods/log" {
+                let unread =
+                    [&["details", "name"][..], &["message"][..]].map(|path| tree.text(path).to_owned());
+                return self.content.unread_logs.push(unread);
+            }
             let kinds = kinds_of_label(&format!(
                 "{}.{}",
                 tree.text(&["details", "kind"]),
@@ -233,8 +240,7 @@ impl Reader<'_> {
             return items.into_iter().for_each(|item| self.document(item, line, false));
         }
         let is_part = |key: &&str| matches!(tree.get(key), Some(Tree::Map(_)));
-        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(|key| is_part(&key))
-        {
+        if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(is_part) {
             return self.lost(line, "an object without kind");
         }
         let Tree::Map(entries) = tree else { return };
@@ -279,7 +285,8 @@ fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
     if !by_label.is_empty() && !file.contains("longhorn.io/") {
         return by_label;
     }
-    Resource::all().filter(|resource| resource.is_longhorn() && resource.info().plural == stem).collect()
+    let of_group = |resource: &Resource| resource.is_longhorn() || !file.contains("longhorn.io/");
+    Resource::all().filter(|resource| resource.info().plural == stem && of_group(resource)).collect()
 }
 
 /// The newest time in an object that says when something was the case: creation, status, event and

@@ -5,7 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::logs::{self, MAX_LOG_BYTES};
-use super::{RecordedFile, RecordingError};
+use super::{RecordedFile, RecordingError, archive};
+
+/// How much of the end of a log is read: more than is kept, as heads of lines are taken off.
+pub(super) const LOG_BYTES: usize = 4 * MAX_LOG_BYTES;
 
 /// How messages call it.
 pub(super) const STANDARD_INPUT: &str = "standard input";
@@ -26,12 +29,41 @@ pub(super) fn read(path: &Path) -> Result<RecordedFile, RecordingError> {
     Ok(RecordedFile { name: path.display().to_string(), content })
 }
 
-/// Reads the end of a log: more than is kept, as heads of lines are taken off.
+/// What a file is, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Objects,
+    Log,
+    Other,
+}
+
+impl Kind {
+    pub fn of(path: &Path) -> Kind {
+        let ends = |ending: &std::ffi::OsStr| {
+            ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+        };
+        match path.extension() {
+            _ if logs::is_log(path) => Kind::Log,
+            Some(ending) if ends(ending) => Kind::Objects,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// The files in an archive; `None` when it is none.
+pub(super) fn in_archive(path: &Path) -> Result<Option<Vec<RecordedFile>>, RecordingError> {
+    if path.as_os_str() == "-" || path.is_dir() {
+        return Ok(None);
+    }
+    archive::read(path).map_err(|reason| unreadable(path, reason))
+}
+
+/// Reads the end of a log.
 pub(super) fn read_log(path: &Path) -> Result<RecordedFile, RecordingError> {
     let read = || {
         let mut file = std::fs::File::open(path)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(4 * MAX_LOG_BYTES as u64)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES as u64)))?;
         let mut content = Vec::new();
         file.read_to_end(&mut content)?;
         Ok(content)
@@ -63,10 +95,7 @@ fn collect(
     let entries = std::fs::read_dir(directory).map_err(|reason| unreadable(directory, reason))?;
     for entry in entries {
         let path = entry.map_err(|reason| unreadable(directory, reason))?.path();
-        let is_wanted = logs::is_log(&path)
-            || path.extension().is_some_and(|ending| {
-                ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
-            });
+        let is_wanted = Kind::of(&path) != Kind::Other;
         match path.metadata() {
             Ok(file) if file.is_dir() => collect(&path, paths, seen)?,
             Ok(file) if file.is_file() && is_wanted => paths.push(path),

@@ -86,6 +86,9 @@ fn an_answer_without_objects_is_an_answer() {
     ] {
         assert_eq!(read(name, text), (String::new(), [Readable, Readable, NotRecorded]), "{name}");
     }
+    let slices = RecordedFile { name: "endpointslices.yaml".to_owned(), content: empty.into() };
+    let recording = Recording::from_files([slices], "longhorn-system", Timestamp::MAX).unwrap();
+    assert_eq!(recording.status(Resource::EndpointSlices).readability, Readable);
     // nobody knows what was asked for; nor does it say that something is missing
     assert_eq!(read("a.yaml", empty).1, [NotRecorded, Readable, NotRecorded]);
     assert_eq!(read("a.yaml", "No resources found in longhorn-system namespace.\n").1[0], Incomplete);

@@ -1,9 +1,10 @@
 //! A recorded cluster: a directory of YAML and JSON, one file of `kubectl get -o yaml|json` output,
 //! or standard input.
 //!
-//! Support bundle archives come in through the same seam: whatever yields [`RecordedFile`]s can be
-//! read by [`Recording::from_files`].
+//! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
+//! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
+mod archive;
 mod decode;
 mod document;
 mod files;
@@ -39,7 +40,7 @@ pub enum RecordingError {
         /// What the system said.
         reason: std::io::Error,
     },
-    /// An archive or a compressed file.
+    /// An archive that is not read: compressed otherwise, or within another.
     #[error("{file}: is an archive; unpack it and give the directory or file in it")]
     Archive {
         /// The file.
@@ -112,6 +113,7 @@ pub struct Recording {
     /// What files lost, and of which kinds; of any, where none is named.
     losses: Vec<(String, BTreeSet<Resource>)>,
     history: History,
+    unread_logs: Vec<[String; 2]>,
     times: Times,
     /// Objects that a cluster makes once, with their uid and file.
     lasting: BTreeMap<(Resource, String), (String, String)>,
@@ -161,18 +163,21 @@ impl Recording {
     /// evidence of when the recording was made: clocks may be wrong, certificates end in the future.
     pub fn read(path: &Path, namespace: &str, latest: Timestamp) -> Result<Recording, RecordingError> {
         let is_input = path.as_os_str() == "-";
-        let (objects, logs) = if !is_input && path.is_dir() {
-            files::below(path)?
-        } else {
-            (vec![path.to_owned()], Vec::new())
-        };
         let mut recording = Recording::default();
-        for path in objects {
-            recording.add_file(&files::read(&path)?, namespace, latest)?;
-        }
-        // one at a time: there may be many, and little of each is kept
-        for path in logs {
-            logs::add_to(&mut recording.history, &recording.objects, files::read_log(&path)?);
+        if let Some(files) = files::in_archive(path)? {
+            recording.add_files(files, namespace, latest)?;
+        } else {
+            let (objects, logs) = match !is_input && path.is_dir() {
+                true => files::below(path)?,
+                false => (vec![path.to_owned()], Vec::new()),
+            };
+            for path in objects {
+                recording.add_file(&files::read(&path)?, namespace, latest)?;
+            }
+            // one at a time: there may be many, and little of each is kept
+            for path in logs {
+                logs::add_to(&mut recording.history, &recording.objects, files::read_log(&path)?);
+            }
         }
         let name = if is_input { files::STANDARD_INPUT.to_owned() } else { path.display().to_string() };
         if !recording.at_home && !recording.other_homes.is_empty() {
@@ -195,19 +200,33 @@ impl Recording {
         latest: Timestamp,
     ) -> Result<Recording, RecordingError> {
         let mut recording = Recording::default();
-        let (mut logs, objects): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|file| logs::is_log(Path::new(&file.name)));
-        for file in objects {
-            recording.add_file(&file, namespace, latest)?;
-        }
-        logs.sort_by_key(|file| logs::order(&file.name));
-        for file in logs {
-            logs::add_to(&mut recording.history, &recording.objects, file);
-        }
+        recording.add_files(files, namespace, latest)?;
         Ok(recording.warned())
     }
 
+    fn add_files(
+        &mut self,
+        files: impl IntoIterator<Item = RecordedFile>,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let (mut logs, objects): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| logs::is_log(Path::new(&file.name)));
+        for file in objects {
+            self.add_file(&file, namespace, latest)?;
+        }
+        logs.sort_by_key(|file| logs::order(&file.name));
+        for file in logs {
+            logs::add_to(&mut self.history, &self.objects, file);
+        }
+        Ok(())
+    }
+
     fn warned(mut self) -> Self {
+        for [pod, why] in std::mem::take(&mut self.unread_logs) {
+            let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
+            self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
+        }
         self.warnings.extend(self.losses.iter().map(|(what, _)| format!("{what}; what it held is unknown")));
         if let Some((object, newest, second)) = self.times.far_ahead() {
             self.warnings.push(format!(
@@ -263,6 +282,7 @@ impl Recording {
         self.losses
             .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
         self.whole.extend(content.empty);
+        self.unread_logs.extend(content.unread_logs);
         for (object, is_listed) in content.objects {
             let Some(resource) = document::resource_of(&object) else { continue };
             if is_listed {

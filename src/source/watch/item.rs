@@ -76,8 +76,14 @@ fn prune<T: Kind>(object: &mut T) {
     if T::RESOURCE.info().scope == Scope::Namespaced {
         meta.namespace = String::new(); // always Longhorn's
     }
-    if matches!(T::RESOURCE, Volumes | Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
+    if matches!(T::RESOURCE, Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
         meta.labels.clear();
+        meta.uid = String::new();
+    }
+    if T::RESOURCE == Volumes {
+        // which recurring jobs back it up
+        let labels = std::mem::take(&mut meta.labels);
+        meta.labels = labels.into_iter().filter(|(label, _)| label.starts_with("recurring-job")).collect();
         meta.uid = String::new();
     }
     object.compact();
@@ -121,7 +127,7 @@ mod tests {
     #[test]
     fn one_odd_object_of_a_page_costs_only_itself() {
         let page = r#"{"kind":"VolumeList","apiVersion":"longhorn.io/v1beta2","metadata":{"resourceVersion":"9"},
-            "items":[{"metadata":{"name":"a","resourceVersion":"3","labels":{"x":"y"}}},
+            "items":[{"metadata":{"name":"a","resourceVersion":"3","labels":{"x":"y","recurring-job.longhorn.io/j":"enabled"}}},
                      {"metadata":{"name":"b","resourceVersion":"4"},"spec":"text"}, null, 7, {"metadata":[]},
                      {"metadata":{"name":"c","labels":[1]}}]}"#;
         let list: ObjectList<Item<Volume>> = serde_json::from_str(page).unwrap();
@@ -129,7 +135,7 @@ mod tests {
         assert_eq!(read, [("a", true), ("b", false), ("", false), ("", false), ("", false), ("c", false)]);
         assert_eq!(list.items[0].meta.resource_version.as_deref(), Some("3"));
         let volume = list.items[0].object.as_ref().unwrap();
-        assert!(volume.metadata.labels.is_empty(), "labels of volumes are not kept");
+        assert_eq!(volume.metadata.labels.keys().collect::<Vec<_>>(), ["recurring-job.longhorn.io/j"]);
         assert!(volume.metadata.resource_version.is_empty(), "versions are not kept");
         assert!(list.items[1].object.as_ref().unwrap_err().contains("text"));
     }

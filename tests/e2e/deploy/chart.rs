@@ -74,8 +74,10 @@ fn each_right_can_be_withheld() -> Result<()> {
     let all = roles("")?;
     for (values, right) in [
         ("{rbac: {clusterRoles: {nodes: false}}}", "nodes"),
+        ("{rbac: {clusterRoles: {csinodes: false}}}", "csinodes"),
         ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
         ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
+        ("{rbac: {roles: {backups: false}}}", "backups"),
         ("{rbac: {roles: {nodeEvents: false}}}", "node-events"),
         ("{crashLogs: \"off\"}", "crash-logs"),
     ] {

@@ -1,0 +1,143 @@
+//! The newest backup of each volume, where it failed or stands still.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::causes;
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{api, text};
+use crate::longhorn::{Backup, BackupState, Volume};
+
+/// One percent of ten terabytes takes half of it.
+const STALLED: SignedDuration = SignedDuration::from_hours(1);
+
+/// Finds them; returns the volumes.
+pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
+    let mut newest: BTreeMap<&str, &Backup> = BTreeMap::new();
+    for backup in cluster.objects.backups.iter().filter(|backup| backup.is_under_way_or_failed()) {
+        let known = newest.entry(backup.volume()).or_insert(backup);
+        if known.metadata.created() < backup.metadata.created() {
+            *known = backup;
+        }
+    }
+    let mut hurt = BTreeSet::new();
+    for (name, backup) in newest {
+        // of a volume that is gone there is nothing to back up
+        let Some(volume) = cluster.objects.volumes.get(name) else { continue };
+        let finding = match backup.status.state {
+            BackupState::Unset | BackupState::Pending | BackupState::InProgress => {
+                stuck(cluster, out, volume, backup)
+            }
+            _ => failed(cluster, volume, backup),
+        };
+        if let Some(finding) = finding {
+            hurt.insert(volume.metadata.name.as_str());
+            out.find(finding);
+        }
+    }
+    hurt
+}
+
+fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding> {
+    let created = backup.metadata.created();
+    // a later one succeeded
+    if volume.status.last_backup_at.get() > created {
+        return None;
+    }
+    let name = &volume.metadata.name;
+    let error = match backup.status.error.trim() {
+        "" => "it does not say why".to_owned(),
+        error => text::shortened(error, 600),
+    };
+    Some(
+        about(
+            cluster,
+            volume,
+            backup,
+            &causes::BACKUP_FAILED,
+            format!("the newest backup of volume {name} failed"),
+        )
+        .since(created)
+        .because(
+            EvidenceSource::Api,
+            format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()),
+        )
+        .because(EvidenceSource::Api, last_good(cluster, volume)),
+    )
+}
+
+/// Progress is told in percent. Without any, the age of the backup says how long; else this exporter remembers.
+fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup) -> Option<Finding> {
+    let (name, status) = (&backup.metadata.name, &backup.status);
+    let progress = status.progress.0;
+    let noted = out.first_seen("progress", &format!("{name} {} {progress}", status.state.as_str()));
+    let created = backup.metadata.created().filter(|_| progress == 0);
+    let since: Timestamp = [noted, created].into_iter().flatten().min()?;
+    if cluster.age(since) < STALLED {
+        return None;
+    }
+    let volume_name = &volume.metadata.name;
+    let stands = match status.state {
+        BackupState::InProgress => format!("in progress at {progress} %"),
+        BackupState::Pending => "pending".to_owned(),
+        _ => "not begun".to_owned(),
+    };
+    let mut finding = about(
+        cluster,
+        volume,
+        backup,
+        &causes::BACKUP_STUCK,
+        format!(
+            "the newest backup of volume {volume_name} has made no progress for {}",
+            text::duration(cluster.age(since))
+        ),
+    )
+    .since(Some(since));
+    finding.evidence.push(api(format!("backup {name} is {stands} since {since}")));
+    let robustness = volume.status.robustness.as_str();
+    finding.evidence.push(api(format!(
+        "volume {volume_name}: state {}, robustness {robustness}",
+        volume.status.state.as_str()
+    )));
+    let messages = status
+        .messages
+        .iter()
+        .map(|(kind, message)| api(format!("it says ({kind}): {}", text::shortened(message, 300))));
+    finding.evidence.extend(messages.take(3));
+    finding.evidence.push(api(last_good(cluster, volume)));
+    Some(finding)
+}
+
+fn about(
+    cluster: &Cluster,
+    volume: &Volume,
+    backup: &Backup,
+    cause: &'static Cause,
+    message: String,
+) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    Finding::new(cause, ObjectRef::new("Volume", namespace, name), message)
+        .volumes(vec![cluster.volume_ref(name)])
+        .impact("what was written since the last good backup would be lost with the volume")
+        .remedy(
+            Remedy::new(
+                "Read the error, and the log of the instance manager that holds the replica from which is read. A lock that another cluster or an \
+                 ended backup holds goes away after a few minutes. Delete a backup that stands still or failed and take another; the next \
+                 run of a recurring job does so, too.",
+            )
+            .read(format!("kubectl -n {namespace} get backups.longhorn.io {} -o yaml", backup.metadata.name))
+            .read(format!("kubectl -n {namespace} get backups.longhorn.io -l backup-volume={name}"))
+            .read(format!("kubectl -n {namespace} get backuptargets.longhorn.io"))
+            .change(format!("kubectl -n {namespace} delete backups.longhorn.io {}", backup.metadata.name)),
+        )
+}
+
+/// When the last good backup of a volume was.
+pub(super) fn last_good(cluster: &Cluster, volume: &Volume) -> String {
+    match volume.status.last_backup_at.get() {
+        Some(last) => format!("the last good backup is of {last}, {} ago", text::duration(cluster.age(last))),
+        None => "there is no good backup".to_owned(),
+    }
+}

@@ -1,0 +1,179 @@
+//! Recurring jobs and the CronJobs that run them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{causes, schedule};
+use crate::check::*;
+use crate::cluster::{Cluster, Readability};
+use crate::facts::{age, api, pods, text};
+use crate::longhorn::{CronJob, RecurringJob, Resource};
+
+/// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
+const LATE: SignedDuration = SignedDuration::from_mins(10);
+/// Of a day or more, a switch of the clocks may take an hour.
+const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
+
+/// A recurring job that backs up volumes.
+pub(super) struct BackupJob<'a> {
+    pub job: &'a RecurringJob,
+    /// The longest pause of its schedule.
+    pub pause: SignedDuration,
+    /// True where its volumes are waiting for the job itself.
+    pub is_overdue: bool,
+}
+
+/// Finds jobs that do not run; returns those that back up volumes.
+pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> Vec<BackupJob<'a>> {
+    let mut backing_up = Vec::new();
+    for job in cluster.objects.recurring_jobs.iter().filter(|job| !job.metadata.is_deleting()) {
+        let Some(pause) = schedule::longest_pause(&job.spec.cron) else { continue };
+        let found = not_running(cluster, out, job, pause);
+        if job.backs_up() {
+            backing_up.push(BackupJob { job, pause, is_overdue: found.is_some() });
+        }
+        if let Some(finding) = found {
+            out.find(finding);
+        }
+    }
+    backing_up
+}
+
+fn not_running(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    job: &RecurringJob,
+    pause: SignedDuration,
+) -> Option<Finding> {
+    let name = &job.metadata.name;
+    let Some(cron) = cluster.objects.cron_jobs.get(name) else {
+        // a recording may have left them out
+        if cluster.readability(Resource::CronJobs) != Readability::Readable {
+            return None;
+        }
+        let held = age::held(cluster, out, "without_cron_job", name, job.metadata.created(), LATE);
+        let mut finding = about(
+            cluster,
+            job,
+            &causes::RECURRING_JOB_OVERDUE,
+            format!("recurring job {name} has no CronJob, so it never runs"),
+        );
+        finding.evidence = vec![api(format!("there is no CronJob {name}")), held.evidence()];
+        return held.lasting.then(|| finding.since(held.since));
+    };
+    if cron.spec.suspend {
+        let message = format!("recurring job {name} is suspended");
+        let fact = format!(
+            "CronJob {name}: suspend is true, last started {}",
+            ago(cluster, cron.status.last_schedule_time.get())
+        );
+        return Some(
+            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).because(EvidenceSource::Api, fact),
+        );
+    }
+    let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;
+    let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
+    if cluster.age(last) < pause + LATE + clocks {
+        return None;
+    }
+    let message = format!(
+        "recurring job {name} ({}) has not been started for {}",
+        job.spec.task,
+        text::duration(cluster.age(last))
+    );
+    let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message).since(Some(last));
+    finding.evidence = evidence(cluster, job, cron, pause);
+    Some(finding)
+}
+
+fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
+    let (name, status) = (&job.metadata.name, &cron.status);
+    let mut evidence = vec![api(format!(
+        "CronJob {name}: schedule {}, which pauses for at most {}; last started {}, last succeeded {}",
+        job.spec.cron,
+        text::duration(pause),
+        ago(cluster, status.last_schedule_time.get()),
+        ago(cluster, status.last_successful_time.get())
+    ))];
+    if !status.active.is_empty() {
+        let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();
+        evidence.push(api(format!(
+            "{} still runs, and a second one beside it is forbidden",
+            text::listed(&active)
+        )));
+    }
+    let its = cluster
+        .objects
+        .pods
+        .iter()
+        .filter(|pod| pod.metadata.label("recurring-job.longhorn.io") == Some(name));
+    let troubles =
+        its.filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
+    evidence.extend(troubles.take(3));
+    evidence
+}
+
+fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: String) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &job.metadata.name);
+    let volumes = volumes_of(cluster, job);
+    let impact = match (job.backs_up(), volumes.len()) {
+        (true, count) => format!("{} of this job are not backed up", counted(count, "volume")),
+        (false, count) => format!("task {} is not done for {}", job.spec.task, counted(count, "volume")),
+    };
+    Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
+        .impact(impact)
+        .volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect())
+        .remedy(
+            Remedy::new(
+                "See the CronJob and its last Job. A pod that waits or hangs blocks every later run: delete its Job. A CronJob that missed more \
+                 than a hundred runs is started again by the next change to it.",
+            )
+            .read(format!("kubectl -n {namespace} describe cronjob {name}"))
+            .read(format!("kubectl -n {namespace} get jobs,pods -l recurring-job.longhorn.io={name}"))
+            .change(format!("kubectl -n {namespace} delete jobs -l recurring-job.longhorn.io={name}")),
+        )
+}
+
+fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {
+    match moment {
+        Some(moment) => format!("{} ago", text::duration(cluster.age(moment))),
+        None => "never".to_owned(),
+    }
+}
+
+/// The volumes with a label of the job or of one of its groups.
+pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'a str> {
+    let labels = labels_of(job);
+    let has = |volume: &&crate::longhorn::Volume| {
+        let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
+        enabled.into_iter().any(|(label, _)| labels.contains(label))
+    };
+    cluster.objects.volumes.iter().filter(has).map(|volume| volume.metadata.name.as_str()).collect()
+}
+
+/// Longhorn gives volumes without any label that of the group `default` (longhorn-manager v1.12.1
+/// controller/volume_controller.go, datastore/longhorn.go).
+fn labels_of(job: &RecurringJob) -> BTreeSet<String> {
+    let groups = job.spec.groups.iter().map(|group| format!("recurring-job-group.longhorn.io/{group}"));
+    groups.chain([format!("recurring-job.longhorn.io/{}", job.metadata.name)]).collect()
+}
+
+/// The jobs of each volume, as places in the list.
+pub(super) fn by_volume<'a>(cluster: &'a Cluster, jobs: &[BackupJob]) -> BTreeMap<&'a str, Vec<usize>> {
+    let mut by_label: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, job) in jobs.iter().enumerate() {
+        for label in labels_of(job.job) {
+            by_label.entry(label).or_default().push(place);
+        }
+    }
+    let mut by_volume: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for volume in cluster.objects.volumes.iter() {
+        let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
+        let places = enabled.filter_map(|(label, _)| by_label.get(label)).flatten();
+        for place in places {
+            by_volume.entry(&volume.metadata.name).or_default().push(*place);
+        }
+    }
+    by_volume
+}

@@ -1,0 +1,95 @@
+//! Backups that are not taken.
+//!
+//! - A BackupTarget with a URL is asked every poll interval; `status.available` is false and condition Unavailable True with the
+//!   error when it does not answer, and condition Unavailable with an empty URL where backups are not wanted (longhorn-manager
+//!   controller/backup_target_controller.go reconcile, at v1.3.3, v1.9.2 and v1.12.1).
+//! - A Backup that this cluster takes has `spec.snapshotName`; its state goes from empty over Pending and InProgress to Completed
+//!   or Error, with a progress in percent (controller/backup_controller.go reconcile, engineapi/backup_monitor.go). A Pending one
+//!   may wait for a day. One that failed stays for `failed-backup-ttl`.
+//! - The newest complete backup of a volume stands in its `status.lastBackupAt`, also while it is detached, from 1.3 on
+//!   (controller/volume_controller.go ReconcileBackupVolumeState). Complete backups need not be kept to know it.
+//! - A RecurringJob is run by a CronJob of the same name that forbids a second run beside the first (controller/recurring_job_controller.go
+//!   newCronJob). It backs up every volume with one of its labels, but no faulted or restoring one, and no detached one unless
+//!   `allow-recurring-job-while-volume-detached` is true (app/recurringjob/util.go filterVolumesForJob; app/recurring_job.go
+//!   up to 1.8). Each run makes a new backup, changed or not.
+
+mod backups;
+mod causes;
+mod jobs;
+mod rules;
+mod schedule;
+mod target;
+#[cfg(test)]
+mod tests;
+mod volumes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::{BackupState, Resource};
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "backup_failing",
+    title: "Backups failing",
+    summary: "A backup target does not answer, a backup failed or stands still, a recurring job is overdue, or the last good backup of a \
+              volume is too old for its job.",
+    needs: &[
+        Resource::BackupTargets,
+        Resource::Backups,
+        Resource::RecurringJobs,
+        Resource::CronJobs,
+        Resource::Volumes,
+    ],
+    uses: &[Resource::Settings, Resource::Pods],
+    causes: causes::ALL,
+    gauges: &[&BACKUPS, &LAST_BACKUP],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static BACKUPS: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_backups",
+    help: "Backups that this cluster takes and that are not complete, by state: waiting, in_progress, failed. Complete ones are not counted.",
+    labels: ["state"],
+    absent: "backups.longhorn.io cannot be read",
+    example: "longhorn_health_backups{state=\"failed\"} > 0",
+    ..Gauge::PLAIN
+};
+
+static LAST_BACKUP: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_volume_last_backup_timestamp_seconds",
+    help: "Unix time of the last good backup of a volume whose backups fail, stand still or are too old; 0 without any.",
+    labels: ["volume"],
+    absent: "the backups of the volume are in order, or it has no recurring backup job",
+    example: "time() - longhorn_health_volume_last_backup_timestamp_seconds > 86400",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    count(cluster, out);
+    let unavailable = target::find(cluster, out);
+    let jobs = jobs::find(cluster, out);
+    let mut hurt: BTreeSet<&str> = backups::find(cluster, out);
+    hurt.extend(volumes::find(cluster, out, &jobs, &hurt.clone(), &unavailable));
+    for name in hurt {
+        let last = cluster.objects.volumes.get(name).and_then(|volume| volume.status.last_backup_at.get());
+        out.sample(&LAST_BACKUP, &[name], last.map_or(0.0, |last| last.as_second() as f64));
+    }
+}
+
+fn count(cluster: &Cluster, out: &mut Outcome) {
+    let mut counts = BTreeMap::from([("waiting", 0_u32), ("in_progress", 0), ("failed", 0)]);
+    for backup in cluster.objects.backups.iter() {
+        let state = match backup.status.state {
+            BackupState::Unset | BackupState::Pending => "waiting",
+            BackupState::InProgress => "in_progress",
+            _ => "failed",
+        };
+        *counts.entry(state).or_default() += 1;
+    }
+    counts.into_iter().for_each(|(state, count)| out.sample(&BACKUPS, &[state], f64::from(count)));
+}

@@ -1,0 +1,89 @@
+//! Alerts and panels.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornBackupTargetUnavailable",
+        when: When::Found(&[&TARGET_UNAVAILABLE]),
+        hold: "10m",
+        summary: "Longhorn cannot reach a backup target.",
+        description: "Backup target {{ $labels.object }} does not answer, so no backup is taken, restored or deleted there. Its condition Unavailable \
+                      has the error.",
+        why: "The finding allows two polls of five minutes; ten more outlast the restart of an object store.",
+        runbook: include_str!("LonghornBackupTargetUnavailable.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornBackupFailing",
+        when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
+        hold: "15m",
+        summary: "The newest backup of a volume failed or stands still.",
+        description: "Backup of volume {{ $labels.object }}: {{ $labels.cause }}. What was written since its last good backup is in none.",
+        why: "A failed backup stays for a day by default, so a quarter of an hour is enough to let a retry succeed first.",
+        runbook: include_str!("LonghornBackupFailing.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornRecurringJobOverdue",
+        when: When::Found(&[&RECURRING_JOB_OVERDUE]),
+        hold: "30m",
+        summary: "A recurring job of Longhorn is not started any more.",
+        description: "Recurring job {{ $labels.object }} has not been started for longer than its schedule ever pauses. See its CronJob and last Job.",
+        why: "The finding allows for the longest pause of the schedule; half an hour more lets a schedule that was just changed come round.",
+        runbook: include_str!("LonghornRecurringJobOverdue.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornBackupTooOld",
+        when: When::Found(&[&VOLUME_BACKUP_OLD]),
+        hold: "1h",
+        summary: "The last good backup of volumes is too old for their recurring job.",
+        description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. The series \
+                      longhorn_health_volume_last_backup_timestamp_seconds names them.",
+        why: "Two runs have been missed already; an hour more lets the one that is under way end.",
+        runbook: include_str!("LonghornBackupTooOld.md"),
+        ..Alert::PLAIN
+    },
+];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Backups not complete",
+        description: "Backups that wait, are in progress or have failed. Complete ones are not counted.",
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_backups{$job})",
+            legend: "{{state}}",
+        }],
+        width: Width::Third,
+        no_data: "the exporter cannot read backups.longhorn.io",
+        ..Panel::STAT
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Backups failing",
+        description: "Targets that do not answer, backups that failed or stand still, jobs that are overdue, and volumes whose last backup is too old.",
+        columns: &["severity", "cause", "object_kind", "object"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, object_kind, object) (longhorn_health_finding{$job, check=\"backup_failing\"}) == 1",
+            legend: "{{object}} {{cause}}",
+        }],
+        no_data: "backups are in order, or the exporter does not report",
+        ..Panel::TABLE
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Last good backup",
+        description: "Of volumes whose backups fail, stand still or are too old: when the last good one was taken. 1970 where there is none.",
+        columns: &["volume", "Value"],
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_volume_last_backup_timestamp_seconds{$job}) * 1000",
+            legend: "{{volume}}",
+        }],
+        unit: Unit::FromNow,
+        no_data: "the backups of every volume are in order, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

@@ -1,0 +1,107 @@
+//! Backup targets that do not answer.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+
+use super::causes;
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, text};
+use crate::longhorn::{BackupTarget, ConditionStatus, condition};
+
+/// Longhorn asks every five minutes by default, so that two questions fail.
+const SILENT: SignedDuration = SignedDuration::from_mins(10);
+
+/// Parts of the error, and what they say.
+const REASONS: [(&[&str], &str); 6] = [
+    (
+        &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
+        "The target refuses the credentials, or the secret is missing or lacks a key: compare it with what the store gave out.",
+    ),
+    (&["nosuchbucket", "bucket does not exist"], "The bucket does not exist: create it, or correct the URL."),
+    (
+        &["no such host", "name resolution", "name or service not known"],
+        "The name of the target does not resolve in the cluster: see DNS.",
+    ),
+    (
+        &["x509", "certificate"],
+        "The certificate of the target is not trusted: give AWS_CERT in the secret, or renew it.",
+    ),
+    (
+        &["mount", "nfs", "cifs"],
+        "The share cannot be mounted on the node: see that it is exported to every node, the NFS version and the client.",
+    ),
+    (
+        &["timeout", "deadline", "refused", "no route", "unreachable", "connection reset"],
+        "The target does not answer over the network: see that it runs, and firewalls and proxies between.",
+    ),
+];
+
+/// The names of the targets that do not answer.
+pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
+    let mut unavailable = BTreeSet::new();
+    for target in cluster.objects.backup_targets.iter() {
+        let wanted = !target.spec.backup_target_url.is_empty() && !target.metadata.is_deleting();
+        if !wanted || target.status.available != Some(false) {
+            continue;
+        }
+        let name = target.metadata.name.as_str();
+        unavailable.insert(name);
+        let said = condition(&target.status.conditions, "Unavailable")
+            .filter(|said| said.status == ConditionStatus::True);
+        let since = said.and_then(|said| said.last_transition_time.get());
+        let held = age::held(cluster, out, "unavailable", name, since.or(target.metadata.created()), SILENT);
+        let lasting = match since {
+            Some(since) => cluster.age(since) >= SILENT,
+            None => held.lasting,
+        };
+        if lasting {
+            let message = said.map_or("", |said| said.message.trim());
+            out.find(finding(cluster, target, message).since(since.or(held.since)));
+        }
+    }
+    unavailable
+}
+
+fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &target.metadata.name);
+    let users =
+        cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
+    let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
+    let mut finding = Finding::new(
+        &causes::TARGET_UNAVAILABLE,
+        ObjectRef::new("BackupTarget", namespace, name),
+        format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
+    )
+    .impact(format!(
+        "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+        counted(backed_up, "volume")
+    ));
+    finding.evidence.push(api(match message {
+        "" => format!("backup target {name} is not available; it does not say why"),
+        message => format!("backup target {name}: {}", text::shortened(message, 600)),
+    }));
+    finding.evidence.push(api(match target.status.last_synced_at.get() {
+        Some(last) => format!("it last answered at {last}"),
+        None => "it has never answered".to_owned(),
+    }));
+    let lower = message.to_ascii_lowercase();
+    let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
+    let words = reason.map_or(
+        "Read the error: URL, credentials, network and certificate are the usual reasons.",
+        |(_, words)| words,
+    );
+    let mut remedy = Remedy::new(format!("{words} Longhorn asks again every poll interval."))
+        .read(format!("kubectl -n {namespace} get backuptargets.longhorn.io {name} -o yaml"));
+    if !target.spec.credential_secret.is_empty() {
+        remedy =
+            remedy.read(format!("kubectl -n {namespace} describe secret {}", target.spec.credential_secret));
+    }
+    finding.remedy(remedy.read(format!("kubectl -n {namespace} get backups.longhorn.io")))
+}
+
+/// Up to 1.7 there is one target.
+pub(super) fn target_of(name: &str) -> &str {
+    if name.is_empty() { "default" } else { name }
+}

@@ -1,0 +1,133 @@
+//! Volumes whose last good backup is too old for the recurring jobs that back them up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+
+use super::backups::last_good;
+use super::jobs::{self, BackupJob};
+use super::{causes, target};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, text};
+use crate::longhorn::{DataEngine, Volume, VolumeRobustness, VolumeState};
+
+/// A run may take so long beyond its pause.
+const SLACK: SignedDuration = SignedDuration::from_hours(1);
+/// Volumes that are told one by one; there may be thousands.
+const SHOWN: usize = 10;
+
+/// Finds them, one finding a job; returns the volumes. Those that another finding explains are left out: `hurt` have a failed
+/// backup or one that stands still, `unavailable` are targets that do not answer.
+pub(super) fn find<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    jobs: &[BackupJob],
+    hurt: &BTreeSet<&str>,
+    unavailable: &BTreeSet<&str>,
+) -> BTreeSet<&'a str> {
+    let also_detached =
+        cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
+    let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
+    for (name, places) in jobs::by_volume(cluster, jobs) {
+        let Some(volume) = cluster.objects.volumes.get(name) else { continue };
+        // the job that runs most often is the one to be measured by
+        let Some((place, job)) = places
+            .iter()
+            .filter_map(|place| Some((*place, jobs.get(*place)?)))
+            .min_by_key(|(_, job)| job.pause)
+        else {
+            continue;
+        };
+        let explained = job.is_overdue
+            || hurt.contains(name)
+            || unavailable.contains(target::target_of(&volume.spec.backup_target_name));
+        if explained || !is_due(cluster, volume, job.pause) {
+            continue;
+        }
+        let detached = volume.status.state != VolumeState::Attached && !also_detached;
+        // one that was attached a moment ago has its next run before it
+        let held = age::held(cluster, out, "old", name, None, job.pause);
+        if detached || held.lasting {
+            old.entry((place, detached)).or_default().push(volume);
+        }
+    }
+    let mut found = BTreeSet::new();
+    for ((place, detached), volumes) in old {
+        let Some(job) = jobs.get(place) else { continue };
+        if !detached {
+            found.extend(volumes.iter().map(|volume| volume.metadata.name.as_str()));
+        }
+        out.find(finding(cluster, job, detached, &volumes));
+    }
+    found
+}
+
+/// True where two runs should have backed it up by now.
+fn is_due(cluster: &Cluster, volume: &Volume, pause: SignedDuration) -> bool {
+    let status = &volume.status;
+    let skipped = status.restore_required
+        || status.is_standby
+        || status.robustness == VolumeRobustness::Faulted
+        || volume.metadata.is_deleting();
+    let last = status.last_backup_at.get().max(volume.metadata.created());
+    !skipped && last.is_some_and(|last| cluster.age(last) >= pause + pause + SLACK)
+}
+
+fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volume]) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
+    let number = counted(volumes.len(), "volume");
+    let (cause, message, impact) = match detached {
+        true => (
+            &causes::DETACHED_NOT_BACKED_UP,
+            format!("recurring job {name} skips {number}, because it is for attached ones only"),
+            "what was written between the last backup and the detachment is in no backup",
+        ),
+        false => (
+            &causes::VOLUME_BACKUP_OLD,
+            format!(
+                "recurring job {name} runs, but there is no good backup of {number} from its last two runs"
+            ),
+            "what was written since the last good backup would be lost with the volume",
+        ),
+    };
+    let mut finding = Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
+        .volumes(volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
+        .impact(impact)
+        .because(
+            EvidenceSource::Api,
+            format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)),
+        );
+    for volume in volumes.iter().take(SHOWN) {
+        finding.evidence.push(api(format!(
+            "volume {}: {}",
+            volume.metadata.name,
+            last_good(cluster, volume)
+        )));
+    }
+    if let Some(more) = volumes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        finding.evidence.push(api(format!("and {}", counted(more, "further volume"))));
+    }
+    finding.remedy(remedy(cluster, job, detached))
+}
+
+fn remedy(cluster: &Cluster, job: &BackupJob, detached: bool) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
+    if detached {
+        return Remedy::new(
+            "Nothing needs doing where these volumes are not used any more. Otherwise let recurring jobs attach detached volumes for the time of a \
+             backup.",
+        )
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io allow-recurring-job-while-volume-detached"))
+        .change(format!(
+            "kubectl -n {namespace} patch settings.longhorn.io allow-recurring-job-while-volume-detached --type merge -p '{{\"value\":\"true\"}}'"
+        ));
+    }
+    Remedy::new(
+        "Read the log of the job's last run: it says for each volume why no backup was made. A run that takes longer than its pause \
+         never reaches the last volumes: raise its concurrency.",
+    )
+    .read(format!("kubectl -n {namespace} logs -l recurring-job.longhorn.io={name} --tail=100"))
+    .read(format!("kubectl -n {namespace} get recurringjobs.longhorn.io {name} -o yaml"))
+    .read(format!("kubectl -n {namespace} get backups.longhorn.io"))
+}

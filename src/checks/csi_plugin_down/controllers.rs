@@ -1,0 +1,83 @@
+//! The four Deployments of which one working pod each is needed.
+
+use super::{AWAY, causes, crashing};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, nodes, pods};
+use crate::longhorn::{Deployment, Pod};
+
+/// What stops with each, and how bad that is.
+const CONTROLLERS: [(&str, &Cause, &str); 4] = [
+    (
+        "csi-attacher",
+        &causes::CONTROLLER_DOWN,
+        "no volume is attached or detached in the whole cluster; pods that move wait",
+    ),
+    (
+        "csi-provisioner",
+        &causes::CONTROLLER_DOWN,
+        "no volume is created or deleted for a claim; new claims stay Pending",
+    ),
+    ("csi-resizer", &causes::SIDECAR_DOWN, "claims that are enlarged stay as they are"),
+    ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
+];
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    for (name, cause, impact) in CONTROLLERS {
+        let Some(deployment) = cluster.objects.deployments.get(name) else { continue };
+        // scaled to nothing by intent
+        if deployment.spec.replicas == Some(0) {
+            continue;
+        }
+        if let Some(finding) = down(cluster, out, deployment, cause) {
+            out.find(finding.impact(impact));
+        }
+    }
+}
+
+fn down(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    deployment: &Deployment,
+    cause: &'static Cause,
+) -> Option<Finding> {
+    let (namespace, name) = (&cluster.namespace, deployment.metadata.name.as_str());
+    let all: Vec<&Pod> =
+        cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(name)).collect();
+    let works = |pod: &&&Pod| {
+        let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
+        alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
+    };
+    // pods may carry other labels than those that Longhorn gives them
+    if all.iter().any(|pod| works(&pod)) || (all.is_empty() && deployment.status.ready_replicas.0 > 0) {
+        return None;
+    }
+    // a crash loop has shown itself already; all others may be on their way
+    let looping = all.iter().any(|pod| crashing(cluster, pod).is_some());
+    let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
+    let held = age::held(cluster, out, "down", name, last.filter(|_| !looping), AWAY);
+    let lasting = match last {
+        Some(last) => looping || cluster.age(last) >= AWAY,
+        None => held.lasting,
+    };
+    if !lasting {
+        return None;
+    }
+    let mut finding = Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
+        .since(last.or(held.since))
+        .remedy(
+            Remedy::new(
+                "See why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes \
+                 them with it; an API server that answers late makes them lose their lease and restart.",
+            )
+            .read(format!("kubectl -n {namespace} get pods -l app={name} -o wide"))
+            .read(format!("kubectl -n {namespace} logs -l app={name} --tail=30 --prefix"))
+            .change(format!("kubectl -n {namespace} rollout restart deployment {name}")),
+        );
+    let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
+    finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
+    let troubles =
+        all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
+    finding.evidence.extend(troubles.take(3));
+    Some(finding)
+}

@@ -1,0 +1,68 @@
+//! Longhorn's CSI driver does not work on a node, or its controllers work nowhere.
+//!
+//! On each node the DaemonSet `longhorn-csi-plugin` runs the containers node-driver-registrar, longhorn-liveness-probe and
+//! longhorn-csi-plugin; no release gives them a readiness probe (longhorn-manager csi/deployment.go NewPluginDeployment at v1.3.3
+//! and v1.12.1; a startup probe since 1.8.1), so Ready means that all containers run. The registrar makes the kubelet write
+//! the driver into the node's CSINode. The Deployments csi-attacher, csi-provisioner, csi-resizer and csi-snapshotter elect
+//! a leader each, so one working pod of three is enough. The driver deployer makes all of it
+//! (driver_deployer_blocked looks at that), with the tolerations and the node selector of Longhorn's settings.
+
+mod causes;
+mod controllers;
+mod plugins;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::looping;
+use crate::longhorn::{Pod, Resource};
+
+/// So long a pod may need to come back: images are pulled, a node reboots, a roll-out takes node after node.
+const AWAY: SignedDuration = SignedDuration::from_mins(5);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "csi_plugin_down",
+    title: "CSI driver down",
+    summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
+              provisioner, resizer, snapshotter) work nowhere.",
+    needs: &[Resource::Pods, Resource::DaemonSets, Resource::Deployments],
+    uses: &[
+        Resource::CsiNodes,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::Engines,
+        Resource::Volumes,
+        Resource::Events,
+    ],
+    causes: causes::ALL,
+    gauges: &[&PLUGINS],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static PLUGINS: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_csi_plugins",
+    help: "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes that are down or have just come back count as working.",
+    labels: ["state"],
+    absent: "pods or DaemonSets cannot be read",
+    example: "longhorn_health_csi_plugins{state!=\"working\"} > 0",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    plugins::find(cluster, out);
+    controllers::find(cluster, out);
+}
+
+/// The first container of a pod that ends again and again.
+fn crashing<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<(&'a str, looping::Loop<'a>)> {
+    let mut statuses = pod.status.container_statuses.iter();
+    statuses.find_map(|status| Some((status.name.as_str(), looping::looping(status, cluster.now)?)))
+}

@@ -1,0 +1,222 @@
+//! The CSI plugin of each node.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{AWAY, PLUGINS, causes, crashing};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, nodes, pods, text};
+use crate::longhorn::{CSI_DRIVER, ConditionStatus, Pod, Resource, condition, status};
+
+const PLUGIN: &str = "longhorn-csi-plugin";
+
+/// Volumes by the node where they are attached; made once, and only where something is wrong.
+type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    let attached = Attached::new();
+    let mut seen = BTreeSet::new();
+    let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
+    let mut count = |state| *counts.entry(state).or_default() += 1;
+    for pod in cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(PLUGIN)) {
+        let node = pod.spec.node_name.as_str();
+        seen.insert(node);
+        if pod.metadata.is_deleting() {
+            continue;
+        }
+        let found = match nodes::down(cluster, node) {
+            Some(_) => None,
+            None => down(cluster, pod).map(|found| ("down", found)).or_else(|| {
+                let found = not_registered(cluster, out, pod)?;
+                Some(("not_registered", found))
+            }),
+        };
+        count(found.as_ref().map_or("working", |(state, _)| *state));
+        if let Some((_, finding)) = found {
+            out.find(with_volumes(cluster, &attached, finding, node));
+        }
+    }
+    for node in without_plugin(cluster, &seen) {
+        if let Some(finding) = missing(cluster, out, node) {
+            count("missing");
+            let finding = with_volumes(cluster, &attached, finding, node);
+            let idle = finding.volumes.is_empty();
+            out.find(finding.severity(if idle { Severity::Info } else { Severity::Warning }));
+        }
+    }
+    counts.into_iter().for_each(|(state, count)| out.sample(&PLUGINS, &[state], f64::from(count)));
+}
+
+fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
+    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+    let object = ObjectRef::new("Pod", &cluster.namespace, name);
+    if let Some((container, crash)) = crashing(cluster, pod) {
+        let end = match crash.end {
+            Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
+            None => "how it ended is not written".to_owned(),
+        };
+        let message = format!("container {container} of the CSI plugin on node {node} ends again and again");
+        return Some(
+            Finding::new(&causes::PLUGIN_CRASHING, object, message)
+                .because(
+                    EvidenceSource::Api,
+                    format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")),
+                )
+                .remedy(remedy(cluster, pod, container)),
+        );
+    }
+    let since = pods::since(pod);
+    if pod.is_ready() || since.is_some_and(|since| cluster.age(since) < AWAY) {
+        return None;
+    }
+    let mut finding = Finding::new(
+        &causes::PLUGIN_NOT_RUNNING,
+        object,
+        format!("the CSI plugin on node {node} is not Ready"),
+    )
+    .since(since)
+    .remedy(remedy(cluster, pod, PLUGIN));
+    let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
+    finding.evidence.push(api(format!("pod {name}: {trouble}")));
+    let events = cluster.objects.events.iter();
+    let warning = events
+        .filter(|event| {
+            event.kind == "Warning"
+                && event.involved_object.kind == "Pod"
+                && event.involved_object.name == *name
+        })
+        .max_by_key(|event| event.last_seen());
+    if let Some(event) = warning {
+        let text = format!("{}: {}", event.reason, text::shortened(event.message.trim(), 300));
+        finding = finding.because(EvidenceSource::Event, text);
+    }
+    Some(finding)
+}
+
+fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Finding> {
+    let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
+    if !pod.is_ready() || !cluster.can_read(Resource::CsiNodes) {
+        return None;
+    }
+    let registered = &cluster.objects.csi_nodes.get(node)?.spec.drivers;
+    if registered.iter().any(|driver| driver.name == CSI_DRIVER) {
+        return None;
+    }
+    let not_before = pods::since(pod).max(back(cluster, node));
+    let held = age::held(cluster, out, "unregistered", node, not_before, AWAY);
+    if !held.lasting {
+        return None;
+    }
+    let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
+    let mut finding = Finding::new(
+        &causes::NOT_REGISTERED,
+        ObjectRef::cluster("CSINode", node),
+        format!("the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"),
+    )
+    .since(held.since)
+    .remedy(
+        Remedy::new(
+            "The registrar tells the kubelet over a socket under the kubelet's root directory. Read its log; compare the root directory \
+             of the kubelet with the one of the driver deployer (--kubelet-root-dir), and restart the plugin's pod.",
+        )
+        .read(format!("kubectl get csinode {node} -o yaml"))
+        .read(format!("kubectl -n {} logs {name} -c node-driver-registrar --tail=30", cluster.namespace))
+        .change(format!("kubectl -n {} delete pod {name}", cluster.namespace)),
+    );
+    finding.evidence = vec![
+        api(format!(
+            "CSINode {node} lists {}",
+            if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) }
+        )),
+        api(format!("pod {name} is Ready")),
+        held.evidence(),
+    ];
+    Some(finding)
+}
+
+/// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed.
+fn without_plugin<'a>(cluster: &'a Cluster, seen: &BTreeSet<&str>) -> Vec<&'a str> {
+    if cluster.objects.daemon_sets.get(PLUGIN).is_none() {
+        return Vec::new();
+    }
+    let ready = |node: &&crate::longhorn::LonghornNode| {
+        status(&node.status.conditions, "Ready") == ConditionStatus::True
+    };
+    let names = cluster.objects.longhorn_nodes.iter().filter(ready).map(|node| node.metadata.name.as_str());
+    names.filter(|name| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false)).collect()
+}
+
+fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> {
+    let objects = &cluster.objects;
+    let set = objects.daemon_sets.get(PLUGIN)?;
+    let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
+    let not_before = set.metadata.created().max(known).max(back(cluster, node));
+    let held = age::held(cluster, out, "missing", node, not_before, AWAY);
+    if !held.lasting {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    let mut finding = Finding::new(
+        &causes::PLUGIN_MISSING,
+        ObjectRef::cluster("Node", node),
+        format!("no CSI plugin is on node {node}, which Longhorn uses"),
+    )
+    .since(held.since)
+    .remedy(
+        Remedy::new(
+            "A taint that the setting taint-toleration lacks, or the setting system-managed-components-node-selector, keeps the plugin away. \
+             Where that is meant, no pod with a Longhorn volume may be placed there.",
+        )
+        .read(format!("kubectl describe node {node}"))
+        .read(format!("kubectl -n {namespace} describe daemonset {PLUGIN}"))
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
+    );
+    let wanted = set.status.desired_number_scheduled.0;
+    finding.evidence = vec![
+        api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
+        held.evidence(),
+    ];
+    Some(finding)
+}
+
+/// Since when the node has been Ready.
+fn back(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let kube = cluster.objects.kube_nodes.get(node)?;
+    condition(&kube.status.conditions, "Ready")?.last_transition_time.get()
+}
+
+fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Finding, node: &str) -> Finding {
+    let by_node = attached.get_or_init(|| {
+        let mut by_node: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for engine in cluster.objects.engines.iter().filter(|engine| !engine.spec.node_id.is_empty()) {
+            by_node.entry(&engine.spec.node_id).or_default().insert(&engine.spec.volume_name);
+        }
+        by_node
+    });
+    let volumes: Vec<VolumeRef> =
+        by_node.get(node).into_iter().flatten().map(|name| cluster.volume_ref(name)).collect();
+    let impact = match volumes.len() {
+        0 => "pods with a Longhorn volume cannot start on the node".to_owned(),
+        count => format!(
+            "pods with a Longhorn volume cannot start or end on the node; {} attached there go on while nobody mounts or unmounts them",
+            counted(count, "volume")
+        ),
+    };
+    finding.node(node).volumes(volumes).impact(impact)
+}
+
+fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    Remedy::new(
+        "Read the log of the container that ends. The plugin asks longhorn-backend for everything, so see the managers and DNS first; \
+         a registrar that finds no socket follows upon the plugin. A pod that does not start names its reason in its events: an image, a \
+         missing directory of the kubelet.",
+    )
+    .read(format!("kubectl -n {namespace} describe pod {name}"))
+    .read(format!("kubectl -n {namespace} logs {name} -c {container} --previous --tail=50"))
+    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
+    .change(format!("kubectl -n {namespace} delete pod {name}"))
+}

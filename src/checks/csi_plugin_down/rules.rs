@@ -1,0 +1,70 @@
+//! Alerts and panels.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornCsiControllerDown",
+        when: When::Found(&[&CONTROLLER_DOWN]),
+        hold: "2m",
+        severity: Severity::Critical,
+        summary: "No pod of Longhorn's CSI attacher or provisioner works.",
+        description: "Deployment {{ $labels.object }} has no pod that works, so Kubernetes attaches or creates no Longhorn volume. Look at its pods \
+                      and at the CSI plugin.",
+        why: "The finding allows five minutes for a roll-out; by then pods that move wait for their volumes.",
+        runbook: include_str!("LonghornCsiControllerDown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornCsiSidecarDown",
+        when: When::Found(&[&SIDECAR_DOWN]),
+        hold: "10m",
+        summary: "No pod of Longhorn's CSI resizer or snapshotter works.",
+        description: "Deployment {{ $labels.object }} has no pod that works, so claims are not enlarged or VolumeSnapshots not taken.",
+        why: "Nothing that runs is hurt, so ten minutes more let an upgrade end.",
+        runbook: include_str!("LonghornCsiSidecarDown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornCsiPluginDown",
+        when: When::FoundBut {
+            causes: OF_NODES,
+            severity: Some(Severity::Warning),
+            without: &["object", "object_kind"],
+        },
+        hold: "5m",
+        summary: "Longhorn's CSI plugin does not work on a node.",
+        description: "CSI plugin on node {{ $labels.node }}: {{ $labels.cause }}. Pods with a Longhorn volume cannot start or end there.",
+        why: "The finding allows five minutes for a reboot or a roll-out; five more let a slow image arrive.",
+        runbook: include_str!("LonghornCsiPluginDown.md"),
+        ..Alert::PLAIN
+    },
+];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "CSI plugins by state",
+        description: "Nodes by state of Longhorn's CSI plugin. Not registered: it runs, but the kubelet does not know the driver.",
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_csi_plugins{$job})",
+            legend: "{{state}}",
+        }],
+        width: Width::Third,
+        no_data: "the exporter cannot read pods or DaemonSets",
+        ..Panel::STAT
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "CSI driver down",
+        description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
+        columns: &["severity", "cause", "object_kind", "object", "node"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"csi_plugin_down\"}) == 1",
+            legend: "{{object}} {{node}} {{cause}}",
+        }],
+        no_data: "the CSI driver works everywhere, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

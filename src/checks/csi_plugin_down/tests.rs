@@ -1,0 +1,145 @@
+use super::CHECK;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const LONG_AGO: &str = "2026-03-01T11:00:00Z";
+const JUST_NOW: &str = "2026-03-01T11:58:00Z";
+
+const SET: &str = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: longhorn-csi-plugin, namespace: longhorn-system, \
+    creationTimestamp: '2026-02-01T00:00:00Z'}\nstatus: {desiredNumberScheduled: 1}\n---\n";
+
+fn pod(app: &str, node: &str, ready: &str, since: &str, containers: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {app}-{node}, namespace: longhorn-system, labels: {{app: {app}}}, \
+         creationTimestamp: '2026-02-01T00:00:00Z'}}\nspec: {{nodeName: {node}}}\n\
+         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], containerStatuses: [{containers}]}}\n---\n"
+    )
+}
+
+fn plugin(ready: &str, since: &str, containers: &str) -> String {
+    SET.to_owned() + &pod("longhorn-csi-plugin", "n1", ready, since, containers)
+}
+
+fn kube(ready: &str, since: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}', \
+         lastTransitionTime: '{since}'}}]}}\n---\n"
+    )
+}
+
+fn csi_node(driver: &str) -> String {
+    format!(
+        "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: n1}}\nspec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}\n---\n"
+    )
+}
+
+const LONGHORN_NODE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system, \
+    creationTimestamp: '2026-02-01T00:00:00Z'}\nstatus: {conditions: [{type: Ready, status: 'True'}]}\n---\n";
+const ENGINE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {name: e, namespace: longhorn-system}\n\
+    spec: {volumeName: vol-1, nodeID: n1}\n---\n";
+const LOOP: &str = "{name: longhorn-csi-plugin, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, \
+    lastState: {terminated: {exitCode: 1, reason: Error}}}";
+const WAITS: &str = "{name: longhorn-csi-plugin, state: {waiting: {reason: ContainerCreating}}}";
+
+#[test]
+fn a_plugin_that_crashes_or_does_not_start_is_found_with_its_container() {
+    let crashing = plugin("False", JUST_NOW, LOOP) + ENGINE;
+    let report = run(&CHECK, &cluster_at(NOW, &crashing)).report;
+    assert_eq!(report.findings[0].cause.id, "plugin_crashing");
+    assert_eq!(report.findings[0].node.as_deref(), Some("n1"));
+    assert!(report.findings[0].message.starts_with("container longhorn-csi-plugin "));
+    assert_eq!(report.findings[0].volumes[0].name, "vol-1");
+
+    let event = "apiVersion: v1\nkind: Event\nmetadata: {name: x, namespace: longhorn-system}\ntype: Warning\nreason: FailedMount\n\
+        message: hostPath type check failed\ninvolvedObject: {kind: Pod, name: longhorn-csi-plugin-n1}\n---\n";
+    let cluster = cluster_at(NOW, &(plugin("False", LONG_AGO, WAITS) + event));
+    assert_eq!(found(&CHECK, &cluster), ["warning plugin_not_running Pod longhorn-csi-plugin-n1"]);
+    let evidence = &run(&CHECK, &cluster).report.findings[0].evidence;
+    assert!(
+        evidence.iter().any(|fact| fact.text == "FailedMount: hostPath type check failed"),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn roll_outs_reboots_and_nodes_that_are_down_are_not_found() {
+    for yaml in [
+        plugin("True", LONG_AGO, ""),
+        plugin("False", JUST_NOW, WAITS),
+        plugin("False", LONG_AGO, WAITS) + &kube("Unknown", LONG_AGO),
+        plugin("False", LONG_AGO, LOOP) + &kube("False", JUST_NOW),
+        plugin("False", LONG_AGO, WAITS)
+            .replace("labels:", "deletionTimestamp: '2026-03-01T11:59:00Z', labels:"),
+        // registered by another driver only, but it has just come back
+        plugin("True", JUST_NOW, "") + &csi_node("ebs.csi.aws.com"),
+        plugin("True", LONG_AGO, "") + &csi_node("ebs.csi.aws.com") + &kube("True", JUST_NOW),
+        plugin("True", LONG_AGO, "") + &csi_node("driver.longhorn.io"),
+        // nothing of CSI was recorded
+        LONGHORN_NODE.to_owned(),
+    ] {
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), Vec::<String>::new(), "{yaml}");
+    }
+}
+
+#[test]
+fn a_kubelet_that_does_not_know_the_driver_is_found_once_it_lasts() {
+    let yaml = plugin("True", LONG_AGO, "") + &csi_node("ebs.csi.aws.com") + &kube("True", LONG_AGO);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["warning not_registered CSINode n1"]);
+    let live = live_at(NOW, &(yaml + MANAGER));
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(later(live, 10), 300)), ["warning not_registered CSINode n1"]);
+}
+
+#[test]
+fn a_node_without_plugin_is_context_until_a_volume_is_attached_there() {
+    let yaml = SET.to_owned() + LONGHORN_NODE;
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["info plugin_missing Node n1"]);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(yaml.clone() + ENGINE))), ["warning plugin_missing Node n1"]);
+    let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
+    assert_eq!(sample(&evaluation, "longhorn_health_csi_plugins", &["missing"]), Some(1.0));
+    let new = yaml.replace("2026-02-01T00:00:00Z", JUST_NOW);
+    assert!(found(&CHECK, &cluster_at(NOW, &new)).is_empty(), "it is being installed");
+    let rebooted = yaml + &kube("True", JUST_NOW);
+    assert!(found(&CHECK, &cluster_at(NOW, &rebooted)).is_empty());
+}
+
+fn deployment(name: &str, replicas: u8) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: longhorn-system, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\
+         spec: {{replicas: {replicas}}}\nstatus: {{replicas: {replicas}}}\n---\n"
+    )
+}
+
+#[test]
+fn one_working_pod_of_a_controller_is_enough() {
+    let attacher = |node: &str, ready: &str, since: &str, containers: &str| {
+        pod("csi-attacher", node, ready, since, containers)
+    };
+    let deployed = |pods: String| deployment("csi-attacher", 3) + &pods;
+    for (yaml, expected) in [
+        (deployed(attacher("n1", "False", LONG_AGO, LOOP) + &attacher("n2", "True", LONG_AGO, "")), None),
+        (
+            deployed(attacher("n1", "False", LONG_AGO, "") + &attacher("n2", "False", LONG_AGO, "")),
+            Some("critical controller_down"),
+        ),
+        (deployed(attacher("n1", "False", JUST_NOW, LOOP)), Some("critical controller_down")),
+        (deployed(attacher("n1", "False", JUST_NOW, "")), None),
+        (deployed(String::new()), Some("critical controller_down")),
+        // the only pod is on a node that does not answer, so the kubelet has not taken Ready from it yet
+        (
+            deployed(attacher("n1", "True", LONG_AGO, "")) + &kube("Unknown", LONG_AGO),
+            Some("critical controller_down"),
+        ),
+        (deployment("csi-attacher", 0), None),
+    ] {
+        let expected: Vec<_> =
+            expected.map(|line| format!("{line} Deployment csi-attacher")).into_iter().collect();
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{yaml}");
+    }
+    let snapshotter =
+        deployment("csi-snapshotter", 3) + &pod("csi-snapshotter", "n1", "False", LONG_AGO, LOOP);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &snapshotter)),
+        ["warning sidecar_down Deployment csi-snapshotter"]
+    );
+}

@@ -1,0 +1,72 @@
+//! Why a disk or a node cannot be used.
+
+use crate::check::Cause;
+
+pub const DISK_UUID_MISMATCH: Cause = Cause::warning(
+    "disk_uuid_mismatch",
+    "the path holds another disk than Longhorn remembers, usually because the file system is not mounted",
+);
+pub const FILE_SYSTEM_CHANGED: Cause = Cause::warning(
+    "file_system_changed",
+    "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was made new",
+);
+pub const FILE_SYSTEM_SHARED: Cause =
+    Cause::warning("file_system_shared", "the disk lies on the same file system as another disk of the node");
+pub const FILE_SYSTEM_READ_ONLY: Cause =
+    Cause::warning("file_system_read_only", "the file system of the disk is read-only");
+pub const DISK_UNREADABLE: Cause = Cause::warning(
+    "disk_unreadable",
+    "the manager of the node cannot read the disk: its path is gone or gives errors",
+);
+pub const DISK_SERVICE_UNREACHABLE: Cause = Cause::warning(
+    "disk_service_unreachable",
+    "no instance manager of the node serves the disk, or its data engine is switched off",
+);
+pub const DISK_NOT_READY: Cause =
+    Cause::warning("disk_not_ready", "Longhorn calls the disk not ready for another reason");
+pub const DISK_FULL: Cause = Cause::warning(
+    "disk_full",
+    "the disk takes no more replicas: too little is free, or too much is promised to volumes already",
+);
+pub const DISK_NEARLY_FULL: Cause = Cause::info(
+    "disk_nearly_full",
+    "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space",
+);
+pub const NODE_NOT_READY: Cause = Cause::warning(
+    "node_not_ready",
+    "the Kubernetes node has not been Ready for five minutes, so its disks are lost for as long",
+);
+pub const NODE_PRESSURE: Cause = Cause::warning(
+    "node_pressure",
+    "the kubelet reports pressure on the node, whereupon Longhorn uses neither the node nor its disks",
+);
+pub const NODE_ENVIRONMENT: Cause = Cause::info(
+    "node_environment",
+    "the node lacks something that some volumes need; a warning where such volumes are there",
+);
+
+/// A disk of a node is not ready.
+pub const OF_DISKS: &[&Cause] = &[
+    &DISK_UUID_MISMATCH,
+    &FILE_SYSTEM_CHANGED,
+    &FILE_SYSTEM_SHARED,
+    &FILE_SYSTEM_READ_ONLY,
+    &DISK_UNREADABLE,
+    &DISK_SERVICE_UNREACHABLE,
+    &DISK_NOT_READY,
+];
+
+pub const ALL: &[&Cause] = &[
+    &DISK_UUID_MISMATCH,
+    &FILE_SYSTEM_CHANGED,
+    &FILE_SYSTEM_SHARED,
+    &FILE_SYSTEM_READ_ONLY,
+    &DISK_UNREADABLE,
+    &DISK_SERVICE_UNREACHABLE,
+    &DISK_NOT_READY,
+    &DISK_FULL,
+    &DISK_NEARLY_FULL,
+    &NODE_NOT_READY,
+    &NODE_PRESSURE,
+    &NODE_ENVIRONMENT,
+];

@@ -1,0 +1,208 @@
+//! What the conditions of a node say of the node itself.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::{AWAY, causes};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, nodes, text};
+use crate::longhorn::{Condition, ConditionStatus, LonghornNode, condition};
+
+/// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
+/// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
+const ENVIRONMENT: [(&str, Need); 6] = [
+    ("MountPropagation", Need::Every),
+    ("RequiredPackages", Need::Some("RWX volumes need the NFS client, encrypted ones cryptsetup")),
+    ("KernelModulesLoaded", Need::Some("encrypted volumes need dm_crypt")),
+    ("NFSClientInstalled", Need::Shared),
+    (
+        "Multipathd",
+        Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf"),
+    ),
+    ("HugePagesAvailable", Need::V2),
+];
+
+/// Who needs what is not there.
+#[derive(Clone, Copy)]
+enum Need {
+    Every,
+    Shared,
+    V2,
+    Some(&'static str),
+}
+
+/// What is counted once for all nodes, and only where a node is in trouble.
+#[derive(Default)]
+pub(super) struct Counts<'a> {
+    replicas: OnceCell<BTreeMap<&'a str, usize>>,
+    shared: OnceCell<bool>,
+}
+
+impl<'a> Counts<'a> {
+    fn replicas_on(&self, cluster: &'a Cluster, node: &str) -> usize {
+        let count = || {
+            let mut counts = BTreeMap::new();
+            for replica in cluster.objects.replicas.iter() {
+                *counts.entry(replica.spec.node_id.as_str()).or_default() += 1;
+            }
+            counts
+        };
+        self.replicas.get_or_init(count).get(node).copied().unwrap_or(0)
+    }
+
+    /// Whether there are volumes that are mounted by NFS.
+    fn shared(&self, cluster: &Cluster) -> bool {
+        let mut volumes = cluster.objects.volumes.iter();
+        *self
+            .shared
+            .get_or_init(|| volumes.any(|volume| volume.spec.access_mode == "rwx" && !volume.spec.migratable))
+    }
+}
+
+pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>, node: &LonghornNode) {
+    let found = [away(cluster, out, node), pressure(cluster, out, node)];
+    for finding in found.into_iter().flatten() {
+        let impact = match counts.replicas_on(cluster, &node.metadata.name) {
+            0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
+            count => format!(
+                "{} on it cannot be reached: their volumes have fewer copies than wanted",
+                counted(count, "replica")
+            ),
+        };
+        out.find(finding.impact(impact));
+    }
+    environment(cluster, out, counts, node);
+}
+
+fn about(node: &LonghornNode, cause: &'static Cause, message: String) -> Finding {
+    let name = &node.metadata.name;
+    Finding::new(cause, ObjectRef::cluster("Node", name), message).node(name)
+}
+
+/// The Kubernetes node itself is not Ready; Longhorn's condition repeats that, unless no manager is left to.
+fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
+    let name = &node.metadata.name;
+    let written =
+        condition(&node.status.conditions, "Ready").filter(|ready| ready.reason == "KubernetesNodeNotReady");
+    let kube =
+        cluster.objects.kube_nodes.get(name).and_then(|kube| condition(&kube.status.conditions, "Ready"));
+    let ready = match nodes::kube_ready(cluster, name) {
+        Some(true) => return None,
+        Some(false) => kube,
+        None => written.filter(|ready| ready.status == ConditionStatus::False),
+    };
+    let ready = ready?;
+    if !is_lasting(cluster, out, "away", name, ready) {
+        return None;
+    }
+    let finding = about(node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
+        .since(ready.last_transition_time.get())
+        .because(EvidenceSource::Api, said("node", ready))
+        .remedy(
+            Remedy::new(
+                "Bring the node back: power, kubelet, network. Its replicas are then used again as far as they are in step. If it will not \
+                 come back, let its volumes rebuild elsewhere before you delete it; pods that use an RWO volume stay on it until they are \
+                 force-deleted or pod-deletion-policy-when-node-is-down does it.",
+            )
+            .read(format!("kubectl describe node {name}"))
+            .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name}", cluster.namespace))
+            .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={name}")),
+        );
+    Some(finding)
+}
+
+fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
+    let name = &node.metadata.name;
+    let is_pressure = |ready: &&Condition| {
+        ready.status == ConditionStatus::False
+            && matches!(ready.reason.as_str(), "KubernetesNodePressure" | "UnknownNodeConditionTrue")
+    };
+    let ready = condition(&node.status.conditions, "Ready").filter(is_pressure)?;
+    if !is_lasting(cluster, out, "pressure", name, ready) {
+        return None;
+    }
+    let finding = about(node, &causes::NODE_PRESSURE, format!("Longhorn does not use node {name}: the kubelet reports pressure"))
+        .since(ready.last_transition_time.get())
+        .because(EvidenceSource::Api, said("nodes.longhorn.io", ready))
+        .remedy(
+            Remedy::new(
+                "Take the pressure from the node: free disk space of the kubelet and the container runtime, memory or process ids. Pods that \
+                 the kubelet evicts may be Longhorn's own.",
+            )
+            .read(format!("kubectl describe node {name}"))
+            .read("kubectl get events -A --field-selector reason=Evicted".to_owned()),
+        );
+    Some(finding)
+}
+
+fn environment<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>, node: &LonghornNode) {
+    let name = &node.metadata.name;
+    let mut severity = Severity::Info;
+    let mut evidence = Vec::new();
+    for (kind, need) in ENVIRONMENT {
+        let lack =
+            condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
+        let Some(lack) = lack else { continue };
+        let shared = counts.shared(cluster);
+        let who = match need {
+            Need::Every => "no volume can be mounted there",
+            Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
+            Need::Shared => "RWX volumes could not be mounted there; there are none",
+            Need::V2 => "the v2 data engine cannot run there",
+            Need::Some(who) => who,
+        };
+        if matches!((need, shared), (Need::Every | Need::V2, _) | (Need::Shared, true)) {
+            severity = Severity::Warning;
+        }
+        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
+    }
+    if evidence.is_empty() {
+        return;
+    }
+    let mut finding = Finding::new(
+        &causes::NODE_ENVIRONMENT,
+        ObjectRef::cluster("Node", name),
+        format!("node {name} lacks something that Longhorn looks for"),
+    )
+    .severity(severity)
+    .node(name)
+    .impact(match severity {
+        Severity::Info => "nothing that is there is known to need it",
+        _ => "volumes that need it cannot be used on this node",
+    })
+    .remedy(
+        Remedy::new(
+            "Install or load what the evidence names, by way of the node's image where nodes are replaced. The manager looks again every \
+             half hour, or when it restarts.",
+        )
+        .read(format!("kubectl -n {} get nodes.longhorn.io {name} -o jsonpath='{{.status.conditions}}'", cluster.namespace)),
+    );
+    finding.evidence = evidence;
+    out.find(finding);
+}
+
+/// Whether a condition has held for longer than a reboot takes.
+fn is_lasting(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    fact: &'static str,
+    node: &str,
+    condition: &Condition,
+) -> bool {
+    match condition.last_transition_time.get() {
+        Some(since) => cluster.age(since) >= AWAY,
+        None => age::held(cluster, out, fact, node, None, AWAY).lasting,
+    }
+}
+
+fn said(object: &str, condition: &Condition) -> String {
+    let status = condition.status.as_str();
+    let reason =
+        if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };
+    let message = match condition.message.trim() {
+        "" => String::new(),
+        message => format!(": {}", text::shortened(message, 300)),
+    };
+    format!("{object}: condition {} is {status}{reason}{message}", condition.kind)
+}

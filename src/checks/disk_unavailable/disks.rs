@@ -1,0 +1,174 @@
+//! Disks whose condition Ready is False.
+
+use super::{AWAY, causes};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, nodes, text};
+use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
+
+/// A disk of a node, wanted and as it is.
+pub(super) struct Disk<'a> {
+    pub node: &'a LonghornNode,
+    pub name: &'a str,
+    pub spec: &'a DiskSpec,
+    pub status: &'a DiskStatus,
+}
+
+impl Disk<'_> {
+    /// True unless Longhorn says that it is not; a disk that was just added has no condition yet.
+    pub fn is_ready(&self) -> bool {
+        condition(&self.status.conditions, "Ready")
+            .is_none_or(|ready| matches!(ready.status, ConditionStatus::True | ConditionStatus::Unset))
+    }
+
+    pub fn node_name(&self) -> &str {
+        &self.node.metadata.name
+    }
+
+    /// Volumes with a replica on it. `scheduledReplica` is empty while it is not ready.
+    pub fn volumes(&self, cluster: &Cluster) -> Vec<VolumeRef> {
+        if self.status.disk_uuid.is_empty() {
+            return Vec::new();
+        }
+        let mut names: Vec<&str> =
+            cluster.replicas_on_disk(&self.status.disk_uuid).map(|r| r.spec.volume_name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| cluster.volume_ref(name)).collect()
+    }
+
+    pub fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
+        let node = self.node_name();
+        let object = ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node);
+        Finding::new(cause, object, message).node(node).disk(self.name)
+    }
+
+    /// Prints the conditions of the disk.
+    pub fn show(&self, cluster: &Cluster) -> String {
+        let (namespace, node, disk) = (&cluster.namespace, self.node_name(), self.name.replace('.', "\\."));
+        format!(
+            "kubectl -n {namespace} get nodes.longhorn.io {node} -o jsonpath='{{.status.diskStatus.{disk}}}'"
+        )
+    }
+}
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
+    let Some(ready) = condition(&disk.status.conditions, "Ready") else { return };
+    let Some(cause) = cause(ready) else { return };
+    let object = format!("{}/{}", disk.node_name(), disk.name);
+    let since = ready.last_transition_time.get();
+    let lasting = match since {
+        Some(since) => cluster.age(since) >= AWAY,
+        None => age::held(cluster, out, cause.id, &object, None, AWAY).lasting,
+    };
+    // a node that is down or restarts has its own finding, and its disks come back with it
+    if !lasting || nodes::down(cluster, disk.node_name()).is_some() {
+        return;
+    }
+    let volumes = disk.volumes(cluster);
+    let alone = alone(cluster, disk);
+    let mut finding = disk
+        .finding(
+            cluster,
+            cause,
+            format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.summary),
+        )
+        .since(since)
+        .impact(impact(&volumes, &alone))
+        .because(
+            EvidenceSource::Api,
+            format!(
+                "condition Ready of the disk is False, reason {}: {}",
+                ready.reason,
+                text::shortened(ready.message.trim(), 400)
+            ),
+        )
+        .remedy(remedy(cluster, disk, cause));
+    if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
+        finding.evidence.push(api(format!("the condition may be outdated: {trouble}")));
+    }
+    out.find(finding.volumes(volumes));
+}
+
+/// The cause by reason and message; `None` where the condition repeats what the node says.
+fn cause(ready: &Condition) -> Option<&'static Cause> {
+    let says = |part: &str| ready.message.contains(part);
+    Some(match ready.reason.as_str() {
+        "NodeNotReady" => return None,
+        "DiskFilesystemChanged" if says("same file system ID") => &causes::FILE_SYSTEM_SHARED,
+        "DiskFilesystemChanged" if says("record diskUUID doesn't match") => &causes::DISK_UUID_MISMATCH,
+        "DiskFilesystemChanged" => &causes::FILE_SYSTEM_CHANGED,
+        _ if ready.message.to_ascii_lowercase().contains("read-only file system") => {
+            &causes::FILE_SYSTEM_READ_ONLY
+        }
+        "NoDiskInfo" => &causes::DISK_UNREADABLE,
+        "DiskServiceUnreachable" => &causes::DISK_SERVICE_UNREACHABLE,
+        _ => &causes::DISK_NOT_READY,
+    })
+}
+
+/// Volumes none of whose other replicas is usable.
+fn alone(cluster: &Cluster, disk: &Disk) -> Vec<String> {
+    let uuid = disk.status.disk_uuid.as_str();
+    let is_good = |replica: &&crate::longhorn::Replica| {
+        replica.spec.disk_id != uuid && replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set()
+    };
+    let volumes = disk.volumes(cluster).into_iter();
+    volumes
+        .filter(|volume| !cluster.replicas_of(&volume.name).any(|r| is_good(&r)))
+        .map(|volume| volume.name)
+        .collect()
+}
+
+fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
+    if volumes.is_empty() {
+        return "no replica lies on it; Longhorn places none there".to_owned();
+    }
+    let number = counted(volumes.len(), "volume");
+    match alone.is_empty() {
+        true => format!("the replicas of {number} on it are lost until it is back: fewer copies than wanted"),
+        false => format!(
+            "the replicas of {number} on it are lost until it is back; no other copy is usable of {}: do not remove the disk",
+            text::listed(alone)
+        ),
+    }
+}
+
+fn remedy(cluster: &Cluster, disk: &Disk, cause: &Cause) -> Remedy {
+    let path = match disk.spec.path.as_str() {
+        "" => "its path",
+        path => path,
+    };
+    let node = disk.node_name();
+    let words = match cause.id {
+        "disk_uuid_mismatch" | "file_system_changed" => format!(
+            "On node {node} see what is mounted at {path} (findmnt -T {path}) and which UUID longhorn-disk.cfg there has. A disk that \
+             is not mounted, or under another device name after a reboot, is the usual reason: mount it by its UUID in fstab, and \
+             Longhorn takes it back by itself. Where the disk was replaced, set allowScheduling of the old entry to false, \
+             delete its replicas once their volumes are healthy without them, remove the entry and add the disk anew."
+        ),
+        "file_system_shared" => format!(
+            "Give each disk a file system of its own: two entries of node {node} lie on one. Remove the entry that is not ready, or mount \
+             its disk at {path}."
+        ),
+        "file_system_read_only" => format!(
+            "The kernel makes a file system read-only when it gives errors. On node {node} read dmesg, check the device, repair the \
+             file system while nothing uses it and mount it again at {path}."
+        ),
+        "disk_service_unreachable" => format!(
+            "See the instance manager of node {node} that serves the disk, and whether the data engine of the disk (block-type \
+             disks: v2) is switched on."
+        ),
+        _ => format!(
+            "On node {node} see whether {path} exists and can be read (ls {path}, dmesg). A missing directory, a device with I/O \
+             errors or a stale mount are the usual reasons; Longhorn takes the disk back by itself."
+        ),
+    };
+    Remedy::new(words)
+        .read(disk.show(cluster))
+        .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={node}", cluster.namespace))
+        .read(format!(
+            "kubectl -n {} get pods -o wide --field-selector spec.nodeName={node}",
+            cluster.namespace
+        ))
+}

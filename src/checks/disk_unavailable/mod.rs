@@ -1,0 +1,80 @@
+//! Disks that Longhorn does not use, disks that take no more replicas, and nodes whose own conditions
+//! say that they cannot be used.
+//!
+//! The manager on a node judges its disks every 30 s (longhorn-manager v1.12.1 controller/node_controller.go
+//! findNotReadyAndReadyDiskMaps; the texts are the same in v1.3.3). Condition Ready of a disk is False with
+//! reason `NoDiskInfo` (the path cannot be read, with the error), `DiskFilesystemChanged` (the UUID in
+//! `longhorn-disk.cfg` is missing or another one, or two disks share a file system), `DiskServiceUnreachable`
+//! (1.6 and later) or, since 1.11, `NodeNotReady` on every disk of a node that is down (markAllDisksNotReadyWhenNodeNotReady),
+//! which repeats what the node says. Condition Schedulable is False with `DiskPressure` by the arithmetic of
+//! scheduler/replica_scheduler.go IsSchedulableToDisk, the same from v1.3.3 on. Condition Ready of a node is
+//! False for the manager's pod too, which is no matter of the node: other checks look at that
+//! (setReadyConditionForManagerPod).
+
+mod causes;
+mod conditions;
+mod disks;
+mod room;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::longhorn::Resource;
+
+/// So long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
+const AWAY: SignedDuration = SignedDuration::from_mins(5);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "disk_unavailable",
+    title: "Disks and nodes unavailable",
+    summary: "Longhorn does not use a disk or a node (another file system, unreadable, node not Ready), or a disk takes \
+              no more replicas.",
+    needs: &[Resource::LonghornNodes],
+    uses: &[Resource::Replicas, Resource::Volumes, Resource::Settings, Resource::KubeNodes, Resource::Pods],
+    causes: causes::ALL,
+    gauges: &[&DISKS],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static DISKS: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_disks",
+    help: "Longhorn disks by state: ready, full (ready, but it takes no more replicas), not_ready.",
+    labels: ["state"],
+    absent: "nodes.longhorn.io cannot be read",
+    example: "longhorn_health_disks{state!=\"ready\"} > 0",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let others = conditions::Counts::default();
+    let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
+    for node in cluster.objects.longhorn_nodes.iter() {
+        conditions::find(cluster, out, &others, node);
+        for (name, status) in node.status.disk_status.iter() {
+            // a disk without spec is about to be forgotten
+            let Some(spec) = node.spec.disks.get(name) else { continue };
+            let disk = disks::Disk { node, name, spec, status };
+            let state = match (disk.is_ready(), room::is_full(&disk)) {
+                (false, _) => "not_ready",
+                (true, true) => "full",
+                (true, false) => "ready",
+            };
+            counts.iter_mut().filter(|(of, _)| *of == state).for_each(|(_, count)| *count += 1);
+            match disk.is_ready() {
+                true => room::find(cluster, out, &disk),
+                false => disks::find(cluster, out, &disk),
+            }
+        }
+    }
+    for (state, count) in counts {
+        out.sample(&DISKS, &[state], f64::from(count));
+    }
+}

@@ -1,0 +1,94 @@
+//! Alerts and panels.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornDiskUnavailable",
+        when: When::Found(OF_DISKS),
+        hold: "5m",
+        summary: "Longhorn does not use a disk.",
+        description: "Disk {{ $labels.disk }} of node {{ $labels.node }}: {{ $labels.cause }}. Its replicas are lost until it is back. See \
+                      what is mounted at its path before anything is removed.",
+        why: "The finding allows five minutes for a reboot and a late mount; five more let an operator finish what he began.",
+        runbook: include_str!("LonghornDiskUnavailable.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornDiskFull",
+        when: When::Found(&[&DISK_FULL]),
+        hold: "15m",
+        summary: "A Longhorn disk takes no more replicas.",
+        description: "Disk {{ $labels.disk }} of node {{ $labels.node }} is full by Longhorn's arithmetic: too little is free, or too much is \
+                      promised. Rebuilds and new volumes need room elsewhere.",
+        why: "A quarter of an hour lets a rebuild or a clean-up of snapshots end, which free what they took.",
+        runbook: include_str!("LonghornDiskFull.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornDiskNearlyFull",
+        when: When::Found(&[&DISK_NEARLY_FULL]),
+        hold: "1h",
+        severity: Severity::Info,
+        summary: "A Longhorn disk has little room left for replicas.",
+        description: "Disk {{ $labels.disk }} of node {{ $labels.node }} has less than a tenth of its room for replicas left. Plan for more \
+                      before volumes find none.",
+        why: "Nothing is hurt yet, so an hour of it is no haste.",
+        runbook: include_str!("LonghornDiskNearlyFull.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornNodeNotReady",
+        when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
+        hold: "5m",
+        summary: "A node with Longhorn disks is not Ready or under pressure.",
+        description: "Node {{ $labels.node }}: {{ $labels.cause }}. Replicas on it are lost for as long. It does not fire when only \
+                      a longhorn-manager stops answering.",
+        why: "The finding allows five minutes for a reboot; five more are for those that take longer.",
+        runbook: include_str!("LonghornNodeNotReady.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornNodeEnvironment",
+        when: When::FoundBut {
+            causes: &[&NODE_ENVIRONMENT],
+            severity: Some(Severity::Warning),
+            without: &[],
+        },
+        hold: "1h",
+        summary: "A node lacks something that volumes there need.",
+        description: "Node {{ $labels.node }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
+                      its nodes.longhorn.io name it.",
+        why: "The manager looks every half hour, so what was repaired shows within an hour.",
+        runbook: include_str!("LonghornNodeEnvironment.md"),
+        ..Alert::PLAIN
+    },
+];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Disks by state",
+        description: "Longhorn disks that are ready, that take no more replicas (full), and that Longhorn does not use (not_ready).",
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_disks{$job})",
+            legend: "{{state}}",
+        }],
+        width: Width::Third,
+        no_data: "the exporter cannot read nodes.longhorn.io",
+        ..Panel::STAT
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Disks and nodes unavailable",
+        description: "Disks that Longhorn does not use or that are full, and nodes that are not Ready, with the cause.",
+        columns: &["severity", "cause", "node", "disk"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, node, disk) (longhorn_health_finding{$job, check=\"disk_unavailable\"}) == 1",
+            legend: "{{node}} {{disk}} {{cause}}",
+        }],
+        no_data: "every disk and node is in order, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

@@ -1,0 +1,190 @@
+//! Images that have not reached nodes which are Ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{DEPLOYING, causes, images_of};
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, nodes, pods, text};
+use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, condition, status};
+
+/// The pods of engine images, by image and node.
+type Pods<'a> = BTreeMap<(&'a str, &'a str), &'a Pod>;
+/// Volumes by image and node on which they are attached or have a replica.
+type Users<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>;
+
+pub(super) fn find<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    images: impl Iterator<Item = &'a EngineImage>,
+) {
+    let default = cluster.setting_value("default-engine-image", DataEngine::V1);
+    let ready: Vec<&LonghornNode> =
+        cluster.objects.longhorn_nodes.iter().filter(|node| is_ready(cluster, node)).collect();
+    let in_use = |image: &&EngineImage| image.spec.image == default || image.status.ref_count.0 > 0;
+    let is_missing = |image: &EngineImage, node: &LonghornNode| {
+        image.status.node_deployment_map.get(&node.metadata.name) != Some(&true)
+    };
+    let images: Vec<&EngineImage> =
+        images.filter(in_use).filter(|image| ready.iter().any(|node| is_missing(image, node))).collect();
+    if images.is_empty() {
+        return;
+    }
+    let (pods, users) = (pods_of(cluster), users_of(cluster));
+    for image in images {
+        let mut missing = Vec::new();
+        for node in ready.iter().filter(|node| is_missing(image, node)) {
+            let pod = pods.get(&(image.metadata.name.as_str(), node.metadata.name.as_str())).copied();
+            // the map is late where the manager that owns the image does not run
+            if pod.is_some_and(Pod::is_ready) {
+                continue;
+            }
+            let object = format!("{}/{}", image.metadata.name, node.metadata.name);
+            let held =
+                age::held(cluster, out, "missing", &object, began(cluster, image, node, pod), DEPLOYING);
+            if held.lasting {
+                missing.push(Missing { node: &node.metadata.name, pod, held });
+            }
+        }
+        match missing.as_slice() {
+            [] => {}
+            all if all.len() == ready.len() && ready.len() > 1 => {
+                out.find(nowhere(cluster, image, all, &users))
+            }
+            some => some.iter().for_each(|missing| out.find(on_node(cluster, image, missing, &users))),
+        }
+    }
+}
+
+/// An image that is not on a node.
+struct Missing<'a> {
+    node: &'a str,
+    pod: Option<&'a Pod>,
+    held: age::Held,
+}
+
+fn is_ready(cluster: &Cluster, node: &LonghornNode) -> bool {
+    let ready = status(&node.status.conditions, "Ready") == ConditionStatus::True;
+    ready && !node.metadata.is_deleting() && nodes::kube_ready(cluster, &node.metadata.name) != Some(false)
+}
+
+/// The youngest of what must be there before an image can be.
+fn began(
+    cluster: &Cluster,
+    image: &EngineImage,
+    node: &LonghornNode,
+    pod: Option<&Pod>,
+) -> Option<Timestamp> {
+    let kube = cluster.objects.kube_nodes.get(&node.metadata.name);
+    let back = kube
+        .and_then(|kube| condition(&kube.status.conditions, "Ready"))
+        .and_then(|ready| ready.last_transition_time.get());
+    let pod = pod.and_then(pods::since);
+    [image.metadata.created(), node.metadata.created(), back, pod].into_iter().flatten().max()
+}
+
+fn pods_of(cluster: &Cluster) -> Pods<'_> {
+    let mut found: Pods = BTreeMap::new();
+    for pod in cluster.objects.pods.iter().filter(|pod| !pod.metadata.is_deleting()) {
+        if let Some(image) = pod.metadata.label("longhorn.io/engine-image") {
+            found.insert((image, &pod.spec.node_name), pod);
+        }
+    }
+    found
+}
+
+fn users_of(cluster: &Cluster) -> Users<'_> {
+    let mut users: Users = BTreeMap::new();
+    for volume in cluster.objects.volumes.iter() {
+        let name = volume.metadata.name.as_str();
+        for image in images_of(volume) {
+            let replicas = cluster.replicas_of(name).map(|replica| replica.spec.node_id.as_str());
+            for node in replicas.chain([volume.spec.node_id.as_str()]).filter(|node| !node.is_empty()) {
+                users.entry((image, node)).or_default().insert(name);
+            }
+        }
+    }
+    users
+}
+
+fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &Users) -> Finding {
+    let of = image.spec.image.as_str();
+    let volumes: BTreeSet<&str> = users
+        .iter()
+        .filter(|((image, _), _)| *image == of)
+        .flat_map(|(_, volumes)| volumes)
+        .copied()
+        .collect();
+    let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
+    let finding = Finding::new(
+        &causes::DEPLOYED_NOWHERE,
+        ObjectRef::new("EngineImage", &cluster.namespace, &image.metadata.name),
+        format!("engine image {of} is on none of {}", counted(nodes.len(), "Ready node")),
+    );
+    told(cluster, image, finding, missing, volumes)
+        .impact("no volume of this image can be attached and no replica started; what runs goes on")
+}
+
+fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
+    let (of, node) = (image.spec.image.as_str(), missing.node);
+    let volumes: BTreeSet<&str> = users.get(&(of, node)).into_iter().flatten().copied().collect();
+    let by_design = missing.pod.is_none() && volumes.is_empty();
+    let finding = Finding::new(
+        &causes::MISSING_ON_NODE,
+        ObjectRef::new("EngineImage", &cluster.namespace, &image.metadata.name),
+        format!("engine image {of} is missing on node {node}"),
+    )
+    .severity(if by_design { Severity::Info } else { Severity::Warning })
+    .node(node);
+    let impact = match volumes.len() {
+        0 => "no volume can be attached there and no replica placed".to_owned(),
+        count => format!(
+            "{} cannot be attached or start a replica there; what runs goes on",
+            counted(count, "volume")
+        ),
+    };
+    told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
+}
+
+/// Adds evidence and remedy.
+fn told(
+    cluster: &Cluster,
+    image: &EngineImage,
+    finding: Finding,
+    missing: &[Missing],
+    volumes: BTreeSet<&str>,
+) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &image.metadata.name);
+    let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
+    let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
+    finding.evidence.push(api(format!(
+        "{name}: state {}, nodeDeploymentMap is not true for {}",
+        image.status.state.as_str(),
+        text::listed(&nodes)
+    )));
+    if let Some(first) = missing.first() {
+        finding.since = first.held.since;
+        finding.evidence.push(api(match first.pod {
+            Some(pod) => {
+                let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
+                format!("pod {} on {}: {why}", pod.metadata.name, first.node)
+            }
+            None => format!(
+                "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
+                first.node
+            ),
+        }));
+        finding.evidence.push(first.held.evidence());
+    }
+    finding.remedy(
+        Remedy::new(
+            "See why the pod of the image is not Ready there: an image that cannot be pulled, a taint that the setting taint-toleration \
+             lacks, a node selector, a full disk. Longhorn takes the node as soon as the pod is Ready.",
+        )
+        .read(format!("kubectl -n {namespace} get pods -l longhorn.io/engine-image={name} -o wide"))
+        .read(format!("kubectl -n {namespace} describe daemonset engine-image-{name}"))
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
+    )
+}

@@ -1,0 +1,144 @@
+//! Engine images that are missing where volumes need them.
+//!
+//! A volume of the v1 data engine is attached, and a replica started, only on a node for which
+//! `status.nodeDeploymentMap` of its EngineImage says true, in state deployed or deploying (longhorn-manager
+//! v1.12.1 and v1.3.3 datastore/longhorn.go CheckEngineImageReadiness). The map has every Longhorn node, and true
+//! where all containers of the DaemonSet's pod are ready (controller/engine_image_controller.go
+//! syncNodeDeploymentMap); the state is deploying for as long as a Ready node is missing. Incompatible is a state
+//! up to 1.5 and a field since 1.6. Volumes of the v2 data engine name an instance manager's image instead.
+
+mod causes;
+mod missing;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, api, text};
+use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Resource, Volume};
+
+/// So long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
+const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "engine_image_unavailable",
+    title: "Engine images unavailable",
+    summary: "An engine image is missing on a node, nowhere deployed, unknown to Longhorn or too old for it, so volumes that need it \
+              cannot be attached.",
+    needs: &[Resource::EngineImages, Resource::LonghornNodes],
+    uses: &[Resource::Pods, Resource::Volumes, Resource::Replicas, Resource::KubeNodes, Resource::Settings],
+    causes: causes::ALL,
+    gauges: &[&IMAGES],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static IMAGES: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_engine_images",
+    help: "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
+    labels: ["state"],
+    absent: "no image is in that state, or engineimages.longhorn.io cannot be read",
+    example: "longhorn_health_engine_images{state!=\"deployed\"} > 0",
+    ..Gauge::PLAIN
+};
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let images = || cluster.objects.engine_images.iter().filter(|image| !image.metadata.is_deleting());
+    let mut states: BTreeMap<&str, u32> = BTreeMap::new();
+    for image in images() {
+        let state = if is_incompatible(image) { "incompatible" } else { image.status.state.as_str() };
+        *states.entry(state).or_default() += 1;
+    }
+    states.into_iter().for_each(|(state, count)| out.sample(&IMAGES, &[state], f64::from(count)));
+    missing::find(cluster, out, images().filter(|image| !is_incompatible(image)));
+    for image in images().filter(|image| is_incompatible(image) && image.status.ref_count.0 > 0) {
+        out.find(incompatible(cluster, image));
+    }
+    find_unknown(cluster, out);
+}
+
+fn is_incompatible(image: &EngineImage) -> bool {
+    image.status.incompatible
+        || matches!(image.status.state, EngineImageState::Incompatible | EngineImageState::Error)
+}
+
+/// The engine images that a volume wants and has.
+fn images_of(volume: &Volume) -> impl Iterator<Item = &str> {
+    let v1 = volume.spec.data_engine.or_v1() == DataEngine::V1;
+    let images = [volume.spec.wanted_image(), volume.status.current_image.as_str()];
+    images.into_iter().filter(move |image| v1 && !image.is_empty())
+}
+
+fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
+    let (namespace, name, of) = (&cluster.namespace, &image.metadata.name, &image.spec.image);
+    let users = cluster.objects.volumes.iter().filter(|volume| images_of(volume).any(|image| image == of));
+    Finding::new(
+        &causes::INCOMPATIBLE,
+        ObjectRef::new("EngineImage", namespace, name),
+        format!("engine image {of} is too old or too new for this Longhorn, and still in use"),
+    )
+    .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
+    .impact("its volumes cannot be attached, and those that are attached cannot be managed")
+    .because(EvidenceSource::Api, format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
+    .because(EvidenceSource::Api, format!("{} refer to it", counted(image.status.ref_count.0, "object")))
+    .remedy(
+        Remedy::new(
+            "Upgrade the engines of its volumes before Longhorn itself is upgraded further. Where Longhorn has been upgraded over several \
+             minor releases at once, go back to the release that both support.",
+        )
+        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
+    )
+}
+
+/// Volumes that name an image of which there is no object.
+fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
+    if cluster.objects.engine_images.is_empty() {
+        return; // not yet made, or not recorded
+    }
+    let known: BTreeSet<&str> =
+        cluster.objects.engine_images.iter().map(|image| image.spec.image.as_str()).collect();
+    let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
+        for image in images_of(volume).filter(|image| !known.contains(image)) {
+            let volumes = unknown.entry(image).or_default();
+            if volumes.last() != Some(&volume.metadata.name.as_str()) {
+                volumes.push(&volume.metadata.name);
+            }
+        }
+    }
+    for (image, volumes) in unknown {
+        let held = age::held(cluster, out, "unknown", image, None, DEPLOYING);
+        if !held.lasting {
+            continue;
+        }
+        let namespace = &cluster.namespace;
+        let mut finding = Finding::new(
+            &causes::IMAGE_UNKNOWN,
+            ObjectRef::new("EngineImage", namespace, image),
+            format!("Longhorn does not have engine image {image}, named by {}", counted(volumes.len(), "volume")),
+        )
+        .since(held.since)
+        .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
+        .impact("these volumes cannot be attached, or their engines cannot be upgraded")
+        .remedy(
+            Remedy::new(
+                "Add the image again, by Longhorn's user interface or as an EngineImage, wait until it is deployed, and upgrade \
+                 the engines of these volumes to the default image then.",
+            )
+            .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
+            .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,WANTED:.spec.image,IMAGE:.status.currentImage")),
+        );
+        finding.evidence =
+            vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), held.evidence()];
+        out.find(finding);
+    }
+}

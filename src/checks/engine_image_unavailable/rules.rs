@@ -1,0 +1,62 @@
+//! Alerts and panels.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornEngineImageNowhere",
+        when: When::Found(&[&DEPLOYED_NOWHERE]),
+        hold: "2m",
+        severity: Severity::Critical,
+        summary: "A Longhorn engine image is on no node.",
+        description: "Engine image {{ $labels.object }} is on none of the Ready nodes, so no volume of it can be attached. See why its pods do not \
+                      start.",
+        why: "The finding allows ten minutes for pulling the image; by then every pod that needs a volume waits.",
+        runbook: include_str!("LonghornEngineImageNowhere.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornEngineImageUnavailable",
+        when: When::FoundBut {
+            causes: &[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE],
+            severity: Some(Severity::Warning),
+            without: &[],
+        },
+        also: &[],
+        hold: "5m",
+        summary: "A Longhorn engine image is missing where volumes need it.",
+        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: {{ $labels.cause }}. Volumes that need it \
+                      cannot be attached there.",
+        why: "The finding allows ten minutes for pulling the image; five more let a roll-out over many nodes end.",
+        runbook: include_str!("LonghornEngineImageUnavailable.md"),
+        ..Alert::PLAIN
+    },
+];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Engine images by state",
+        description: "Engine images as Longhorn says: deployed on every Ready node, still deploying, or incompatible with the managers.",
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_engine_images{$job})",
+            legend: "{{state}}",
+        }],
+        width: Width::Third,
+        no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
+        ..Panel::STAT
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Engine images unavailable",
+        description: "Engine images that are missing on a node, nowhere deployed, unknown or incompatible, with the cause.",
+        columns: &["severity", "cause", "object", "node"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"engine_image_unavailable\"}) == 1",
+            legend: "{{object}} {{node}} {{cause}}",
+        }],
+        no_data: "every image is where it is needed, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

@@ -1,0 +1,144 @@
+use super::CHECK;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const LONG_AGO: &str = "2026-03-01T11:00:00Z";
+const JUST_NOW: &str = "2026-03-01T11:55:00Z";
+const IMAGE: &str = "longhornio/longhorn-engine:v1.9.2";
+
+fn image(map: &str, status: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: EngineImage\nmetadata: {{name: ei-1, namespace: longhorn-system, creationTimestamp: '{LONG_AGO}'}}\n\
+         spec: {{image: '{IMAGE}'}}\nstatus: {{nodeDeploymentMap: {{{map}}}, refCount: 2, {status}}}\n---\n"
+    )
+}
+
+fn node(name: &str, ready: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: longhorn-system, creationTimestamp: '{LONG_AGO}'}}\n\
+         status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    )
+}
+
+fn nodes() -> String {
+    node("n1", "True") + &node("n2", "True")
+}
+
+fn pod(node: &str, ready: &str, since: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: engine-image-ei-1-{node}, namespace: longhorn-system, creationTimestamp: '{LONG_AGO}', \
+         labels: {{longhorn.io/component: engine-image, longhorn.io/engine-image: ei-1}}}}\nspec: {{nodeName: {node}}}\n\
+         status: {{conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}], containerStatuses: \
+         [{{name: c, state: {{waiting: {{reason: ImagePullBackOff, message: no such image}}}}}}]}}\n---\n"
+    )
+}
+
+fn volume(name: &str, node: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
+         spec: {{nodeID: '{node}', {spec}}}\nstatus: {{kubernetesStatus: {{pvcName: data, namespace: db}}}}\n---\n"
+    )
+}
+
+fn on(node: &str) -> String {
+    volume("vol-1", node, &format!("image: '{IMAGE}'"))
+}
+
+#[test]
+fn a_pod_that_cannot_start_makes_its_node_lack_the_image() {
+    let yaml = image("n1: true, n2: false", "state: deploying")
+        + &nodes()
+        + &pod("n2", "False", LONG_AGO)
+        + &on("n2");
+    let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
+    let finding = &report.findings[0];
+    assert_eq!((finding.cause.id, finding.node.as_deref()), ("missing_on_node", Some("n2")));
+    assert_eq!(finding.volumes[0].pvc.as_deref(), Some("db/data"));
+    assert!(
+        finding.evidence[1].text.ends_with("container c waits with ImagePullBackOff: no such image"),
+        "{:?}",
+        finding.evidence
+    );
+}
+
+#[test]
+fn what_is_being_rolled_out_or_down_is_not_found() {
+    for yaml in [
+        image("n1: true, n2: true", "state: deployed"),
+        // a rolling upgrade: the pod of a node has just been replaced
+        image("n1: true, n2: false", "state: deploying") + &pod("n2", "False", JUST_NOW),
+        // a cluster that is being installed
+        image("", "").replace(LONG_AGO, JUST_NOW),
+        // the manager that owns the image does not run, so the map is late
+        image("n1: true, n2: false", "state: deploying") + &pod("n2", "True", LONG_AGO),
+        // an old image that nothing uses
+        image("n1: false, n2: false", "state: deploying").replace("refCount: 2", "refCount: 0"),
+    ] {
+        assert_eq!(
+            found(&CHECK, &cluster_at(NOW, &(yaml.clone() + &nodes()))),
+            Vec::<String>::new(),
+            "{yaml}"
+        );
+    }
+    let down = image("n1: true, n2: false", "state: deployed") + &node("n1", "True") + &node("n2", "False");
+    assert!(found(&CHECK, &cluster_at(NOW, &down)).is_empty(), "a node that is down needs no image");
+    let back = "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\nstatus: {conditions: [{type: Ready, status: 'True', \
+        lastTransitionTime: '2026-03-01T11:58:00Z'}]}\n---\n";
+    let rebooted = image("n1: true, n2: false", "state: deploying") + &nodes() + back;
+    assert!(found(&CHECK, &cluster_at(NOW, &rebooted)).is_empty(), "it has just come back");
+}
+
+#[test]
+fn a_node_without_pod_and_volume_is_context() {
+    let yaml = image("n1: true, n2: false", "state: deploying") + &nodes();
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["info missing_on_node EngineImage ei-1"]);
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &(yaml.clone() + &on("n1")))),
+        ["info missing_on_node EngineImage ei-1"]
+    );
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &(yaml + &on("n2")))),
+        ["warning missing_on_node EngineImage ei-1"]
+    );
+}
+
+#[test]
+fn an_image_on_no_node_is_critical_and_told_once() {
+    let yaml = image("n1: false, n2: false", "state: deploying") + &nodes() + &on("n1");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["critical deployed_nowhere EngineImage ei-1"]);
+    assert_eq!(
+        sample(&run(&CHECK, &cluster_at(NOW, &yaml)), "longhorn_health_engine_images", &["deploying"]),
+        Some(1.0)
+    );
+}
+
+#[test]
+fn a_live_cluster_watches_before_it_warns() {
+    let yaml = image("n1: true, n2: false", "state: deploying") + &nodes() + &on("n2") + MANAGER;
+    let live = live_at(NOW, &yaml);
+    assert!(found(&CHECK, &live).is_empty(), "how long is unknown");
+    let live = later(later(live, 10), 580);
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(live, 25)), ["warning missing_on_node EngineImage ei-1"]);
+}
+
+#[test]
+fn images_that_nobody_has_and_that_are_too_old() {
+    let deployed = image("n1: true, n2: true", "state: deployed") + &nodes();
+    let old = volume("vol-1", "n1", "image: 'longhornio/longhorn-engine:v1.2.0'");
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &(deployed.clone() + &old))),
+        ["warning image_unknown EngineImage longhornio/longhorn-engine:v1.2.0"]
+    );
+    // volumes of the v2 data engine name an instance manager's image
+    let v2 = volume("vol-1", "n1", "image: 'longhornio/longhorn-instance-manager:v1.9.2', dataEngine: v2");
+    assert!(found(&CHECK, &cluster_at(NOW, &(deployed + &v2))).is_empty());
+    // no object at all: not recorded, or a cluster that is being installed
+    assert!(found(&CHECK, &cluster_at(NOW, &(nodes() + &old))).is_empty());
+    for status in ["state: incompatible", "state: deployed, incompatible: true"] {
+        let yaml = image("n1: true, n2: true", status) + &nodes() + &on("n1");
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["warning incompatible EngineImage ei-1"]);
+        let unused = yaml.replace("refCount: 2", "refCount: 0");
+        assert!(found(&CHECK, &cluster_at(NOW, &unused)).is_empty());
+    }
+}

@@ -1,0 +1,10 @@
+//! What keeps an instance manager from coming back: only the manager of its node makes a new pod.
+
+use crate::check::{Follows, Same};
+
+/// Relations to other causes.
+pub const FOLLOWS: &[Follows] = &[Follows::held_up_by(
+    &["pod_failed", "pod_missing", "starting_stuck"],
+    &["manager_crash_loop/*"],
+    Same::Node,
+)];

@@ -1,0 +1,126 @@
+//! RWX volumes without the NFS server that serves them.
+//!
+//! An RWX volume that is not migratable is exported by the pod `share-manager-<volume>`, a bare pod that is never restarted but
+//! replaced. Its ShareManager goes from starting to running when all containers of the pod are ready, that is when the volume is
+//! attached and mounted, and to error when the pod fails, vanishes or is deleted, or when its node is down; then it is
+//! stopped and started again (longhorn-manager controller/share_manager_controller.go syncShareManagerPod and
+//! syncShareManagerVolume, the same in v1.3.3, v1.6.4 and v1.12.1; from 1.7 on a lease that runs out ends it sooner). Wanted it is
+//! while an attachment ticket of type csi-attacher exists (isShareManagerRequiredForVolume, 1.5 and later) and the volume
+//! is neither faulted nor being restored. Before 1.5 a state other than stopped says so. No state has a time: this exporter
+//! remembers since when it has held, and the pod's own times help.
+
+mod causes;
+mod finding;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use crate::check::*;
+use crate::cluster::Cluster;
+use crate::facts::{age, pods};
+use crate::longhorn::{Pod, Resource, ShareManager, ShareManagerState, Volume, VolumeRobustness};
+
+/// So long a server may be away: failing over takes one to two minutes, and the volume is attached anew.
+const AWAY: SignedDuration = SignedDuration::from_mins(3);
+/// So many replaced pods within [`WINDOW`] are no failover any more.
+const OFTEN: usize = 3;
+/// How far back replaced pods are counted.
+const WINDOW: SignedDuration = SignedDuration::from_mins(30);
+
+/// The check.
+pub static CHECK: Check = Check {
+    id: "share_manager_down",
+    title: "Share managers down",
+    summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
+    needs: &[Resource::ShareManagers, Resource::Volumes],
+    uses: &[Resource::Pods, Resource::VolumeAttachments, Resource::LonghornNodes, Resource::KubeNodes],
+    causes: causes::ALL,
+    gauges: &[&SHARES],
+    alerts: rules::ALERTS,
+    panels: rules::PANELS,
+    run,
+    ..Check::PLAIN
+};
+
+static SHARES: Gauge<[&str; 1]> = Gauge {
+    name: "longhorn_health_share_managers",
+    help: "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
+    labels: ["state"],
+    absent: "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
+    example: "longhorn_health_share_managers{state=\"error\"} > 0",
+    ..Gauge::PLAIN
+};
+
+/// A share manager that pods wait for, with what belongs to it.
+struct Share<'a> {
+    manager: &'a ShareManager,
+    volume: &'a Volume,
+    pod: Option<&'a Pod>,
+    /// How often its pod was replaced lately.
+    replaced: usize,
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let mut states: BTreeMap<&str, u32> = BTreeMap::new();
+    for manager in cluster.objects.share_managers.iter().filter(|manager| !manager.metadata.is_deleting()) {
+        *states.entry(manager.status.state.as_str()).or_default() += 1;
+        let name = &manager.metadata.name;
+        let Some(volume) = cluster.objects.volumes.get(name) else { continue };
+        if !is_wanted(cluster, manager, volume) {
+            continue;
+        }
+        let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
+        let share = Share { manager, volume, pod, replaced: replaced(cluster, name) };
+        if !is_serving(&share) {
+            // a pod that was replaced is young and says nothing about how long the volume has not been served
+            let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
+            let held = age::held(cluster, out, "down", name, young, AWAY);
+            let by_pod = young.is_some_and(|since| cluster.age(since) >= AWAY);
+            if held.lasting || by_pod {
+                out.find(finding::down(cluster, &share, held));
+                continue;
+            }
+        }
+        if share.replaced >= OFTEN {
+            out.find(finding::restarting(cluster, &share));
+        }
+    }
+    states.into_iter().for_each(|(state, count)| out.sample(&SHARES, &[state], f64::from(count)));
+}
+
+/// True where pods wait for the share, as Longhorn itself decides.
+fn is_wanted(cluster: &Cluster, manager: &ShareManager, volume: &Volume) -> bool {
+    let (spec, status) = (&volume.spec, &volume.status);
+    if spec.access_mode != "rwx" || spec.migratable || volume.metadata.is_deleting() {
+        return false;
+    }
+    if status.robustness == VolumeRobustness::Faulted || status.restore_required || status.is_standby {
+        return false;
+    }
+    match cluster.objects.volume_attachments.get(&volume.metadata.name) {
+        Some(attachment) => {
+            attachment.spec.attachment_tickets.values().any(|ticket| ticket.kind == "csi-attacher")
+        }
+        // before 1.5, or not recorded
+        None => {
+            use ShareManagerState::{Error, Running, Starting, Unknown};
+            matches!(manager.status.state, Error | Running | Starting | Unknown)
+        }
+    }
+}
+
+fn is_serving(share: &Share) -> bool {
+    let running = share.manager.status.state == ShareManagerState::Running;
+    // without pods the word of the manager counts
+    running && share.pod.is_none_or(Pod::is_ready)
+}
+
+fn replaced(cluster: &Cluster, volume: &str) -> usize {
+    let is_its = |name: &str| name.strip_prefix("share-manager-") == Some(volume);
+    let gone = cluster.history.gone_pods().filter(|gone| is_its(&gone.last.metadata.name));
+    gone.filter(|gone| cluster.age(gone.at) < WINDOW).count()
+}

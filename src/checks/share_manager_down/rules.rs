@@ -1,0 +1,56 @@
+//! Alerts and panels.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[
+    Alert {
+        name: "LonghornShareManagerDown",
+        when: When::FoundBut { causes: DOWN, severity: None, without: &["node"] },
+        hold: "1m",
+        severity: Severity::Critical,
+        summary: "An RWX volume is not served.",
+        description: "The NFS server of volume {{ $labels.object }} does not run, cause {{ $labels.cause }}. Every pod that uses the claim hangs.",
+        why: "The finding allows three minutes for a failover; a minute more keeps a late answer from waking anybody.",
+        runbook: include_str!("LonghornShareManagerDown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornShareManagerRestarting",
+        when: When::FoundBut { causes: &[&RESTARTING], severity: None, without: &["node"] },
+        hold: "0m",
+        keep_firing_for: "30m",
+        summary: "The NFS server of an RWX volume is replaced again and again.",
+        description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
+        why: "Three in half an hour are the evidence. It goes on for as long as they are counted, so that it does not flap.",
+        runbook: include_str!("LonghornShareManagerRestarting.md"),
+        ..Alert::PLAIN
+    },
+];
+
+pub(super) const PANELS: &[Panel] = &[
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "Share managers by state",
+        description: "NFS servers of RWX volumes as Longhorn says. Stopped is normal for volumes that no pod uses.",
+        queries: &[Query {
+            expr: "max without ($without) (longhorn_health_share_managers{$job})",
+            legend: "{{state}}",
+        }],
+        width: Width::Third,
+        no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
+        ..Panel::STAT
+    },
+    Panel {
+        dashboard: Dashboard::Storage,
+        title: "RWX volumes not served",
+        description: "RWX volumes that pods use and whose NFS server does not run or is replaced again and again, with the cause.",
+        columns: &["severity", "cause", "object", "node"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"share_manager_down\"}) == 1",
+            legend: "{{object}} {{cause}}",
+        }],
+        no_data: "every RWX volume that is used is served, or the exporter does not report",
+        ..Panel::TABLE
+    },
+];

@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use super::CHECK;
+use crate::testing::*;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+const LONG_AGO: &str = "2026-03-01T11:00:00Z";
+const JUST_NOW: &str = "2026-03-01T11:59:00Z";
+
+fn share(state: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: ShareManager\nmetadata: {{name: vol-1, namespace: longhorn-system}}\n\
+         status: {{state: {state}, ownerID: n1}}\n---\n"
+    )
+}
+
+fn volume(spec: &str, status: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: vol-1, namespace: longhorn-system}}\nspec: {{{spec}}}\n\
+         status: {{{status}, kubernetesStatus: {{pvcName: files, namespace: web}}}}\n---\n"
+    )
+}
+
+fn attached() -> String {
+    volume("accessMode: rwx", "state: attached, robustness: healthy")
+}
+
+fn tickets(kind: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: VolumeAttachment\nmetadata: {{name: vol-1, namespace: longhorn-system}}\n\
+         spec: {{attachmentTickets: {{t: {{type: {kind}, nodeID: n2}}}}}}\n---\n"
+    )
+}
+
+fn pod(phase: &str, ready: &str, since: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: share-manager-vol-1, namespace: longhorn-system}}\nspec: {{nodeName: n1}}\n\
+         status: {{phase: {phase}, conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '{since}'}}]}}\n---\n"
+    )
+}
+
+fn wanted(state: &str) -> String {
+    share(state) + &attached() + &tickets("csi-attacher")
+}
+
+fn kube(ready: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
+    )
+}
+
+#[test]
+fn a_share_that_pods_want_and_nobody_serves_is_found_with_its_cause() {
+    let detached =
+        share("starting") + &volume("accessMode: rwx", "state: detached") + &tickets("csi-attacher");
+    for (yaml, cause) in [
+        (wanted("error"), "pod_missing"),
+        (wanted("starting") + &pod("Pending", "False", LONG_AGO), "pod_not_started"),
+        (wanted("error") + &pod("Failed", "False", LONG_AGO), "pod_failed"),
+        (wanted("running") + &pod("Running", "False", LONG_AGO), "not_serving"),
+        (wanted("unknown") + &pod("Running", "True", LONG_AGO) + &kube("Unknown"), "node_down"),
+        (wanted("stopped") + &kube("Unknown"), "node_down"),
+        (detached, "volume_not_attached"),
+        // before 1.5 there are no attachments
+        (share("error") + &attached(), "pod_missing"),
+    ] {
+        let cluster = cluster_at(NOW, &yaml);
+        assert_eq!(found(&CHECK, &cluster), [format!("critical {cause} ShareManager vol-1")], "{yaml}");
+    }
+    let report = run(&CHECK, &cluster_at(NOW, &wanted("error"))).report;
+    assert_eq!(report.findings[0].volumes[0].pvc.as_deref(), Some("web/files"));
+}
+
+#[test]
+fn shares_that_run_are_not_wanted_or_fail_over_are_not_found() {
+    for yaml in [
+        wanted("running") + &pod("Running", "True", LONG_AGO),
+        wanted("running"),
+        // a failover that has just begun
+        wanted("starting") + &pod("Pending", "False", JUST_NOW),
+        wanted("running") + &pod("Running", "False", JUST_NOW),
+        // no pod uses the volume
+        share("stopped") + &attached() + &tickets("longhorn-api"),
+        share("stopped") + &attached(),
+        // the other checks speak of it
+        share("error") + &volume("accessMode: rwx", "robustness: faulted") + &tickets("csi-attacher"),
+        share("error")
+            + &volume("accessMode: rwx, migratable: true", "state: attached")
+            + &tickets("csi-attacher"),
+        share("error") + &volume("accessMode: rwx", "restoreRequired: true") + &tickets("csi-attacher"),
+        // its volume is gone
+        share("stopping"),
+    ] {
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), Vec::<String>::new(), "{yaml}");
+    }
+}
+
+#[test]
+fn a_live_cluster_watches_for_three_minutes() {
+    let live = live_at(NOW, &(wanted("error") + MANAGER));
+    assert!(found(&CHECK, &live).is_empty());
+    let live = later(later(live, 10), 165);
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(live, 15)), ["critical pod_missing ShareManager vol-1"]);
+}
+
+#[test]
+fn servers_that_are_replaced_again_and_again_are_found_while_they_run() {
+    let yaml = wanted("running") + &pod("Running", "True", JUST_NOW) + MANAGER;
+    let with_gone = |times: i64, minutes_ago: i64| {
+        let mut cluster = live_at(NOW, &yaml);
+        for number in 0..times {
+            let mut pod = cluster.objects.pods.get("share-manager-vol-1").unwrap().clone();
+            pod.metadata.uid = number.to_string();
+            cluster.history.pod_gone(
+                Arc::new(pod),
+                "",
+                cluster.now - jiff::SignedDuration::from_mins(minutes_ago),
+            );
+        }
+        cluster
+    };
+    assert_eq!(found(&CHECK, &with_gone(3, 10)), ["warning restarting ShareManager vol-1"]);
+    assert!(found(&CHECK, &with_gone(2, 10)).is_empty());
+    assert!(found(&CHECK, &with_gone(3, 31)).is_empty());
+}
+
+#[test]
+fn states_are_counted() {
+    let evaluation = run(&CHECK, &cluster_at(NOW, &wanted("error")));
+    assert_eq!(sample(&evaluation, "longhorn_health_share_managers", &["error"]), Some(1.0));
+}

@@ -1,0 +1,143 @@
+//! `record`: everything the checks read, into a directory or an archive that `--from` reads.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use jiff::SignedDuration;
+
+use super::source::positive_duration;
+use super::{Failure, SourceError, exit};
+use crate::source::connect::Connection;
+use crate::source::record::{self, Recorded, Sink};
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:\n  0   everything was recorded\n  \
+                        2   something could not be read; the recording says what, and --from takes it for unknown\n  \
+                        64  bad usage")]
+pub struct RecordArgs {
+    /// Where the recording goes: a new or empty directory, or a new file named .tar.gz
+    #[arg(long, short = 'o', value_name = "DIR|FILE.tar.gz")]
+    output: PathBuf,
+
+    /// Namespace of Longhorn
+    #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
+    namespace: String,
+
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, the pod's service account, ~/.kube/config]
+    #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT")]
+    context: Option<String>,
+
+    /// Time for each answer of the API server
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
+    timeout: SignedDuration,
+}
+
+/// Runs `record`.
+pub fn run(args: RecordArgs) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Failure::unknown)?.block_on(args.record())
+}
+
+impl RecordArgs {
+    async fn record(&self) -> Result<u8, Failure> {
+        let connection = Connection::open(self.kubeconfig.as_deref(), self.context.as_deref());
+        let connection = connection.await.map_err(|error| Failure::from(SourceError::from(error)))?;
+        let patience = self.timeout.unsigned_abs();
+        connection.probe(patience).await.map_err(|error| Failure::from(SourceError::from(error)))?;
+        let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
+        let mut output = Output::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
+        let recorded = record::record(&connection.client(), &self.namespace, patience, &mut output).await;
+        let recorded = recorded.and_then(|recorded| output.finish().map(|()| recorded));
+        let recorded = recorded.map_err(|error| Failure::unknown(place(error)))?;
+        self.say(&recorded);
+        Ok(if recorded.unread.is_empty() { exit::OK } else { exit::UNKNOWN })
+    }
+
+    fn say(&self, recorded: &Recorded) {
+        for unread in &recorded.unread {
+            eprintln!("warning: not recorded: {unread}");
+        }
+        eprintln!(
+            "{} objects and {} logs recorded; look at them with: longhorn-health-exporter check --from {}",
+            recorded.objects,
+            recorded.logs,
+            self.output.display()
+        );
+    }
+}
+
+/// A directory or an archive.
+struct Output {
+    kind: Kind,
+    /// Whether a person watches.
+    watched: bool,
+}
+
+enum Kind {
+    Directory(PathBuf),
+    Archive { tar: Box<tar::Builder<GzEncoder<File>>>, unfinished: PathBuf, finished: PathBuf },
+}
+
+impl Output {
+    fn new(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let kind = if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
+            if path.exists() {
+                return Err(io::Error::other("is there already; a recording overwrites nothing"));
+            }
+            // whoever copies the file before it is finished has a name that says so
+            let unfinished = path.with_file_name(format!("{name}.unfinished"));
+            let file = GzEncoder::new(File::create(&unfinished)?, Compression::default());
+            let finished = path.to_owned();
+            Kind::Archive { tar: Box::new(tar::Builder::new(file)), unfinished, finished }
+        } else {
+            std::fs::create_dir_all(path)?;
+            if std::fs::read_dir(path)?.next().is_some() {
+                return Err(io::Error::other("is not empty; a recording of two clusters is of no use"));
+            }
+            Kind::Directory(path.to_owned())
+        };
+        Ok(Output { kind, watched: io::stderr().is_terminal() })
+    }
+
+    fn finish(self) -> io::Result<()> {
+        if self.watched {
+            eprint!("\r\x1b[2K");
+        }
+        if let Kind::Archive { tar, unfinished, finished } = self.kind {
+            tar.into_inner()?.finish()?.sync_all()?;
+            std::fs::rename(unfinished, finished)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Output {
+    fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Directory(path) => std::fs::write(path.join(name), content),
+            Kind::Archive { tar, .. } => {
+                let mut header = tar::Header::new_gnu();
+                header.set_size(content.len() as u64);
+                header.set_mode(0o644);
+                tar.append_data(&mut header, format!("recording/{name}"), content)
+            }
+        }
+    }
+
+    fn reading(&mut self, what: &str) {
+        if self.watched {
+            eprint!("\r\x1b[2Kreading {what}");
+            let _ = io::stderr().flush(); // a courtesy: what cannot be written does not end the recording
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Why a pod is not what it should be, in the words of the kubelet and the scheduler.
+
+use jiff::Timestamp;
+
+use super::text;
+use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, PodPhase, condition};
+
+/// How much of a message is repeated.
+const LONGEST: usize = 300;
+
+/// What keeps a pod from being Ready: not placed, a container that waits, ended or is not ready. `None` for a
+/// pod that is Ready, or of which nothing is said yet.
+pub fn trouble(pod: &Pod) -> Option<String> {
+    if pod.is_ready() {
+        return None;
+    }
+    let placed = condition(&pod.status.conditions, "PodScheduled");
+    if let Some(unplaced) = placed.filter(|placed| placed.status == ConditionStatus::False) {
+        return Some(format!(
+            "no node takes it ({}): {}",
+            unplaced.reason,
+            text::shortened(unplaced.message.trim(), LONGEST)
+        ));
+    }
+    let statuses = || pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+    let ended = statuses().find_map(ended);
+    let waits = statuses().find_map(waiting);
+    let slow = || pod.status.container_statuses.iter().find(|status| !status.ready).map(not_ready);
+    let failed = || {
+        let failed = pod.status.phase == PodPhase::Failed;
+        failed.then(|| {
+            format!(
+                "it failed ({}): {}",
+                pod.status.reason,
+                text::shortened(pod.status.message.trim(), LONGEST)
+            )
+        })
+    };
+    waits.or(ended).or_else(failed).or_else(slow)
+}
+
+/// Since when a pod is as it is: not Ready for so long, else there for so long.
+pub fn since(pod: &Pod) -> Option<Timestamp> {
+    let ready = condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
+    ready.or(pod.status.start_time.get()).or(pod.metadata.created())
+}
+
+fn waiting(status: &ContainerStatus) -> Option<String> {
+    let waiting = status.state.waiting.as_ref()?;
+    // what follows upon an init container says nothing
+    if waiting.reason.is_empty() || waiting.reason == "PodInitializing" {
+        return None;
+    }
+    let message = match waiting.message.trim() {
+        "" => last_end(status).map(|end| format!("; {end}")).unwrap_or_default(),
+        message => format!(": {}", text::shortened(message, LONGEST)),
+    };
+    Some(format!("container {} waits with {}{message}", status.name, waiting.reason))
+}
+
+fn ended(status: &ContainerStatus) -> Option<String> {
+    let end = status.state.terminated.as_ref().filter(|end| end.exit_code != 0)?;
+    let reason = if end.reason.is_empty() { String::new() } else { format!(" ({})", end.reason) };
+    Some(format!("container {} ended with exit code {}{reason}", status.name, end.exit_code))
+}
+
+fn last_end(status: &ContainerStatus) -> Option<String> {
+    let end = status.last_state.terminated.as_ref()?;
+    Some(format!("it ended with exit code {} ({}) last", end.exit_code, end.reason))
+}
+
+fn not_ready(status: &ContainerStatus) -> String {
+    match last_end(status) {
+        Some(end) => format!("container {} is not ready; {end}", status.name),
+        None => format!("container {} is not ready", status.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trouble_of(status: &str) -> Option<String> {
+        trouble(
+            &serde_yaml::from_str::<Pod>(&format!("metadata: {{name: p}}\nstatus: {{{status}}}")).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_first_thing_that_explains_it_is_told() {
+        for (status, expected) in [
+            ("conditions: [{type: Ready, status: 'True'}]", None),
+            ("", None),
+            (
+                "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]",
+                Some("no node takes it (Unschedulable): 0/3 nodes"),
+            ),
+            (
+                "containerStatuses: [{name: a, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]",
+                Some("container a waits with ImagePullBackOff: no such image"),
+            ),
+            (
+                "containerStatuses: [{name: a, state: {waiting: {reason: CrashLoopBackOff}}, \
+                 lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]",
+                Some("container a waits with CrashLoopBackOff; it ended with exit code 137 (OOMKilled) last"),
+            ),
+            (
+                "initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], \
+                 containerStatuses: [{name: a, state: {waiting: {reason: PodInitializing}}}]",
+                Some("container i waits with ImagePullBackOff"),
+            ),
+            (
+                "containerStatuses: [{name: a, state: {terminated: {exitCode: 2, reason: Error}}}]",
+                Some("container a ended with exit code 2 (Error)"),
+            ),
+            ("phase: Failed, reason: Evicted, message: disk", Some("it failed (Evicted): disk")),
+            ("containerStatuses: [{name: a, state: {running: {}}}]", Some("container a is not ready")),
+        ] {
+            assert_eq!(trouble_of(status).as_deref(), expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Which finding follows from which.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::cause_of;
+use crate::check::{Finding, Follows, Link, Same};
+use crate::checks;
+
+/// One root cause with all that follows, by the places of the findings.
+#[derive(Debug)]
+pub struct Group {
+    /// Findings of the root cause.
+    pub roots: Vec<usize>,
+    /// The others.
+    pub consequences: Vec<usize>,
+}
+
+/// How the findings are tied to each other.
+#[derive(Debug)]
+pub struct Ties {
+    /// What a finding follows from directly, and the words for it.
+    parents: Vec<Option<(usize, &'static str)>>,
+    held_up: Vec<Vec<usize>>,
+    keys: Vec<(&'static str, String)>,
+}
+
+/// What findings can have in common. The first finding that has it stands for all.
+type Index<'a> = HashMap<(&'a str, &'a str, Same, &'a str, &'a str), usize>;
+
+impl Ties {
+    /// Linear in the findings and their volumes.
+    pub fn new(findings: &[Finding]) -> Self {
+        let index = index(findings);
+        let (mut parents, mut held_up) = (Vec::new(), Vec::new());
+        for (place, finding) in findings.iter().enumerate() {
+            let relations = || {
+                let declared =
+                    checks::by_id(finding.check).map(|check| check.follows).unwrap_or_default().iter();
+                declared.filter(|follows| follows.causes.contains(&cause_of(finding)))
+            };
+            let tied =
+                |follows: &Follows| partner(findings, &index, finding, follows).filter(|p| *p != place);
+            let parent = relations()
+                .filter(|follows| follows.link == Link::CausedBy)
+                .find_map(|follows| tied(follows).map(|parent| (parent, follows.told)));
+            parents.push(parent);
+            let waits = relations().filter(|follows| follows.link == Link::HeldUpBy);
+            held_up.push(waits.filter_map(tied).collect());
+        }
+        let keys = findings.iter().map(|finding| (finding.check, cause_of(finding).to_owned())).collect();
+        Ties { parents, held_up, keys }
+    }
+
+    /// What keeps this finding from healing.
+    pub fn held_up_by(&self, finding: usize) -> &[usize] {
+        self.held_up.get(finding).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The words for a consequence.
+    pub fn told(&self, finding: usize) -> &'static str {
+        self.parents.get(finding).copied().flatten().map_or("", |(_, told)| told)
+    }
+
+    /// The findings by root cause, in the order of the findings.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
+        for place in 0..self.parents.len() {
+            let root = self.root(place);
+            let Some((check, cause)) = self.keys.get(root) else { continue };
+            let group = groups
+                .entry((check, cause))
+                .or_insert_with(|| Group { roots: Vec::new(), consequences: Vec::new() });
+            if root == place { group.roots.push(place) } else { group.consequences.push(place) }
+        }
+        groups.into_values().collect()
+    }
+
+    fn root(&self, mut place: usize) -> usize {
+        // relations have no cycle, which a test holds; this bound keeps an oversight from hanging
+        for _ in 0..self.parents.len() {
+            match self.parents.get(place).copied().flatten() {
+                Some((parent, _)) => place = parent,
+                None => break,
+            }
+        }
+        place
+    }
+}
+
+fn index(findings: &[Finding]) -> Index<'_> {
+    let mut index = Index::new();
+    for (place, finding) in findings.iter().enumerate() {
+        for (same, first, second) in keys(finding) {
+            index.entry((finding.check, cause_of(finding), same, first, second)).or_insert(place);
+        }
+    }
+    index
+}
+
+/// All that a finding can have in common with others.
+fn keys(finding: &Finding) -> impl Iterator<Item = (Same, &str, &str)> {
+    let node = finding.node.as_deref();
+    let disk = finding.disk.as_deref();
+    let volumes = finding.volumes.iter().map(|volume| (Same::Volume, volume.name.as_str(), ""));
+    [
+        Some((Same::Cluster, "", "")),
+        node.map(|node| (Same::Node, node, "")),
+        disk.map(|disk| (Same::Disk, node.unwrap_or_default(), disk)),
+        Some((Same::Object, finding.object.kind, finding.object.name.as_str())),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(volumes)
+}
+
+/// The finding that this one follows from, by one relation.
+fn partner(findings: &[Finding], index: &Index, finding: &Finding, follows: &Follows) -> Option<usize> {
+    let mine: Vec<_> = keys(finding).filter(|(same, ..)| *same == follows.same).collect();
+    follows.of.iter().find_map(|of| {
+        let (check, cause) = of.split_once('/')?;
+        let causes: Vec<&str> = match cause {
+            "*" => checks::by_id(check)?.causes.iter().map(|cause| cause.id).collect(),
+            cause => vec![cause],
+        };
+        let hits = causes.iter().flat_map(|cause| {
+            mine.iter()
+                .filter_map(|(same, first, second)| index.get(&(check, *cause, *same, *first, *second)))
+        });
+        // the worst of them, and the first of the worst
+        hits.copied().min_by_key(|place| {
+            let severity = findings.get(*place).map(|finding| finding.severity);
+            (std::cmp::Reverse(severity), *place)
+        })
+    })
+}
+
+/// Whether two findings have this in common.
+#[cfg(test)]
+pub fn have_in_common(one: &Finding, other: &Finding, what: Same) -> bool {
+    let of = |finding| keys(finding).filter(|(same, ..)| *same == what).collect::<Vec<_>>();
+    let others = of(other);
+    of(one).iter().any(|key| others.contains(key))
+}

@@ -1,0 +1,249 @@
+//! Findings told as incidents: one root, its consequences below it, and the same cause on many objects
+//! as one. The relations come from the checks ([`crate::check::Follows`]); a consequence whose root was
+//! not found, or could not be read, is an incident of its own.
+
+mod group;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::check::{Check, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
+use crate::checks;
+use crate::longhorn::VolumeHealth;
+
+/// So many volumes and so many objects of an incident are listed; the findings have all of them.
+pub const MAX_LISTED: usize = 100;
+
+/// What a person is told about: everything that one cause brings about.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Incident {
+    /// Id of the root's check.
+    pub check: &'static str,
+    /// Cause of the root.
+    pub cause: String,
+    /// What is wrong, in one sentence.
+    pub title: String,
+    /// The worst of the root and its consequences.
+    pub severity: Severity,
+    /// Since when the root holds, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// What the root is about, at most 100.
+    pub objects: Vec<ObjectRef>,
+    /// Findings of the root: one an object.
+    pub count: usize,
+    /// Nodes that the root or a consequence concerns.
+    pub nodes: Vec<String>,
+    /// Volumes concerned, those whose data is hurt first, at most 100.
+    pub volumes: Vec<VolumeRef>,
+    /// Number of volumes concerned.
+    pub volume_count: usize,
+    /// What follows from the root.
+    pub consequences: Vec<Consequence>,
+    /// Incidents that must end before this one can, by their place in the list, from 1 on.
+    pub waits_for: Vec<usize>,
+    /// What to do first, in words.
+    pub remedy: String,
+    /// The command to begin with, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<Command>,
+    /// Name of the root's runbook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runbook: Option<&'static str>,
+    /// Places in the list of findings: those of the root, then the consequences.
+    pub findings: Vec<usize>,
+}
+
+/// Findings of one cause that follow from a root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Consequence {
+    /// Id of the check.
+    pub check: &'static str,
+    /// Its cause.
+    pub cause: String,
+    /// The worst of them.
+    pub severity: Severity,
+    /// In a few words, without the places.
+    pub text: String,
+    /// Nodes concerned, where it matters which.
+    pub nodes: Vec<String>,
+    /// Number of findings.
+    pub count: usize,
+}
+
+/// The incidents behind these findings, the one to look at first in front. `nodes` is the number of
+/// nodes of the cluster: how far something reaches that is bound to none.
+pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
+    let ties = group::Ties::new(findings);
+    let mut groups: Vec<_> = ties.groups();
+    groups.sort_by_cached_key(|group| order::key(findings, group, nodes));
+    let mut places = vec![0; findings.len()];
+    for (place, group) in groups.iter().enumerate() {
+        for finding in group.roots.iter().chain(&group.consequences) {
+            if let Some(known) = places.get_mut(*finding) {
+                *known = place;
+            }
+        }
+    }
+    groups.iter().enumerate().map(|(place, group)| incident(findings, group, place, &ties, &places)).collect()
+}
+
+fn incident(
+    findings: &[Finding],
+    group: &group::Group,
+    place: usize,
+    ties: &group::Ties,
+    places: &[usize],
+) -> Incident {
+    let all = |places: &[usize]| -> Vec<&Finding> {
+        places.iter().filter_map(|place| findings.get(*place)).collect()
+    };
+    let (roots, rest) = (all(&group.roots), all(&group.consequences));
+    let members: Vec<&Finding> = roots.iter().chain(&rest).copied().collect();
+    let waits_for: BTreeSet<usize> = group
+        .roots
+        .iter()
+        .flat_map(|root| ties.held_up_by(*root))
+        .filter_map(|other| places.get(*other).copied())
+        .filter(|other| *other != place)
+        .collect();
+    let mut volumes: Vec<VolumeRef> =
+        members.iter().flat_map(|finding| finding.volumes.iter().cloned()).collect();
+    volumes.sort_by_cached_key(|volume| (health(volume), volume.name.clone()));
+    volumes.dedup_by(|a, b| a.name == b.name);
+    let volume_count = volumes.len();
+    volumes.truncate(MAX_LISTED);
+    let root = roots.first();
+    let remedy = root.map(|root| &root.remedy);
+    let commands = remedy.map(|remedy| remedy.commands.as_slice()).unwrap_or_default();
+    let first = commands.iter().find(|command| command.changes).or(commands.first());
+    Incident {
+        check: root.map_or("", |root| root.check),
+        cause: root.map(|root| cause_of(root).to_owned()).unwrap_or_default(),
+        title: title(&roots),
+        severity: members.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info),
+        since: roots.iter().filter_map(|root| root.since).min(),
+        objects: roots.iter().take(MAX_LISTED).map(|root| root.object.clone()).collect(),
+        count: roots.len(),
+        nodes: nodes_of(&members),
+        volumes,
+        volume_count,
+        consequences: consequences(&group.consequences, findings, ties),
+        waits_for: waits_for.into_iter().map(|place| place + 1).collect(),
+        remedy: remedy.map(|remedy| remedy.text.clone()).unwrap_or_default(),
+        first: first.cloned(),
+        runbook: root.and_then(|root| root.runbook),
+        findings: group.roots.iter().chain(&group.consequences).copied().collect(),
+    }
+}
+
+/// How the cause of a finding is written.
+pub fn cause_of(finding: &Finding) -> &'static str {
+    finding.cause.id
+}
+
+fn health(volume: &VolumeRef) -> VolumeHealth {
+    volume.robustness.unwrap_or(VolumeHealth::Unknown)
+}
+
+/// One finding speaks for itself; many are told by their cause and where it holds.
+fn title(roots: &[&Finding]) -> String {
+    let [root, more @ ..] = roots else { return String::new() };
+    if more.is_empty() {
+        return capitalised(&root.message);
+    }
+    let summary = checks::by_id(root.check).and_then(|check: &Check| check.cause(cause_of(root)));
+    let summary = summary.map_or(root.message.as_str(), |cause| cause.summary);
+    let nodes = nodes_of(roots);
+    let places = match nodes.len() {
+        0 => format!("{} times", roots.len()),
+        _ => self::places(&nodes),
+    };
+    format!("{}: {places}", capitalised(summary))
+}
+
+/// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes, a, b, c and 317 more`.
+pub fn places(nodes: &[String]) -> String {
+    const NAMED: usize = 3;
+    let mut named: Vec<&str> = Vec::new();
+    for (node, before) in nodes.iter().zip([None].into_iter().chain(nodes.iter().map(Some))).take(NAMED) {
+        named.push(before.and_then(|before| ending(node, before)).unwrap_or(node));
+    }
+    let named = named.join(", ");
+    match nodes.len().checked_sub(NAMED) {
+        Some(more) if more > 0 => format!("{} nodes, {named} and {more} more", nodes.len()),
+        _ => named,
+    }
+}
+
+/// What tells a node from the one before it, where both are numbered alike.
+fn ending<'a>(node: &'a str, before: &str) -> Option<&'a str> {
+    let (name, number) = node.rsplit_once('-')?;
+    let same = before.rsplit_once('-').is_some_and(|(other, _)| other == name);
+    let numbered = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    (same && numbered).then(|| node.get(name.len()..)).flatten()
+}
+
+fn nodes_of(findings: &[&Finding]) -> Vec<String> {
+    let mut nodes: Vec<String> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
+    nodes.sort_by_cached_key(|node| natural(node));
+    nodes.dedup();
+    nodes
+}
+
+/// Names as people sort them: worker-2 before worker-10.
+pub fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let (mut word, mut digits) = (String::new(), String::new());
+    for c in name.chars() {
+        if c.is_ascii_digit() {
+            digits.push(c);
+            continue;
+        }
+        if !digits.is_empty() {
+            parts.push((std::mem::take(&mut word), digits.parse().unwrap_or(u64::MAX)));
+            digits.clear();
+        }
+        word.push(c);
+    }
+    parts.push((word, digits.parse().unwrap_or_default()));
+    parts
+}
+
+fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> Vec<Consequence> {
+    let mut told: Vec<(Consequence, Vec<&Finding>)> = Vec::new();
+    for place in places {
+        let Some(finding) = findings.get(*place) else { continue };
+        let text = ties.told(*place);
+        let same = told.iter_mut().find(|(known, _)| known.check == finding.check && known.text == text);
+        match same {
+            Some((known, members)) => {
+                known.severity = known.severity.max(finding.severity);
+                known.count += 1;
+                members.push(finding);
+            }
+            None => told.push((
+                Consequence {
+                    check: finding.check,
+                    cause: cause_of(finding).to_owned(),
+                    severity: finding.severity,
+                    text: text.to_owned(),
+                    nodes: Vec::new(),
+                    count: 1,
+                },
+                vec![finding],
+            )),
+        }
+    }
+    let named =
+        |(consequence, members): (Consequence, Vec<&Finding>)| match consequence.text.strip_suffix(" on") {
+            Some(text) => Consequence { nodes: nodes_of(&members), text: text.to_owned(), ..consequence },
+            None => consequence,
+        };
+    told.into_iter().map(named).collect()
+}

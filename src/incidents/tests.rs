@@ -1,0 +1,233 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use super::*;
+use crate::check::{Follows, Link, Same};
+use crate::source::{Recording, demo};
+use crate::testing::time;
+
+fn declared() -> Vec<(&'static str, &'static Follows)> {
+    let all = checks::ALL.iter();
+    all.flat_map(|check| check.follows.iter().map(|follows| (check.id, follows))).collect()
+}
+
+/// `check/cause` of what a relation names, with `*` spelled out.
+fn sources(follows: &Follows) -> Vec<String> {
+    let spelled = |of: &&str| {
+        let (check, cause) = of.split_once('/').unwrap();
+        let check = checks::by_id(check).unwrap_or_else(|| panic!("{of}: no such check"));
+        match cause {
+            "*" => check.causes.iter().map(|cause| format!("{}/{}", check.id, cause.id)).collect(),
+            cause => {
+                assert!(check.cause(cause).is_some(), "{of}: no such cause");
+                vec![of.to_string()]
+            }
+        }
+    };
+    follows.of.iter().flat_map(spelled).collect()
+}
+
+#[test]
+fn relations_name_causes_that_exist_and_are_told_in_words() {
+    for (check, follows) in declared() {
+        for cause in follows.causes {
+            assert!(checks::by_id(check).unwrap().cause(cause).is_some(), "{check}/{cause}");
+        }
+        assert!(!sources(follows).is_empty());
+        assert_eq!(follows.told.is_empty(), follows.link == Link::HeldUpBy, "{check} {follows:?}");
+    }
+}
+
+#[test]
+fn no_cause_follows_from_itself() {
+    let mut parents: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (check, follows) in declared() {
+        for cause in follows.causes {
+            parents.entry(format!("{check}/{cause}")).or_default().extend(sources(follows));
+        }
+    }
+    fn walk(parents: &BTreeMap<String, BTreeSet<String>>, at: &str, path: &mut Vec<String>) {
+        assert!(!path.iter().any(|known| known == at), "{path:?} → {at}");
+        path.push(at.to_owned());
+        for parent in parents.get(at).into_iter().flatten() {
+            walk(parents, parent, path);
+        }
+        path.pop();
+    }
+    for cause in parents.keys() {
+        walk(&parents, cause, &mut Vec::new());
+    }
+}
+
+/// The findings of every recorded scenario and of the demo.
+static RECORDED: LazyLock<Vec<(String, Vec<Finding>)>> = LazyLock::new(|| {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let scenarios = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let mut all = Vec::new();
+    for path in scenarios.filter(|path| path.join("cluster.yaml").exists()) {
+        let recording = Recording::read(&path.join("."), "longhorn-system", Timestamp::MAX).unwrap();
+        let report = crate::report::evaluate(&recording.into_cluster("longhorn-system", None)).report;
+        all.push((path.file_name().unwrap().to_string_lossy().into_owned(), report.findings));
+    }
+    let demo = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
+    all.push(("demo".to_owned(), crate::report::evaluate(&demo).report.findings));
+    all
+});
+
+#[test]
+fn every_relation_occurs_in_a_scenario() {
+    let mut unused: Vec<_> = declared();
+    for (_, findings) in RECORDED.iter() {
+        unused.retain(|(check, follows)| {
+            let mine = findings.iter().filter(|finding| finding.check == *check);
+            !mine.filter(|finding| follows.causes.contains(&cause_of(finding))).any(|finding| {
+                findings.iter().any(|other| {
+                    follows.is_of(other.check, cause_of(other))
+                        && group::have_in_common(finding, other, follows.same)
+                })
+            })
+        });
+    }
+    assert!(unused.is_empty(), "{unused:#?}");
+}
+
+#[test]
+fn every_finding_is_in_exactly_one_incident() {
+    for (name, findings) in RECORDED.iter() {
+        let incidents = of(findings, 4);
+        let mut told: Vec<usize> = incidents.iter().flat_map(|incident| incident.findings.clone()).collect();
+        told.sort_unstable();
+        assert_eq!(told, (0..findings.len()).collect::<Vec<_>>(), "{name}");
+        for incident in &incidents {
+            let of: usize = incident.consequences.iter().map(|consequence| consequence.count).sum();
+            assert_eq!(incident.count + of, incident.findings.len(), "{name}: {}", incident.title);
+        }
+    }
+}
+
+/// The root that a person looks at first.
+#[test]
+fn scenarios_name_their_root_first() {
+    for (scenario, root) in [
+        ("demo", "webhook_unavailable/deadlock"),
+        ("incident-000-instance-manager-restarted", "instance_manager_replaced/liveness_probe"),
+        ("incident-001-old-instance-manager-held", "instance_manager_stale/reattach_pending"),
+        ("incident-002-open-iscsi-missing", "manager_crash_loop/open_iscsi_missing"),
+        ("incident-003-backing-image-eviction-crash", "backing_image_eviction_crash/at_risk"),
+        ("incident-003-before-the-crash", "backing_image_eviction_crash/at_risk"),
+        ("incident-004-webhook-deadlock", "webhook_unavailable/deadlock"),
+    ] {
+        let (_, findings) = RECORDED.iter().find(|(name, _)| name == scenario).unwrap();
+        let incidents = of(findings, 4);
+        assert_eq!(format!("{}/{}", incidents[0].check, incidents[0].cause), root, "{scenario}");
+    }
+}
+
+fn finding(check: &str, cause: &str, node: &str) -> Finding {
+    let check = checks::by_id(check).unwrap();
+    let cause = check.cause(cause).unwrap();
+    let object = ObjectRef::cluster("Pod", &format!("pod-{node}"));
+    let finding = Finding::new(cause, object, format!("{cause} of {node}")).node(node);
+    Finding { check: check.id, severity: cause.severity, ..finding }
+}
+
+#[test]
+fn what_happens_elsewhere_is_not_tied() {
+    let loops = finding("manager_crash_loop", "open_iscsi_missing", "a");
+    let same = of(&[loops.clone(), finding("node_unregistered", "never_started", "a")], 2);
+    assert_eq!(same.len(), 1);
+    assert_eq!(same[0].consequences[0].text, "node not registered");
+    let elsewhere = of(&[loops, finding("node_unregistered", "never_started", "b")], 2);
+    assert_eq!(elsewhere.len(), 2);
+    assert!(elsewhere.iter().all(|incident| incident.consequences.is_empty()));
+}
+
+#[test]
+fn a_consequence_whose_root_was_not_found_stands_alone() {
+    let alone = of(&[finding("manager_crash_loop", "webhook_service_unreachable", "a")], 2);
+    assert_eq!((alone.len(), alone[0].check), (1, "manager_crash_loop"));
+    let with_root = [
+        finding("manager_crash_loop", "webhook_service_unreachable", "a"),
+        finding("webhook_unavailable", "deadlock", ""),
+        finding("driver_deployer_blocked", "managers_down", "b"),
+    ];
+    let told = of(&with_root, 2);
+    assert_eq!((told.len(), told[0].check), (1, "webhook_unavailable"));
+    assert_eq!(told[0].findings, [1, 0, 2]);
+}
+
+#[test]
+fn many_objects_with_one_cause_are_one_incident() {
+    let nodes: Vec<String> = (1..=320).map(|number| format!("worker-{number}")).collect();
+    let mut findings: Vec<_> =
+        nodes.iter().map(|node| finding("manager_crash_loop", "open_iscsi_missing", node)).collect();
+    findings.extend(nodes.iter().map(|node| finding("node_unregistered", "never_started", node)));
+    let told = of(&findings, 320);
+    assert_eq!(
+        (told.len(), told[0].count, told[0].nodes.len(), told[0].objects.len()),
+        (1, 320, 320, MAX_LISTED)
+    );
+    assert_eq!(told[0].consequences[0].count, 320);
+    assert!(told[0].title.ends_with(": 320 nodes, worker-1, -2, -3 and 317 more"), "{}", told[0].title);
+}
+
+#[test]
+fn what_holds_another_up_is_named_and_both_stay_incidents() {
+    let told = of(
+        &[
+            finding("instance_manager_down", "pod_failed", "a"),
+            finding("manager_crash_loop", "webhook_service_unreachable", "a"),
+            finding("webhook_unavailable", "deadlock", ""),
+        ],
+        3,
+    );
+    assert_eq!(told.len(), 2);
+    assert_eq!((told[0].check, told[1].waits_for.as_slice()), ("webhook_unavailable", &[1][..]));
+}
+
+#[test]
+fn relations_to_what_happens_at_the_same_time_are_refused() {
+    let (here, there) = (
+        finding("node_iscsi_errors", "iscsi_conn_error", "a"),
+        finding("node_iscsi_errors", "iscsi_conn_error", "b"),
+    );
+    assert!(group::have_in_common(&here, &there, Same::Cluster));
+    for same in [Same::Node, Same::Object, Same::Disk, Same::Volume] {
+        assert!(!group::have_in_common(&here, &there, same), "{same:?}");
+    }
+}
+
+#[test]
+fn data_at_stake_is_told_before_reach() {
+    let volume = |health| VolumeRef {
+        name: "v".to_owned(),
+        pvc: None,
+        robustness: Some(health),
+        state: None,
+        workloads: Vec::new(),
+    };
+    let wide = finding("webhook_unavailable", "deadlock", "");
+    let narrow = |health| finding("instance_manager_down", "pod_failed", "a").volumes(vec![volume(health)]);
+    let first = |findings: &[Finding]| of(findings, 9)[0].check;
+    assert_eq!(first(&[wide.clone(), narrow(VolumeHealth::Faulted)]), "instance_manager_down");
+    assert_eq!(first(&[narrow(VolumeHealth::Degraded), wide]), "webhook_unavailable");
+}
+
+#[test]
+fn nodes_that_are_numbered_alike_are_told_by_their_numbers() {
+    let told = |names: &[&str]| places(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(told(&["worker-1", "worker-3", "worker-10"]), "worker-1, -3, -10");
+    assert_eq!(told(&["a-1", "b-2", "b-c"]), "a-1, b-2, b-c");
+    assert_eq!(
+        told(&["ip-10-0-0-1.internal", "ip-10-0-0-2.internal"]),
+        "ip-10-0-0-1.internal, ip-10-0-0-2.internal"
+    );
+    assert_eq!(told(&[]), "");
+}
+
+#[test]
+fn names_are_sorted_as_people_do() {
+    let mut names = ["n10", "n2", "n1", "m", "n2a"];
+    names.sort_by_key(|name| natural(name));
+    assert_eq!(names, ["m", "n1", "n2", "n2a", "n10"]);
+}

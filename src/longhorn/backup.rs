@@ -1,0 +1,129 @@
+//! Backups: `backups`, `backuptargets` and `recurringjobs` of `longhorn.io`, and the CronJobs that run the latter.
+
+use super::lenient::{Int, StringMap, Time, narrow, open_enum};
+use super::meta::{Condition, Meta};
+
+narrow! {
+    /// A backup that is not complete. There may be a hundred thousand complete ones, which are not kept: the newest
+    /// of each volume stands in the volume's status.
+    pub struct Backup {
+        pub metadata: Meta,
+        pub spec: BackupSpec,
+        pub status: BackupStatus,
+    }
+
+    /// What is to be backed up.
+    pub struct BackupSpec {
+        /// Empty for a backup that was found in the backup store.
+        pub snapshot_name: String,
+    }
+
+    /// How far it is.
+    pub struct BackupStatus {
+        pub state: BackupState,
+        /// In percent.
+        pub progress: Int,
+        pub error: String,
+        /// What it waits for, among harmless notes on locks.
+        pub messages: StringMap,
+    }
+
+    /// Where backups go. One, named `default`, up to 1.7.
+    pub struct BackupTarget {
+        pub metadata: Meta,
+        pub spec: BackupTargetSpec,
+        pub status: BackupTargetStatus,
+    }
+
+    /// The place.
+    pub struct BackupTargetSpec {
+        /// Empty where backups are not wanted.
+        #[serde(rename = "backupTargetURL")]
+        pub backup_target_url: String,
+        pub credential_secret: String,
+    }
+
+    /// Whether it answers.
+    pub struct BackupTargetStatus {
+        pub available: Option<bool>,
+        /// Type Unavailable, True with the reason.
+        pub conditions: Vec<Condition>,
+        pub last_synced_at: Time,
+    }
+
+    /// A job that Longhorn runs by a CronJob of the same name.
+    pub struct RecurringJob {
+        pub metadata: Meta,
+        pub spec: RecurringJobSpec,
+    }
+
+    /// What it does, when and for which volumes.
+    pub struct RecurringJobSpec {
+        /// `backup`, `backup-force-create`, `snapshot`, `system-backup`, …
+        pub task: String,
+        pub cron: String,
+        pub groups: Vec<String>,
+    }
+
+    /// A CronJob.
+    pub struct CronJob {
+        pub metadata: Meta,
+        pub spec: CronJobSpec,
+        pub status: CronJobStatus,
+    }
+
+    /// When it runs.
+    pub struct CronJobSpec {
+        pub schedule: String,
+        pub suspend: bool,
+    }
+
+    /// When it ran.
+    pub struct CronJobStatus {
+        pub last_schedule_time: Time,
+        /// Kubernetes 1.21 and later.
+        pub last_successful_time: Time,
+        /// Jobs that run now; Longhorn forbids a second one.
+        pub active: Vec<ActiveJob>,
+    }
+
+    /// A Job that runs.
+    pub struct ActiveJob {
+        pub name: String,
+    }
+}
+
+open_enum! {
+    /// State of a backup (longhorn-manager k8s/pkg/apis/longhorn/v1beta2/backup.go at v1.3.3 and v1.12.1); empty is new.
+    pub enum BackupState {
+        Pending = "Pending",
+        InProgress = "InProgress",
+        Completed = "Completed",
+        Error = "Error",
+        Unknown = "Unknown",
+        /// 1.8 and later.
+        Deleting = "Deleting",
+    }
+}
+
+impl Backup {
+    /// The volume that is backed up, as Longhorn itself finds it (longhorn-manager v1.12.1
+    /// controller/backup_controller.go getBackupVolumeName).
+    pub fn volume(&self) -> &str {
+        self.metadata.label("backup-volume").unwrap_or_default()
+    }
+
+    /// True for a backup that this cluster takes and that is not complete. One without a snapshot was found in
+    /// the backup store.
+    pub fn is_under_way_or_failed(&self) -> bool {
+        let done = matches!(self.status.state, BackupState::Completed | BackupState::Deleting);
+        !done && !self.spec.snapshot_name.is_empty() && !self.metadata.is_deleting()
+    }
+}
+
+impl RecurringJob {
+    /// True where it makes backups of volumes.
+    pub fn backs_up(&self) -> bool {
+        matches!(self.spec.task.as_str(), "backup" | "backup-force-create")
+    }
+}

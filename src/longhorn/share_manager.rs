@@ -1,0 +1,48 @@
+//! `sharemanagers.longhorn.io` and `csinodes.storage.k8s.io`: how volumes reach pods.
+
+use super::lenient::{narrow, open_enum};
+use super::meta::Meta;
+
+narrow! {
+    /// The NFS server of an RWX volume, named as the volume; its pod is `share-manager-<volume>`.
+    pub struct ShareManager {
+        pub metadata: Meta,
+        pub status: ShareManagerStatus,
+    }
+
+    /// How it is.
+    pub struct ShareManagerStatus {
+        #[serde(rename = "ownerID")]
+        pub owner_id: String,
+        pub state: ShareManagerState,
+    }
+
+    /// The CSI drivers of a node, named as the node.
+    pub struct CsiNode {
+        pub metadata: Meta,
+        pub spec: CsiNodeSpec,
+    }
+
+    /// What the kubelet has registered.
+    pub struct CsiNodeSpec {
+        pub drivers: Vec<CsiDriver>,
+    }
+
+    /// One driver.
+    pub struct CsiDriver {
+        pub name: String,
+    }
+}
+
+open_enum! {
+    /// State of a share manager, the same from 1.3 on (longhorn-manager
+    /// k8s/pkg/apis/longhorn/v1beta2/sharemanager.go at v1.3.3 and v1.12.1).
+    pub enum ShareManagerState {
+        Unknown = "unknown",
+        Starting = "starting",
+        Running = "running",
+        Stopping = "stopping",
+        Stopped = "stopped",
+        Error = "error",
+    }
+}

@@ -1,0 +1,185 @@
+//! A part of a report: what concerns a node, a volume, a claim or a check.
+
+use serde::Serialize;
+
+use super::{Report, Status, Verdict};
+use crate::check::{Finding, Severity};
+use crate::incidents;
+
+/// What is asked for. Of one kind any may match; kinds must all match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Nodes.
+    pub nodes: Vec<String>,
+    /// Longhorn volumes.
+    pub volumes: Vec<String>,
+    /// Claims, as `namespace/name`.
+    pub pvcs: Vec<String>,
+    /// Checks.
+    pub checks: Vec<String>,
+    /// The mildest severity that is shown. Says nothing about the status.
+    pub severity: Option<Severity>,
+}
+
+/// Says in a report that it is a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Selected {
+    /// What was asked for, in words.
+    pub by: String,
+    /// Findings that are not shown.
+    pub left_out: usize,
+}
+
+impl Selection {
+    /// True when the whole report is asked for.
+    pub fn is_everything(&self) -> bool {
+        *self == Selection::default()
+    }
+
+    fn is_of_places(&self) -> bool {
+        !(self.nodes.is_empty() && self.volumes.is_empty() && self.pvcs.is_empty() && self.checks.is_empty())
+    }
+
+    fn matches(&self, finding: &Finding) -> bool {
+        let any = |wanted: &[String], found: &dyn Fn(&str) -> bool| {
+            wanted.is_empty() || wanted.iter().any(|name| found(name))
+        };
+        let object =
+            |kind: &[&str], name: &str| finding.object.name == name && kind.contains(&finding.object.kind);
+        any(&self.nodes, &|name| {
+            finding.node.as_deref() == Some(name) || object(&["Node", "nodes.longhorn.io"], name)
+        }) && any(&self.volumes, &|name| {
+            finding.volumes.iter().any(|volume| volume.name == name) || object(&["Volume"], name)
+        }) && any(&self.pvcs, &|name| {
+            finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
+        }) && any(&self.checks, &|id| finding.check == id)
+    }
+
+    fn words(&self) -> String {
+        let mut parts = Vec::new();
+        for (word, names) in
+            [("node", &self.nodes), ("volume", &self.volumes), ("PVC", &self.pvcs), ("check", &self.checks)]
+        {
+            if !names.is_empty() {
+                parts.push(format!("{word} {}", names.join(", ")));
+            }
+        }
+        parts.extend(self.severity.map(|severity| match severity {
+            Severity::Critical => "critical only".to_owned(),
+            severity => format!("{severity} and worse"),
+        }));
+        parts.join(", ")
+    }
+}
+
+impl Report {
+    /// The part that is asked for: incidents that concern it, with their roots, wherever these are.
+    /// Status and exit code are about that part, whatever its severity; unknown checks stay, since
+    /// what they would have found may concern it.
+    pub fn select(&self, selection: &Selection) -> Report {
+        if selection.is_everything() {
+            return self.clone();
+        }
+        let mut part = self.clone();
+        if selection.is_of_places() {
+            let mut kept: Vec<usize> = self
+                .incidents
+                .iter()
+                .flat_map(|incident| {
+                    let (roots, rest) =
+                        incident.findings.split_at(incident.count.min(incident.findings.len()));
+                    let finding = |place: &&usize| self.findings.get(**place);
+                    let hit =
+                        |place: &&usize| finding(place).is_some_and(|finding| selection.matches(finding));
+                    let wide = |place: &&usize| finding(place).is_some_and(|finding| finding.node.is_none());
+                    let hits = || rest.iter().filter(|place| hit(place) || wide(place)).copied();
+                    let root_hits: Vec<usize> = roots.iter().filter(hit).copied().collect();
+                    match (root_hits.is_empty(), rest.iter().any(|place| hit(&place))) {
+                        (true, false) => Vec::new(),
+                        (true, true) => roots.iter().copied().chain(hits()).collect(),
+                        (false, _) => root_hits.into_iter().chain(hits()).collect::<Vec<_>>(),
+                    }
+                })
+                .collect();
+            kept.sort_unstable();
+            part.keep(&kept);
+            part.status = Status::of(&part.findings, part.unknown.is_empty());
+            part.verdict = Verdict::of(&part.findings, &part.unknown);
+            part.exit_code = part.exit_code_from(Some(Severity::Warning));
+        }
+        if let Some(least) = selection.severity {
+            let severe = part.incidents.iter().filter(|incident| incident.severity >= least);
+            let mut kept: Vec<usize> = severe.flat_map(|incident| incident.findings.clone()).collect();
+            kept.sort_unstable();
+            part.keep(&kept);
+        }
+        let left_out = self.findings.len().saturating_sub(part.findings.len());
+        part.selected = Some(Selected { by: selection.words(), left_out });
+        part
+    }
+
+    fn keep(&mut self, places: &[usize]) {
+        let findings = places.iter().filter_map(|place| self.findings.get(*place).cloned());
+        self.findings = findings.collect();
+        self.incidents = incidents::of(&self.findings, self.cluster.nodes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::demo;
+    use crate::testing::time;
+
+    fn report() -> Report {
+        crate::report::evaluate(&demo::cluster(time("2026-01-01T12:00:00Z")).unwrap()).report
+    }
+
+    fn causes(report: &Report) -> Vec<&str> {
+        report.incidents.iter().map(incidents_cause).collect()
+    }
+
+    fn incidents_cause(incident: &incidents::Incident) -> &str {
+        incident.cause.as_str()
+    }
+
+    #[test]
+    fn a_node_is_shown_with_the_roots_of_its_trouble() {
+        let whole = report();
+        let of_5 = whole.select(&Selection { nodes: vec!["worker-5".into()], ..Selection::default() });
+        assert_eq!(causes(&of_5), ["open_iscsi_missing"]);
+        assert_eq!(of_5.findings.len(), 2);
+        // the deadlock is bound to no node, and shows through what follows from it
+        let of_1 = whole.select(&Selection { nodes: vec!["worker-1".into()], ..Selection::default() });
+        assert_eq!(causes(&of_1)[0], "deadlock");
+        assert!(
+            of_1.findings.iter().all(|finding| finding.node.as_deref().is_none_or(|node| node == "worker-1"))
+        );
+        let selected = of_1.selected.unwrap();
+        assert_eq!(
+            (selected.by.as_str(), selected.left_out),
+            ("node worker-1", whole.findings.len() - of_1.findings.len())
+        );
+    }
+
+    #[test]
+    fn nothing_about_a_healthy_volume_is_healthy_and_severity_changes_no_status() {
+        let whole = report();
+        let none = whole.select(&Selection { pvcs: vec!["db/other".into()], ..Selection::default() });
+        assert_eq!((none.status, none.exit_code, none.findings.len()), (Status::Healthy, 0, 0));
+        let warnings_left_out = Selection {
+            volumes: vec![],
+            nodes: vec!["worker-4".into()],
+            severity: Some(Severity::Critical),
+            ..Selection::default()
+        };
+        let critical = whole.select(&warnings_left_out);
+        assert!(critical.incidents.iter().all(|incident| incident.severity == Severity::Critical));
+        let notes = whole.select(&Selection {
+            checks: vec!["danger_zone_pending".into()],
+            severity: Some(Severity::Critical),
+            ..Selection::default()
+        });
+        assert_eq!((notes.status, notes.findings.len()), (Status::Info, 0));
+    }
+}

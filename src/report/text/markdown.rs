@@ -1,0 +1,52 @@
+//! Markdown, for summaries of CI, tickets and chats.
+
+use std::io::{self, Write};
+
+use super::{by_reason, follows, plain, scope, sentence, waits};
+use crate::check::Severity;
+use crate::report::Report;
+
+/// Writes the incidents that are more than notes, each with its first command.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    writeln!(out, "### Longhorn: {}", report.status.as_str())?;
+    writeln!(out, "**Data:** {}\n\n{}\n", escaped(&report.data.line), escaped(&scope(report)))?;
+    for (index, incident) in report.incidents.iter().enumerate() {
+        if incident.severity == Severity::Info {
+            continue;
+        }
+        writeln!(out, "{}. **{}** {}", index + 1, incident.severity, escaped(&sentence(&incident.title)))?;
+        if !incident.consequences.is_empty() {
+            writeln!(out, "   Follows: {}.", escaped(&follows(incident)))?;
+        }
+        if let Some(waits) = waits(incident) {
+            writeln!(out, "   It {waits}.")?;
+        } else if let Some(command) = &incident.first {
+            let note = if command.changes { " (changes the cluster)" } else { "" };
+            writeln!(out, "   First{note}:\n\n   ```sh")?;
+            for line in command.run.lines() {
+                writeln!(out, "   {}", plain(line))?;
+            }
+            writeln!(out, "   ```")?;
+        }
+    }
+    for (reason, checks) in by_reason(&report.unknown) {
+        writeln!(out, "- **unknown** {}: {}", escaped(&checks.join(", ")), escaped(&sentence(reason)))?;
+    }
+    for one in &report.accepted {
+        let until = one.until.map(|until| format!(" until {until}")).unwrap_or_default();
+        writeln!(out, "- accepted{until}: {} ({})", escaped(&one.name()), escaped(&one.reason))?;
+    }
+    Ok(())
+}
+
+/// Text in which nothing is markup.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in plain(text).chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}

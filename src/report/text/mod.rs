@@ -1,0 +1,92 @@
+//! A report as text: a table for a terminal, one line a finding for a pipe, Markdown for tickets.
+
+pub mod details;
+pub mod markdown;
+mod style;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod wide;
+
+pub use style::{Style, duration, plain};
+
+use crate::check::{VolumeRef, capitalised, counted};
+use crate::incidents::{Consequence, Incident, places};
+use crate::report::{Report, Unknown};
+
+/// What was looked at: `cluster prod · Longhorn v1.8.0 in longhorn-system · 2026-01-01 12:00 UTC`.
+pub fn scope(report: &Report) -> String {
+    let cluster = &report.cluster;
+    let mut parts = Vec::new();
+    parts.extend(cluster.name.as_ref().map(|name| format!("cluster {name}")));
+    let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");
+    parts.push(format!("Longhorn {release} in {}", cluster.namespace));
+    parts.push(match cluster.now {
+        Some(now) => now.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        None => "at an unknown time".to_owned(),
+    });
+    if cluster.recorded {
+        parts.push("recorded".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// The consequences in a line: `crash loop on worker-1, worker-3 · slow start on worker-4`.
+pub fn follows(incident: &Incident) -> String {
+    let one = |consequence: &Consequence| match consequence.nodes.as_slice() {
+        [] => consequence.text.clone(),
+        nodes => format!("{} on {}", consequence.text, places(nodes)),
+    };
+    incident.consequences.iter().map(one).collect::<Vec<_>>().join(" · ")
+}
+
+/// `after 1 and 2 have ended`.
+pub fn waits(incident: &Incident) -> Option<String> {
+    let numbers: Vec<_> = incident.waits_for.iter().map(usize::to_string).collect();
+    (!numbers.is_empty()).then(|| format!("cannot heal before {} has ended", numbers.join(" and ")))
+}
+
+/// A volume with its claim, how it is and who uses it.
+pub fn volume(volume: &VolumeRef) -> String {
+    let mut text = volume.name.clone();
+    if let Some(robustness) = volume.robustness {
+        text += &format!(" {}", robustness.as_str());
+    }
+    match (volume.state, volume.robustness.map(|robustness| robustness.as_str())) {
+        (Some(state), Some(known)) if state != known && state != "attached" => text += &format!(", {state}"),
+        _ => {}
+    }
+    if let Some(pvc) = &volume.pvc {
+        text += &format!(" (PVC {pvc})");
+    }
+    if !volume.workloads.is_empty() {
+        text += &format!(" used by {}", volume.workloads.join(", "));
+    }
+    text
+}
+
+/// A kind that cannot be read is the reason of many checks.
+pub fn by_reason(unknown: &[Unknown]) -> Vec<(&str, Vec<&str>)> {
+    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unknown { check, reason } in unknown {
+        match grouped.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, checks)) => checks.push(check),
+            None => grouped.push((reason, vec![check])),
+        }
+    }
+    grouped
+}
+
+/// Messages are fragments; printed on their own they begin with a capital and end with a stop.
+pub fn sentence(text: &str) -> String {
+    let mut text = capitalised(text);
+    if !text.is_empty() && !text.ends_with(['.', '!', '?', ':']) {
+        text.push('.');
+    }
+    text
+}
+
+/// What was taken out of the report, if anything was: `2 accepted findings`.
+pub fn accepted(report: &Report) -> Option<String> {
+    (!report.accepted.is_empty()).then(|| counted(report.accepted.len(), "accepted finding"))
+}

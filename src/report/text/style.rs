@@ -1,0 +1,116 @@
+//! How text is dressed for the place it is written to.
+
+use std::io::{self, Write};
+
+use crate::check::Severity;
+use crate::report::Status;
+
+/// Colours and columns.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// ANSI colours.
+    pub colours: bool,
+    /// Columns to fill; text is wrapped at words.
+    pub width: usize,
+}
+
+impl Style {
+    /// For a file: no colours, and as wide as is good to read.
+    pub const PLAIN: Style = Style { colours: false, width: 100 };
+
+    /// Text in a colour.
+    pub fn paint(self, code: &str, text: &str) -> String {
+        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Bold text.
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// A severity in its colour, filled up to eight columns.
+    pub fn severity(self, severity: Severity) -> String {
+        let code = match severity {
+            Severity::Critical => "1;31",
+            Severity::Warning => "33",
+            Severity::Info => "36",
+        };
+        self.paint(code, &format!("{severity:<8}"))
+    }
+
+    /// A status in capitals and in its colour, filled up to eight columns.
+    pub fn status(self, status: Status) -> String {
+        let code = match status {
+            Status::Healthy => "32",
+            Status::Info => "36",
+            Status::Warning => "33",
+            Status::Critical => "1;31",
+            Status::Unknown => "35",
+        };
+        self.paint(code, &format!("{:<8}", status.as_str().to_uppercase()))
+    }
+
+    /// Text beside an indent, with a label in front.
+    pub fn labelled(self, out: &mut dyn Write, indent: &str, label: &str, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.wrap(out, indent, &format!("{label}: {text}"))
+    }
+
+    /// Text beside an indent.
+    pub fn wrap(self, out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
+        self.lines(indent, text).iter().try_for_each(|line| writeln!(out, "{indent}{line}"))
+    }
+
+    /// Text beside a margin that is as wide as the indent of the lines after it.
+    pub fn hang(self, out: &mut dyn Write, margin: &str, indent: &str, text: &str) -> io::Result<()> {
+        for (index, line) in self.lines(indent, text).iter().enumerate() {
+            writeln!(out, "{}{line}", if index == 0 { margin } else { indent })?;
+        }
+        Ok(())
+    }
+
+    /// The lines that a text takes beside this indent; one at least.
+    pub fn lines(self, indent: &str, text: &str) -> Vec<String> {
+        let room = self.width.saturating_sub(indent.len()).max(20);
+        let (mut lines, mut line) = (Vec::new(), String::new());
+        for word in text.split_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&plain(word));
+        }
+        lines.push(line);
+        lines
+    }
+
+    /// One line, cut where there is no room.
+    pub fn one_line(self, indent: &str, text: &str) -> String {
+        let lines = self.lines(indent, text);
+        match lines.as_slice() {
+            [first, _, ..] => format!("{first} …"),
+            _ => lines.into_iter().next().unwrap_or_default(),
+        }
+    }
+}
+
+/// A duration in its two largest units: `3m20s`, `5h12m`, `11d4h`.
+pub fn duration(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
+    match () {
+        () if days > 0 => format!("{days}d{}h", hours % 24),
+        () if hours > 0 => format!("{hours}h{}m", minutes % 60),
+        () if minutes > 0 => format!("{minutes}m{}s", seconds % 60),
+        () => format!("{seconds}s"),
+    }
+}
+
+/// Logs and messages come from elsewhere, and must not be able to steer the terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}

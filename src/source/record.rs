@@ -1,0 +1,264 @@
+//! Records a cluster: everything that the checks read, with the rights of the exporter, and the logs of
+//! managers in trouble. What could not be read is recorded as the refusal that it was, so that reading the
+//! recording knows that it is missing.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use kube::Client;
+use kube::api::{LogParams, Request};
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::ApiErrorReason;
+use super::watch::{describe, reason_of};
+use crate::longhorn::{Pod, Resource, Scope};
+
+/// Objects asked for at once.
+const PAGE: u32 = 200;
+/// How often a list is begun before it is given up.
+const ATTEMPTS: u32 = 3;
+/// Lines of a log: hours of a manager in trouble.
+const LINES: i64 = 5_000;
+/// Bytes of a log.
+const BYTES: i64 = 1024 * 1024;
+
+/// Where a recording goes to.
+pub trait Sink {
+    /// Adds a file.
+    fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()>;
+    /// Says what is being read, for a person who waits.
+    fn reading(&mut self, what: &str);
+}
+
+/// What became of a recording.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// How many objects are in it.
+    pub objects: usize,
+    /// How many logs are in it.
+    pub logs: usize,
+    /// What could not be read, and why.
+    pub unread: Vec<String>,
+}
+
+/// Records everything; `patience` is the time for each answer.
+pub async fn record(
+    client: &Client,
+    namespace: &str,
+    patience: Duration,
+    sink: &mut impl Sink,
+) -> std::io::Result<Recorded> {
+    let mut recorded = Recorded::default();
+    let mut pods = Vec::new();
+    for resource in Resource::all() {
+        let label = resource.label();
+        sink.reading(&label);
+        let content = match list(client, namespace, resource, patience).await {
+            Ok(items) => {
+                recorded.objects += items.len();
+                let content = list_of(resource, &items);
+                if resource == Resource::Pods {
+                    pods = items;
+                }
+                content
+            }
+            // an older release of Longhorn does not have the kind, so that there is none
+            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => continue,
+            Err(refusal) => {
+                recorded.unread.push(format!("{label}: {}", refusal.message));
+                status(&label, "", &refusal.message)
+            }
+        };
+        sink.put(&format!("{label}.json"), content.as_bytes())?;
+    }
+    for log in pods.iter().flat_map(wanted_logs) {
+        let name = log.name();
+        sink.reading(&name);
+        match log.read(client, namespace, patience).await {
+            Ok(text) => {
+                recorded.logs += 1;
+                sink.put(&name, &text)?;
+            }
+            Err(message) => {
+                sink.put(&format!("{name}.json"), status("pods/log", &log.pod, &message).as_bytes())?;
+                recorded.unread.push(format!("{name}: {message}"));
+            }
+        }
+    }
+    Ok(recorded)
+}
+
+/// Why a kind could not be read.
+struct Refusal {
+    reason: ApiErrorReason,
+    message: String,
+}
+
+async fn list(
+    client: &Client,
+    namespace: &str,
+    resource: Resource,
+    patience: Duration,
+) -> Result<Vec<Value>, Refusal> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let refusal = match pages(client, namespace, resource, patience).await {
+            Ok(items) => return Ok(items),
+            Err(refusal) => refusal,
+        };
+        use ApiErrorReason::*;
+        if attempts >= ATTEMPTS || matches!(refusal.reason, Forbidden | Unauthorized | NotServed) {
+            return Err(refusal);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn pages(
+    client: &Client,
+    namespace: &str,
+    resource: Resource,
+    patience: Duration,
+) -> Result<Vec<Value>, Refusal> {
+    let info = resource.info();
+    let group = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
+    let (place, selector) = match info.scope {
+        Scope::Namespaced => (format!("/namespaces/{namespace}"), String::new()),
+        Scope::InNamespace { namespace, field_selector } => {
+            (format!("/namespaces/{namespace}"), field_selector.to_owned())
+        }
+        Scope::Cluster => (String::new(), String::new()),
+        Scope::ClusterNamed(name) => (String::new(), format!("metadata.name={name}")),
+    };
+    let url = format!("{group}/{}{place}/{}", info.version, info.plural);
+    let (mut items, mut next) = (Vec::new(), None::<String>);
+    loop {
+        let mut params = kube::api::ListParams::default().limit(PAGE);
+        params.continue_token = next.take();
+        params.field_selector = (!selector.is_empty()).then(|| selector.clone());
+        let unusable = |message: String| Refusal { reason: ApiErrorReason::Other, message };
+        let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
+        let answer = timeout(patience, client.request::<Value>(request)).await;
+        let answer = answer.map_err(|_elapsed| Refusal {
+            reason: ApiErrorReason::Timeout,
+            message: format!("no answer within {patience:?}"),
+        })?;
+        let mut page =
+            answer.map_err(|error| Refusal { reason: reason_of(&error), message: describe(&error) })?;
+        next = page.pointer("/metadata/continue").and_then(Value::as_str).map(str::to_owned);
+        match page.get_mut("items").map(Value::take) {
+            Some(Value::Array(more)) => items.extend(more),
+            Some(Value::Null) => {}
+            _ => return Err(unusable("the answer has no items".to_owned())),
+        }
+        if next.as_ref().is_none_or(String::is_empty) {
+            return Ok(items);
+        }
+    }
+}
+
+/// A list of the kind, an object a line. Who wrote which field, and what was applied once, is left out.
+fn list_of(resource: Resource, items: &[Value]) -> String {
+    let info = resource.info();
+    let version = if info.group.is_empty() {
+        info.version.to_owned()
+    } else {
+        format!("{}/{}", info.group, info.version)
+    };
+    let lines: Vec<String> = items
+        .iter()
+        .map(|item| {
+            let mut item = item.clone();
+            if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("managedFields");
+                if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+                    annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+                }
+            }
+            item.to_string()
+        })
+        .collect();
+    format!(
+        "{{\"apiVersion\":{},\"kind\":{},\"items\":[\n{}\n]}}\n",
+        json!(version),
+        json!(format!("{}List", info.kind)),
+        lines.join(",\n")
+    )
+}
+
+/// What the API server would have answered.
+fn status(kind: &str, name: &str, message: &str) -> String {
+    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+    let details = json!({ "kind": kind, "group": group, "name": name });
+    let status = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "message": message, "details": details
+    });
+    format!("{status}\n")
+}
+
+/// A log that is worth having.
+struct Log {
+    pod: String,
+    container: String,
+    previous: bool,
+}
+
+/// Of a manager that crashed its last words, of one that runs and is not Ready what it does; of the driver
+/// deployer, which waits for managers, all.
+fn wanted_logs(pod: &Value) -> Vec<Log> {
+    let Ok(pod) = serde_json::from_value::<Pod>(pod.clone()) else { return Vec::new() };
+    let is_deployer = match pod.metadata.label("app") {
+        Some("longhorn-manager") => false,
+        Some("longhorn-driver-deployer") => true,
+        _ => return Vec::new(),
+    };
+    let mut logs = Vec::new();
+    for status in pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses) {
+        let mut add = |previous| {
+            logs.push(Log { pod: pod.metadata.name.clone(), container: status.name.clone(), previous });
+        };
+        if status.last_state.terminated.is_some() {
+            add(true);
+        }
+        let runs = status.state.running.is_some();
+        if runs && !status.ready || is_deployer && (runs || status.state.terminated.is_some()) {
+            add(false);
+        }
+    }
+    logs
+}
+
+impl Log {
+    fn name(&self) -> String {
+        let previous = if self.previous { ".previous" } else { "" };
+        format!("{}.{}{previous}.log", self.pod, self.container)
+    }
+
+    async fn read(&self, client: &Client, namespace: &str, patience: Duration) -> Result<Vec<u8>, String> {
+        let params = LogParams {
+            container: Some(self.container.clone()),
+            previous: self.previous,
+            tail_lines: Some(LINES),
+            limit_bytes: Some(BYTES),
+            ..LogParams::default()
+        };
+        let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&self.pod, &params);
+        let request = request.map_err(|error| error.to_string())?.map(Body::from);
+        let get = async {
+            let response = client.send(request).await.map_err(|error| describe(&error))?;
+            let status = response.status();
+            let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
+            let body = Limited::new(response.into_body(), limit).collect().await;
+            let body = body.map_err(|error| error.to_string())?.to_bytes();
+            if status.is_success() {
+                Ok(body.to_vec())
+            } else {
+                Err(format!("the API server answers {status}"))
+            }
+        };
+        timeout(patience, get).await.unwrap_or_else(|_elapsed| Err(format!("no answer within {patience:?}")))
+    }
+}

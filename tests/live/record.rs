@@ -1,0 +1,99 @@
+//! What `record` writes is judged as the cluster that it was.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fake_apiserver::Fault;
+use jiff::Timestamp;
+use longhorn_health_exporter::cluster::Readability;
+use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::source::Recording;
+use longhorn_health_exporter::source::record::{Recorded, Sink, record};
+use longhorn_health_exporter::source::recording::RecordedFile;
+
+use crate::support::*;
+
+#[derive(Default)]
+struct Memory(BTreeMap<String, Vec<u8>>);
+
+impl Sink for Memory {
+    fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
+        assert_eq!(self.0.insert(name.to_owned(), content.to_vec()), None, "{name} is written twice");
+        Ok(())
+    }
+
+    fn reading(&mut self, _what: &str) {}
+}
+
+async fn recorded(server: &fake_apiserver::FakeApiServer) -> (Recorded, Memory, Recording) {
+    let client = connection(server).await.client();
+    let mut memory = Memory::default();
+    let patience = Duration::from_secs(5);
+    let recorded = within("the recording", record(&client, NAMESPACE, patience, &mut memory)).await.unwrap();
+    let file =
+        |(name, content): (&String, &Vec<u8>)| RecordedFile { name: name.clone(), content: content.clone() };
+    let files: Vec<_> = memory.0.iter().map(file).collect();
+    (recorded, memory, Recording::from_files(files, NAMESPACE, Timestamp::MAX).unwrap())
+}
+
+#[tokio::test]
+async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
+    let server = server().await;
+    for number in 0..450 {
+        server.put(VOLUMES, volume(&format!("v{number}")));
+    }
+    server.put("pods", crashed_manager("m", "1", 3, 10));
+    server.put("pods", crashed_manager("n", "2", 3, 10));
+    server.set_log(NAMESPACE, "m", "longhorn-manager", true, "level=fatal msg=first\n");
+    server.fault("nodes", Fault::Forbid);
+    server.unserve("enginefrontends.longhorn.io");
+    server.unserve("orphans.longhorn.io");
+    let (recorded, memory, recording) = recorded(&server).await;
+
+    assert_eq!((recorded.objects, recorded.logs), (452, 1));
+    let unread: Vec<_> = recorded.unread.iter().map(|what| what.split(": ").next().unwrap()).collect();
+    assert_eq!(unread, ["orphans.longhorn.io", "nodes", "n.longhorn-manager.previous.log"]);
+    assert!(!memory.0.contains_key("enginefrontends.longhorn.io.json"), "a kind that not every release has");
+    assert!(server.request_counts().keys().all(|(resource, _)| resource != "secrets"));
+
+    let cluster = recording.into_cluster(NAMESPACE, None);
+    assert_eq!(cluster.objects.volumes.len(), 450, "all pages");
+    for (kind, readability) in [
+        (Resource::Volumes, Readability::Readable),
+        // asked for, and empty
+        (Resource::Replicas, Readability::Readable),
+        (Resource::NodeEvents, Readability::Readable),
+        (Resource::EngineFrontends, Readability::NotRecorded),
+        (Resource::Orphans, Readability::Incomplete),
+        (Resource::KubeNodes, Readability::Incomplete),
+    ] {
+        assert_eq!(cluster.readability(kind), readability, "{kind}");
+    }
+    assert!(cluster.history.crash_log("m", "longhorn-manager").is_some());
+    assert!(cluster.history.why_crash_log_unread("n", "2").is_some());
+}
+
+#[test]
+fn archives_are_read_as_the_directories_they_were() {
+    const PODS: &str =
+        "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: p, namespace: longhorn-system}\n";
+    let directory = tempfile::tempdir().unwrap();
+    let (gz, zip) = (directory.path().join("a.tar.gz"), directory.path().join("a.zip"));
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    let mut header = tar::Header::new_gnu();
+    header.set_size(PODS.len() as u64);
+    tar.append_data(&mut header, "recording/pods.yaml", PODS.as_bytes()).unwrap();
+    let packed = tar.into_inner().unwrap().finish().unwrap();
+    std::fs::write(&gz, &packed).unwrap();
+    let mut writer = zip::ZipWriter::new(std::fs::File::create(&zip).unwrap());
+    writer.start_file("bundle/yamls/pods.yaml", zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut writer, PODS.as_bytes()).unwrap();
+    writer.finish().unwrap();
+    for path in [&gz, &zip] {
+        let cluster = Recording::read(path, NAMESPACE, Timestamp::MAX).unwrap().into_cluster(NAMESPACE, None);
+        assert_eq!(cluster.objects.pods.len(), 1);
+    }
+    // one that was cut is no recording
+    std::fs::write(&gz, &packed[..packed.len() / 2]).unwrap();
+    assert!(Recording::read(&gz, NAMESPACE, Timestamp::MAX).is_err());
+}
