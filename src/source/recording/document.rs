@@ -285,8 +285,16 @@ fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
     if !by_label.is_empty() && !file.contains("longhorn.io/") {
         return by_label;
     }
-    let of_group = |resource: &Resource| resource.is_longhorn() || !file.contains("longhorn.io/");
-    Resource::all().filter(|resource| resource.info().plural == stem && of_group(resource)).collect()
+    let named: Vec<_> = Resource::all().filter(|resource| resource.info().plural == stem).collect();
+    // of several groups, a support bundle names the one in its path
+    let in_path = |resource: &Resource| file.contains(&format!("{}/", resource.info().group));
+    match named.as_slice() {
+        [_] => named.into_iter().collect(),
+        _ => named
+            .into_iter()
+            .filter(|resource| !resource.info().group.is_empty() && in_path(resource))
+            .collect(),
+    }
 }
 
 /// The newest time in an object that says when something was the case: creation, status, event and

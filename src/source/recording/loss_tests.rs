@@ -89,11 +89,27 @@ fn an_answer_without_objects_is_an_answer() {
     let slices = RecordedFile { name: "endpointslices.yaml".to_owned(), content: empty.into() };
     let recording = Recording::from_files([slices], "longhorn-system", Timestamp::MAX).unwrap();
     assert_eq!(recording.status(Resource::EndpointSlices).readability, Readable);
+    assert_eq!(state_of("volumeattachments.yaml", empty), [NotRecorded; 2], "of two groups");
+    assert_eq!(state_of("volumeattachments.storage.k8s.io.yaml", empty), [NotRecorded, Readable]);
+    assert_eq!(
+        state_of("yamls/cluster/storage.k8s.io/v1/volumeattachments.yaml", empty),
+        [NotRecorded, Readable]
+    );
+    assert_eq!(
+        state_of("yamls/namespaced/a/longhorn.io/v1beta2/volumeattachments.yaml", empty),
+        [Readable, NotRecorded]
+    );
     // nobody knows what was asked for; nor does it say that something is missing
     assert_eq!(read("a.yaml", empty).1, [NotRecorded, Readable, NotRecorded]);
     assert_eq!(read("a.yaml", "No resources found in longhorn-system namespace.\n").1[0], Incomplete);
     // what is not of Kubernetes is nobody's loss
     assert_eq!(read("metadata.yaml", "bundlename: x\nissueurl: ''\n").0, "");
+}
+
+fn state_of(name: &str, text: &str) -> [Readability; 2] {
+    let file = RecordedFile { name: name.to_owned(), content: text.into() };
+    let recording = Recording::from_files([file], "longhorn-system", Timestamp::MAX).unwrap();
+    [Resource::VolumeAttachments, Resource::CsiAttachments].map(|kind| recording.status(kind).readability)
 }
 
 #[test]
