@@ -118,8 +118,8 @@ struct LogArgs {
 
 /// Health endpoints and the page have fixed paths, which metrics may not take.
 fn telemetry_path(text: &str) -> Result<String, String> {
-    const TAKEN: [&str; 7] =
-        ["/", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report"];
+    const TAKEN: [&str; 8] =
+        ["/", "/livez", "/healthz", "/readyz", "/-/healthy", "/-/ready", "/api/v1/report", "/report.txt"];
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
     if !text.starts_with('/') || !plain {
         Err("use a plain path that begins with /, for example /metrics".to_owned())

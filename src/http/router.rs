@@ -14,6 +14,8 @@ use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::web_config::WebConfig;
 use super::{negotiate, page};
 use crate::exporter::Evaluator;
+use crate::report::text::Style;
+use crate::report::text::table::{self, Details};
 
 /// Answers requests; cheap to clone.
 #[derive(Clone)]
@@ -36,6 +38,7 @@ enum Route {
     Ready,
     Metrics,
     Report,
+    Text,
     Landing,
 }
 
@@ -72,7 +75,7 @@ impl Router {
         match route {
             Route::Live => return Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
             Route::Ready => return Ok(self.ready()),
-            Route::Metrics | Route::Report | Route::Landing => {}
+            Route::Metrics | Route::Report | Route::Text | Route::Landing => {}
         }
         // credentials first: a client without them takes nothing from those who have them
         let client =
@@ -95,6 +98,7 @@ impl Router {
             "/readyz" | "/-/ready" => Ok(Route::Ready),
             path if path == &*self.telemetry_path => Ok(Route::Metrics),
             "/api/v1/report" => Ok(Route::Report),
+            "/report.txt" => Ok(Route::Text),
             "/" => Ok(Route::Landing),
             _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
         }
@@ -122,6 +126,7 @@ impl Router {
         match route {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(headers),
+            Route::Text => self.text(headers),
             Route::Landing => Ok(self.landing(headers)),
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
@@ -147,6 +152,21 @@ impl Router {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
         })?;
         Ok(compressible(headers, respond::JSON, "Accept-Encoding", json + "\n"))
+    }
+
+    /// The table of `check`: with `kubectl get --raw …/proxy/report.txt` an operator needs no more.
+    fn text(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let (moment, mut text) = (self.evaluator.moment(), Vec::new());
+        if !moment.waiting_for.is_empty() {
+            let message = "not synced yet: nothing can be said before every kind was listed or refused";
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
+        }
+        let written = table::write(&mut text, &moment.evaluation.report, Style::PLAIN, Details::Brief);
+        let text = written.ok().and_then(|()| String::from_utf8(text).ok());
+        match text {
+            Some(text) => Ok(compressible(headers, respond::TEXT, "Accept-Encoding", text)),
+            None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
+        }
     }
 
     fn landing(&self, headers: &HeaderMap) -> Answer {
@@ -194,6 +214,7 @@ pub mod tests {
             ("/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
             ("/metrics?query=is-ignored", 200, "text/plain; version=0.0.4; charset=utf-8"),
             ("/api/v1/report", 200, respond::JSON),
+            ("/report.txt", 200, respond::TEXT),
             ("/livez", 200, respond::TEXT),
             ("/healthz", 200, respond::TEXT),
             ("/-/healthy", 200, respond::TEXT),
@@ -258,6 +279,14 @@ pub mod tests {
         assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
         drop(_taken);
         assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn the_text_is_the_table_of_check() {
+        let answer = get(&demo_router(), "GET", "/report.txt", &[]).await;
+        let text = String::from_utf8(body(answer).await.to_vec()).unwrap();
+        assert!(text.starts_with("CRITICAL  "), "{text}");
+        assert!(text.lines().nth(1).unwrap().starts_with("Data      1 volume faulted: monitoring/metrics-0"));
     }
 
     #[tokio::test]

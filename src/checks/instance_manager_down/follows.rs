@@ -4,7 +4,7 @@ use crate::check::{Follows, Same};
 
 /// Relations to other causes.
 pub const FOLLOWS: &[Follows] = &[Follows::held_up_by(
-    &["pod_failed", "pod_missing", "starting_stuck"],
+    &["pod_failed", "pod_missing", "oom_killed", "starting_stuck"],
     &["manager_crash_loop/*"],
     Same::Node,
 )];

@@ -10,7 +10,6 @@
 mod causes;
 mod config;
 mod events;
-mod follows;
 mod gauges;
 pub mod model;
 #[cfg(test)]
@@ -40,7 +39,6 @@ pub static CHECK: Check = Check {
     needs: &[Resource::DaemonSets, Resource::Pods],
     uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: &[
         &gauges::PERIOD,
         &gauges::TIMEOUT,

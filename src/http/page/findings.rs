@@ -26,7 +26,6 @@ pub fn write(html: &mut Html, report: &Report) {
     if report.findings.is_empty() {
         return;
     }
-    write_index(html, report);
     for (severity, class, title) in SEVERITIES {
         let findings: Vec<_> =
             report.findings.iter().filter(|finding| finding.severity == severity).collect();
@@ -39,41 +38,24 @@ pub fn write(html: &mut Html, report: &Report) {
             .text(findings.len())
             .raw("</span></h2>\n");
         let open = severity > Severity::Info && findings.len() <= MAX_OPEN;
-        for (index, finding) in findings.iter().take(MAX_FINDINGS).enumerate() {
-            html.raw("<div id=\"").raw(class).raw("-").text(index + 1).raw("\">");
+        for finding in findings.iter().take(MAX_FINDINGS) {
             write_finding(html, finding, class, open, report.cluster.now);
-            html.raw("</div>\n");
         }
         if let Some(more) = findings.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
             html.raw("<p class=\"more\">and ").text(more);
-            html.raw(" more, which are in <a href=\"/api/v1/report\">the report</a></p>");
+            html.raw(" more, which are in <a href=\"api/v1/report\">the report</a></p>");
         }
         html.raw("</section>\n");
     }
 }
 
-/// Everything urgent in a few lines with links, where there is more than one screen of it.
-fn write_index(html: &mut Html, report: &Report) {
-    let urgent = report.findings.iter().filter(|finding| finding.severity > Severity::Info).count();
-    if urgent < 3 {
-        return;
-    }
-    html.raw("<section><h2>At a glance</h2><ul class=\"index\">\n");
-    for (severity, class, _) in SEVERITIES.iter().filter(|(severity, ..)| *severity > Severity::Info) {
-        let findings = report.findings.iter().filter(|finding| finding.severity == *severity);
-        for (index, finding) in findings.take(MAX_FINDINGS).enumerate() {
-            html.raw("<li class=\"")
-                .raw(class)
-                .raw("\"><a href=\"#")
-                .raw(class)
-                .raw("-")
-                .text(index + 1)
-                .raw("\">");
-            html.raw("<span class=\"spoken\">").raw(class).raw(": </span>");
-            html.text(capitalised(&finding.message)).raw("</a></li>\n");
-        }
-    }
-    html.raw("</ul></section>\n");
+/// The same for the same trouble at every look, so that a link can be sent to somebody.
+pub fn anchor(finding: &Finding) -> String {
+    let node = finding.node.as_deref().unwrap_or_default();
+    let disk = finding.disk.as_deref().unwrap_or_default();
+    let parts = [finding.check, finding.cause.id, &finding.object.name, node, disk];
+    let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 fn write_finding(
@@ -100,7 +82,8 @@ fn write_finding(
     if let (Some(since), Some(now)) = (finding.since, now) {
         html.raw("<span>for ").text(ago(now, since)).raw("</span>");
     }
-    html.raw("</span></summary>\n<div class=\"body\">");
+    // an anchor within a closed card opens it
+    html.raw("</span></summary>\n<div class=\"body\" id=\"").text(anchor(finding)).raw("\">");
     if !finding.impact.is_empty() {
         html.raw("<h3>Impact</h3><p>").text(capitalised(&finding.impact)).raw("</p>");
     }
@@ -163,6 +146,6 @@ fn write_volumes(html: &mut Html, volumes: &[VolumeRef]) {
     if let Some(more) = volumes.len().checked_sub(MAX_VOLUMES).filter(|more| *more > 0) {
         html.raw("<p class=\"more\">and ")
             .text(more)
-            .raw(" more, which are in <a href=\"/api/v1/report\">the report</a></p>");
+            .raw(" more, which are in <a href=\"api/v1/report\">the report</a></p>");
     }
 }

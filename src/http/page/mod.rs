@@ -4,6 +4,7 @@
 mod findings;
 mod html;
 mod resources;
+mod story;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,7 @@ pub fn landing(moment: &Moment, telemetry_path: &str) -> String {
     html.raw("<p class=\"data\">Data: ").text(&report.data.line).raw("</p>");
     html.raw("</header>\n<main>\n");
     waiting(&mut html, moment);
+    story::write(&mut html, report);
     unknown(&mut html, report);
     findings::write(&mut html, report);
     resources::write_counts(&mut html, moment);
@@ -149,7 +151,7 @@ fn facts(html: &mut Html, report: &Report) {
 }
 
 fn foot(html: &mut Html, telemetry_path: &str) {
-    html.raw("<footer><nav><a href=\"").text(telemetry_path).raw("\">Metrics</a> <a href=\"/api/v1/report\">Report as JSON</a> \
+    html.raw("<footer><nav><a href=\"").text(telemetry_path).raw("\">Metrics</a> <a href=\"api/v1/report\">Report as JSON</a> <a href=\"report.txt\">as text</a> \
               <a href=\"/livez\">Liveness</a> <a href=\"/readyz\">Readiness</a></nav>\n<p>longhorn-health-exporter ");
     html.text(env!("CARGO_PKG_VERSION")).raw(", revision ").text(env!("LONGHORN_HEALTH_BUILD_REVISION"));
     html.raw(". It only reads; commands on this page are for you to run.</p></footer>\n</body>\n</html>\n");

@@ -76,3 +76,16 @@ fn the_page_needs_nothing_from_elsewhere() {
         assert!(!page.contains(outside), "{outside}");
     }
 }
+
+#[test]
+fn the_story_stands_first_and_its_links_open_a_card() {
+    let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
+    let story = page.find("<h2>Do first</h2>").unwrap();
+    assert!(story < page.find("Critical: act now").unwrap());
+    let links: Vec<&str> =
+        page.split("<a href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(links.len() >= 4, "{links:?}");
+    for link in links {
+        assert_eq!(page.matches(&format!("<div class=\"body\" id=\"{link}\">")).count(), 1, "{link}");
+    }
+}

@@ -1,0 +1,54 @@
+//! What happened, above everything: incidents in the order in which to act, each with what follows from it
+//! and the command to begin with.
+
+use super::findings::anchor;
+use super::html::Html;
+use crate::check::Severity;
+use crate::incidents::Incident;
+use crate::report::Report;
+use crate::report::text::{follows, waits};
+
+/// So many incidents are told; all findings stand below.
+const MAX_TOLD: usize = 12;
+
+/// All that is more than a note.
+pub fn write(html: &mut Html, report: &Report) {
+    let urgent = || report.incidents.iter().filter(|incident| incident.severity > Severity::Info);
+    if urgent().next().is_none() {
+        return;
+    }
+    html.raw("<section><h2>Do first</h2><ol class=\"index\">\n");
+    for incident in urgent().take(MAX_TOLD) {
+        tell(html, report, incident);
+    }
+    html.raw("</ol>");
+    if let Some(more) = urgent().count().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+        html.raw("<p class=\"more\">and ").text(more).raw(" more below</p>");
+    }
+    html.raw("</section>\n");
+}
+
+fn tell(html: &mut Html, report: &Report, incident: &Incident) {
+    let critical = incident.severity == Severity::Critical;
+    html.raw(if critical { "<li class=\"critical\">" } else { "<li>" });
+    html.raw("<span class=\"spoken\">").text(incident.severity).raw(": </span>");
+    let root = incident.findings.first().and_then(|place| report.findings.get(*place));
+    match root {
+        Some(root) => html.raw("<a href=\"#").text(anchor(root)).raw("\">").text(&incident.title).raw("</a>"),
+        None => html.text(&incident.title),
+    };
+    if !incident.consequences.is_empty() {
+        html.raw("<p class=\"more\">Follows: ").text(follows(incident)).raw("</p>");
+    }
+    if let Some(waits) = waits(incident) {
+        html.raw("<p class=\"more\">It ").text(waits).raw("</p>");
+    } else if let Some(command) = incident.first.as_ref().filter(|_| critical) {
+        html.raw(if command.changes {
+            "<div class=\"command changes\"><p class=\"mark\">changes the cluster:</p><pre>"
+        } else {
+            "<div class=\"command\"><pre>"
+        });
+        html.text(&command.run).raw("</pre></div>");
+    }
+    html.raw("</li>\n");
+}
