@@ -11,6 +11,7 @@
 
 mod causes;
 mod finding;
+mod follows;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub static CHECK: Check = Check {
     uses: &[Resource::Pods, Resource::VolumeAttachments, Resource::LonghornNodes, Resource::KubeNodes],
     causes: causes::ALL,
     gauges: &[&SHARES],
+    follows: follows::FOLLOWS,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,

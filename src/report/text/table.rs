@@ -12,9 +12,9 @@ pub const INDENT: &str = "            ";
 /// Where the text beside a word in the margin begins.
 const MARGIN: &str = "          ";
 /// So many incidents are told with their consequences and first command.
-const MAX_FIRST: usize = 6;
+const MAX_FIRST: usize = 4;
 /// So many more get a line each.
-const MAX_THEN: usize = 5;
+const MAX_THEN: usize = 4;
 /// So many reasons for not knowing are told.
 const MAX_REASONS: usize = 4;
 
