@@ -113,6 +113,7 @@ fn cases() -> BTreeMap<String, Vec<Case>> {
     classes
 }
 
+/// How many cases of a class were judged how.
 #[derive(Debug, Default, Clone, Copy)]
 struct Row {
     cases: usize,

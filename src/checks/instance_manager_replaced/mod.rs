@@ -147,8 +147,8 @@ const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
 const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
 /// An end that was asked for longer ago than this is another one.
 const LONGEST_END: SignedDuration = SignedDuration::from_mins(10);
-/// Longhorn makes the next pod within this time (from 1.10 on with a back-off that is longer after several ends).
-const RECREATED: SignedDuration = SignedDuration::from_secs(90);
+/// A container may take 30 s to end, and Longhorn makes the next pod some seconds later.
+const RECREATED: SignedDuration = SignedDuration::from_secs(45);
 /// A node whose Ready condition changed this close to the end took the pod along.
 const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
 

@@ -7,6 +7,7 @@ use crate::check::counted;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::text::shortened;
 use crate::facts::{endpoints, nodes};
+use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
@@ -111,6 +112,23 @@ pub fn unsynced_disks(cluster: &Cluster, pod: &Pod) -> Option<String> {
          from {installed} to {image} does",
         node.metadata.name
     ))
+}
+
+/// A webhook configuration of Longhorn sends the API server into another namespace, where no manager of this one answers.
+pub fn foreign_configuration(cluster: &Cluster) -> Option<String> {
+    let objects = &cluster.objects;
+    let validating = objects.validating_webhooks.get(VALIDATOR).map(|config| (VALIDATOR, &config.webhooks));
+    let mutating = objects.mutating_webhooks.get(MUTATOR).map(|config| (MUTATOR, &config.webhooks));
+    validating.into_iter().chain(mutating).find_map(|(name, webhooks)| {
+        let services = webhooks.iter().filter_map(|webhook| webhook.client_config.service.as_ref());
+        let foreign = services
+            .into_iter()
+            .find(|service| !service.namespace.is_empty() && service.namespace != cluster.namespace)?;
+        Some(format!(
+            "{name} calls Service {} in namespace {}, and Longhorn is in {}",
+            foreign.name, foreign.namespace, cluster.namespace
+        ))
+    })
 }
 
 /// An Event in Longhorn's namespace says that the API server could not call Longhorn's webhook.

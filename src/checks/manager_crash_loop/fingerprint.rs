@@ -107,7 +107,9 @@ impl Case<'_> {
         let engine = || Some((&causes::ENGINE_INCOMPATIBLE, facts::incompatible_engine(cluster, pod)?));
         let crds = || Some((&causes::CRD_MISMATCH, facts::missing_kind(cluster, release)?));
         let called = || {
-            let fact = facts::failed_call(cluster).or_else(|| progress::stopped_at_first_write(cluster))?;
+            let fact = facts::foreign_configuration(cluster)
+                .or_else(|| facts::failed_call(cluster))
+                .or_else(|| progress::stopped_at_first_write(cluster))?;
             Some((&causes::WEBHOOK_CALL_FAILED, fact))
         };
         let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
