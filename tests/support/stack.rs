@@ -13,8 +13,8 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use longhorn_health_exporter::generate::Settings;
 use longhorn_health_exporter::generate::alertmanager::EXPORTER_DOWN;
+use longhorn_health_exporter::generate::catalogue;
 use serde_json::Value;
 
 use process::Process;
@@ -191,8 +191,8 @@ pub fn encoded(text: &str) -> String {
 /// Our rules without their patience, made as a user would: with `generate rules --config`.
 pub fn impatient_rules(directory: &Path) -> PathBuf {
     let mut config = "alerts:\n".to_owned();
-    for name in Settings::default().alerts.keys() {
-        let keep = if *name == EXPORTER_DOWN {
+    for name in catalogue::alerts().map(|alert| alert.name) {
+        let keep = if name == EXPORTER_DOWN {
             String::new()
         } else {
             format!(", keep_firing_for: {KEEP_FIRING_FOR}")

@@ -9,7 +9,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(OF_DISKS),
         hold: "5m",
         summary: "Longhorn does not use a disk.",
-        description: "Disk {{ $labels.disk }} of node {{ $labels.node }}: {{ $labels.cause }}. Its replicas are lost until it is back. See \
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: {{ $labels.cause }}. Its replicas are lost until it is back. See \
                       what is mounted at its path before anything is removed.",
         why: "The finding allows five minutes for a reboot and a late mount; five more let an operator finish what he began.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
@@ -20,7 +20,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_FULL]),
         hold: "15m",
         summary: "A Longhorn disk takes no more replicas.",
-        description: "Disk {{ $labels.disk }} of node {{ $labels.node }} is full by Longhorn's arithmetic: too little is free, or too much is \
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's arithmetic: too little is free, or too much is \
                       promised. Rebuilds and new volumes need room elsewhere.",
         why: "A quarter of an hour lets a rebuild or a clean-up of snapshots end, which free what they took.",
         runbook: include_str!("LonghornDiskFull.md"),
@@ -32,7 +32,7 @@ pub(super) const ALERTS: &[Alert] = &[
         hold: "1h",
         severity: Severity::Info,
         summary: "A Longhorn disk has little room left for replicas.",
-        description: "Disk {{ $labels.disk }} of node {{ $labels.node }} has less than a tenth of its room for replicas left. Plan for more \
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} has less than a tenth of its room for replicas left. Plan for more \
                       before volumes find none.",
         why: "Nothing is hurt yet, so an hour of it is no haste.",
         runbook: include_str!("LonghornDiskNearlyFull.md"),
@@ -43,7 +43,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         hold: "5m",
         summary: "A node with Longhorn disks is not Ready or under pressure.",
-        description: "Node {{ $labels.node }}: {{ $labels.cause }}. Replicas on it are lost for as long. It does not fire when only \
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }}: {{ $labels.cause }}. Replicas on it are lost for as long. It does not fire when only \
                       a longhorn-manager stops answering.",
         why: "The finding allows five minutes for a reboot; five more are for those that take longer.",
         runbook: include_str!("LonghornNodeNotReady.md"),
@@ -58,7 +58,7 @@ pub(super) const ALERTS: &[Alert] = &[
         },
         hold: "1h",
         summary: "A node lacks something that volumes there need.",
-        description: "Node {{ $labels.node }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
                       its nodes.longhorn.io name it.",
         why: "The manager looks every half hour, so what was repaired shows within an hour.",
         runbook: include_str!("LonghornNodeEnvironment.md"),
