@@ -111,7 +111,7 @@ impl Day {
 
     fn put(&mut self, object: Value) {
         let (resource, name) = (resource(&object), text(&object, "/metadata/name").to_owned());
-        self.objects.insert_json(resource, &object.to_string()).unwrap();
+        self.objects.insert(resource, &object).unwrap();
         if resource == Resource::Pods {
             self.history.pod_came(&name, text(&object, "/metadata/uid"));
         }
@@ -122,7 +122,7 @@ impl Day {
         let object =
             self.json.get_mut(&(resource, name.to_owned())).unwrap_or_else(|| panic!("no {resource} {name}"));
         change(object);
-        self.objects.insert_json(resource, &object.to_string()).unwrap();
+        self.objects.insert(resource, &*object).unwrap();
     }
 
     fn remove(&mut self, resource: Resource, name: &str) {
