@@ -102,6 +102,8 @@ fn schema_and_parser_of_the_configuration_agree() {
         (true, example),
         (true, String::new()),
         (true, "labels:".to_owned()),
+        (false, "labels: {team: 0}".to_owned()),
+        (true, "labels: {team: '0'}".to_owned()),
         (true, "selector: {job: x, namespace: y}".to_owned()),
         (false, "selector: {pod: x}".to_owned()),
         (false, "selector: {}".to_owned()),
@@ -112,10 +114,18 @@ fn schema_and_parser_of_the_configuration_agree() {
         (false, "labels: [a]".to_owned()),
         (false, "alerts: {LonghornMadeUp: {}}".to_owned()),
         (false, format!("alerts: {{{alert}: {{enabled: maybe}}}}")),
+        (false, format!("alerts: {{{alert}: {{enabled: 'true'}}}}")),
+        (false, format!("alerts: {{{alert}: {{thresholds: {{{threshold}: '7'}}}}}}")),
+        (
+            true,
+            format!("alerts: {{{alert}: {{enabled: null, severity: null, thresholds: null, labels: null}}}}"),
+        ),
         (false, format!("alerts: {{{alert}: {{thresholds: {{made_up: 1}}}}}}")),
     ];
     for (accepted, yaml) in cases {
-        let value: Value = if yaml.is_empty() { Value::Null } else { serde_yaml::from_str(&yaml).unwrap() };
+        // as editors read it: `y` is text
+        let options = serde_yaml::options! { strict_booleans: true };
+        let value: Value = serde_yaml::from_str_with_options(&yaml, options).unwrap();
         assert_eq!(schema.is_valid(&value), accepted, "schema: {yaml}");
         assert_eq!(settings::parse("c.yaml", &yaml).is_ok(), accepted, "parser: {yaml}");
     }

@@ -13,11 +13,14 @@ use super::catalogue;
 use crate::check::{Alert, Bound, Severity};
 pub use parse::{ConfigError, parse};
 pub use text::GREATEST;
-use text::{Address, AlertName, ClusterLabel, Duration, Labels, Namespace, Selector, SeverityName, text};
+use text::{
+    Address, AlertName, ClusterLabel, Duration, Labels, Namespace, Plain, Selector, SeverityName, text,
+};
 
 /// A configuration; what a file leaves out keeps its default.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("type" = ["object", "null"]))]
 pub struct Settings {
     /// Selects the exporter: its job name, or labels of its target
     #[serde(deserialize_with = "text::selector")]
@@ -55,7 +58,7 @@ pub struct Settings {
 #[schemars(extend("type" = ["object", "null"]))]
 pub struct AlertConfig {
     /// Whether there is a rule at all
-    pub enabled: Option<bool>,
+    pub enabled: Option<Plain<bool>>,
     /// How long the expression must hold
     #[serde(rename = "for", deserialize_with = "text::some::<_, Duration>")]
     #[schemars(with = "Duration")]
@@ -71,7 +74,7 @@ pub struct AlertConfig {
     #[schemars(with = "Labels")]
     pub labels: BTreeMap<String, String>,
     /// Numbers in the expression, by name
-    pub thresholds: Option<BTreeMap<String, f64>>,
+    pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 
 /// The settings of one alert, complete.
@@ -123,7 +126,7 @@ impl Settings {
     pub fn alert(&self, alert: &Alert) -> AlertSettings {
         let mut settings = AlertSettings::of(alert);
         let Some(config) = self.alerts.get(alert.name) else { return settings };
-        settings.enabled = config.enabled.unwrap_or(settings.enabled);
+        settings.enabled = config.enabled.map_or(settings.enabled, |enabled| enabled.0);
         settings.hold = config.hold.clone().unwrap_or(settings.hold);
         settings.keep_firing_for = config.keep_firing_for.clone().unwrap_or(settings.keep_firing_for);
         settings.severity = config.severity.map_or(settings.severity, Severity::from);
@@ -149,7 +152,7 @@ impl Settings {
 impl AlertConfig {
     fn threshold(&self, name: &str) -> Option<f64> {
         // adding zero drops the sign of a negative zero
-        self.thresholds.as_ref()?.get(name).map(|value| value + 0.0)
+        self.thresholds.as_ref()?.get(name).map(|value| value.0 + 0.0)
     }
 }
 

@@ -53,7 +53,8 @@ fn read<T>(
     text: &str,
     deserialize: impl for<'de> FnOnce(serde_yaml::Deserializer<'de, '_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let options = serde_yaml::options! { with_snippet: false };
+    // text is what YAML and the schema call text: a number or a boolean is none without quotes
+    let options = serde_yaml::options! { with_snippet: false, no_schema: true, strict_booleans: true };
     serde_yaml::with_deserializer_from_str_with_options(text, options, deserialize)
 }
 
@@ -81,9 +82,11 @@ fn message(error: &Error) -> String {
         Error::MultipleDocuments { .. } => "more than one document; a configuration is one".to_owned(),
         Error::RecursiveReferencesRequireWeakTypes { .. } => "recursive alias".to_owned(),
         Error::UnknownAnchor { .. } => "alias without its anchor".to_owned(),
+        Error::QuotingRequired { value, .. } => {
+            format!("expected text, found {value}; if that is meant as text, put it in quotes")
+        }
+        Error::NonFiniteFloat { value, .. } => format!("expected a number, found {value}"),
         Error::NullIntoString { .. } => "expected a value, found nothing".to_owned(),
-        Error::InvalidScalar { ty: "boolean", .. } => "expected true or false".to_owned(),
-        Error::InvalidScalar { ty: "floating point", .. } => "expected a number".to_owned(),
         Error::Unexpected { expected: "mapping start", .. } => "expected keys with values".to_owned(),
         Error::Unexpected { expected: "string scalar", .. } => "expected a string".to_owned(),
         other => {
@@ -113,7 +116,7 @@ fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
     settings.alerts.iter().find_map(|(alert, config)| {
         let mut set = config.thresholds.iter().flatten();
         set.find_map(|(name, value)| {
-            let wrong = wrong_threshold(alert, name, *value)?;
+            let wrong = wrong_threshold(alert, name, value.0)?;
             Some((vec!["alerts", *alert, "thresholds", name.as_str()], wrong))
         })
     })

@@ -78,7 +78,7 @@ fn values_are_refused_with_the_path_of_their_key() {
     let too_long = format!("namespace: {}", "a".repeat(64));
     for (text, path, said) in [
         ("labels: []", "labels", "expected keys with values"),
-        ("1: x", "1", "unknown key; valid: selector"),
+        ("1: x", "", "expected text, found 1; if"),
         ("labels: {a: {{ x }}}", "labels.a", "expected a string"),
         ("labels: {a: x, a: y}", "labels", "duplicate key a"),
         ("labels: {a: '{{ $value }}'}", "labels.a", "without the {{ of a template, found \"{{ $value }}\""),
@@ -108,7 +108,12 @@ fn values_are_refused_with_the_path_of_their_key() {
             "such as 10m, 1h30m or 0s: at most 9w, 99d, 999h, 9999m and 999999s, in this order, found \"soon\"",
         ),
         (&restarts("for: 1m1h"), "for", "in this order"),
-        (&restarts("for: 5"), "for", "found \"5\""),
+        (&restarts("for: 5"), "for", "found 5; if that is meant as text, put it in quotes"),
+        ("labels: {team: 0}", "labels.team", "expected text, found 0; if"),
+        ("labels: {team: true}", "labels.team", "expected text, found true; if"),
+        (&restarts("enabled: 'true'"), "enabled", "expected true or false"),
+        (&restarts("enabled: yes"), "enabled", "expected true or false"),
+        (&restarts("thresholds: {restarts: '5'}"), "thresholds.restarts", "expected a number"),
         (
             &restarts("severity: fatal"),
             "severity",
@@ -121,7 +126,7 @@ fn values_are_refused_with_the_path_of_their_key() {
             "thresholds.restarts",
             "a number of restarts from 0 to 1000000000, found -1",
         ),
-        (&restarts("thresholds: {restarts: .nan}"), "thresholds.restarts", "found NaN"),
+        (&restarts("thresholds: {restarts: .nan}"), "thresholds.restarts", "expected a number, found .nan"),
         (&restarts("thresholds: {restarts: many}"), "thresholds.restarts", "expected a number"),
     ] {
         let error = parse("c.yaml", text).unwrap_err();

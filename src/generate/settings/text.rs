@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::json;
 
 use crate::check::Severity;
 use crate::did_you_mean;
@@ -28,7 +29,7 @@ pub trait Text {
     /// What an error expects.
     const EXPECTED: &'static str;
 
-    /// Strings of this form that mean something else here, and why; too many for the schema.
+    /// Strings of this form that mean something else here, and why.
     fn refused() -> (BTreeSet<&'static str>, &'static str) {
         (BTreeSet::new(), "")
     }
@@ -102,6 +103,10 @@ fn schema<T: Text>() -> Schema {
     if *T::LENGTH.end() < usize::MAX {
         schema.insert("minLength".to_owned(), (*T::LENGTH.start()).into());
         schema.insert("maxLength".to_owned(), (*T::LENGTH.end()).into());
+    }
+    let (refused, _) = T::refused();
+    if !refused.is_empty() {
+        schema.insert("not".to_owned(), json!({ "enum": refused }));
     }
     schema
 }
@@ -256,6 +261,69 @@ impl<'de> Visitor<'de> for SelectorVisitor {
             true => Err(de::Error::custom(format!("expected {}, found no labels", Job::EXPECTED))),
             false => Ok(matchers.join(", ")),
         }
+    }
+}
+
+/// A number or a boolean that is written as one, not as text in quotes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plain<T>(pub T);
+
+impl<T: JsonSchema> JsonSchema for Plain<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Plain<T>
+where
+    PlainVisitor<T>: Visitor<'de, Value = Self>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PlainVisitor(PhantomData))
+    }
+}
+
+pub struct PlainVisitor<T>(PhantomData<T>);
+
+impl Visitor<'_> for PlainVisitor<bool> {
+    type Value = Plain<bool>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("true or false")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Plain<bool>, E> {
+        Ok(Plain(value))
+    }
+}
+
+impl Visitor<'_> for PlainVisitor<f64> {
+    type Value = Plain<f64>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Plain<f64>, E> {
+        Ok(Plain(number))
+    }
+
+    // what is not exact is beyond every threshold
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Plain<f64>, E> {
+        Ok(Plain(number as f64))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Plain<f64>, E> {
+        Ok(Plain(number as f64))
     }
 }
 
