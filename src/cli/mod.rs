@@ -5,6 +5,7 @@ mod generate;
 mod listen;
 mod logging;
 mod record;
+mod runbook;
 mod serve;
 mod source;
 
@@ -32,6 +33,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
+    /// Print the runbook of an alert
+    Runbook(runbook::RunbookArgs),
     /// Make rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
     Generate(generate::GenerateArgs),
 }
@@ -67,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Check(args) => check::run(args),
         Command::Record(args) => record::run(args),
+        Command::Runbook(args) => runbook::run(args),
         Command::Generate(args) => generate::run(args),
     };
     match result {

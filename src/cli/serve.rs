@@ -123,7 +123,7 @@ fn telemetry_path(text: &str) -> Result<String, String> {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.~".contains(c));
     if !text.starts_with('/') || !plain {
         Err("use a plain path that begins with /, for example /metrics".to_owned())
-    } else if TAKEN.contains(&text) {
+    } else if TAKEN.contains(&text) || text.starts_with("/runbooks/") {
         Err(format!("{text} is taken by another page"))
     } else {
         Ok(text.to_owned())

@@ -14,6 +14,7 @@ use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::web_config::WebConfig;
 use super::{negotiate, page};
 use crate::exporter::Evaluator;
+use crate::generate::{catalogue, docs};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
 
@@ -31,6 +32,9 @@ pub struct Router {
 #[derive(Debug, Clone, Copy)]
 pub struct Client(pub IpAddr);
 
+/// Where the runbooks are: those of this very release, also without access to the internet.
+const RUNBOOKS: &str = "/runbooks/";
+
 /// What a path stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route {
@@ -39,6 +43,8 @@ enum Route {
     Metrics,
     Report,
     Text,
+    /// By the name of its alert.
+    Runbook(&'static str),
     Landing,
 }
 
@@ -75,7 +81,7 @@ impl Router {
         match route {
             Route::Live => return Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
             Route::Ready => return Ok(self.ready()),
-            Route::Metrics | Route::Report | Route::Text | Route::Landing => {}
+            Route::Metrics | Route::Report | Route::Text | Route::Runbook(_) | Route::Landing => {}
         }
         // credentials first: a client without them takes nothing from those who have them
         let client =
@@ -100,6 +106,13 @@ impl Router {
             "/api/v1/report" => Ok(Route::Report),
             "/report.txt" => Ok(Route::Text),
             "/" => Ok(Route::Landing),
+            path if path.starts_with(RUNBOOKS) => {
+                let name = path.trim_start_matches(RUNBOOKS);
+                let known = catalogue::alerts().map(|alert| alert.name).find(|known| *known == name);
+                known
+                    .map(Route::Runbook)
+                    .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "no such runbook"))
+            }
             _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
         }
     }
@@ -128,6 +141,10 @@ impl Router {
             Route::Report => self.report(headers),
             Route::Text => self.text(headers),
             Route::Landing => Ok(self.landing(headers)),
+            Route::Runbook(name) => {
+                let page = docs::runbook(name).unwrap_or_default();
+                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", page))
+            }
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
     }
@@ -221,6 +238,8 @@ pub mod tests {
             ("/readyz", 200, respond::TEXT),
             ("/-/ready", 200, respond::TEXT),
             ("/metrics/", 404, respond::TEXT),
+            ("/runbooks/LonghornWebhookDeadlock", 200, respond::TEXT),
+            ("/runbooks/LonghornNothing", 404, respond::TEXT),
             ("/nothing", 404, respond::TEXT),
         ] {
             let answer = get(&router, "GET", path, &[]).await;

@@ -16,6 +16,8 @@ use clap::Command;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
+pub use runbooks::runbook;
+
 use super::{Artifact, GenerateError, Section, Settings, Target};
 
 /// The files of this target.

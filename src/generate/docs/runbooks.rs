@@ -18,6 +18,15 @@ pub fn pages(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     Ok(pages)
 }
 
+/// The page of one alert, as this program's defaults make it.
+pub fn runbook(name: &str) -> Option<String> {
+    let settings = Settings::default();
+    catalogue::areas().find_map(|area| {
+        let alert = area.alerts.iter().find(|alert| alert.name == name)?;
+        page(&area, alert, &settings).ok()
+    })
+}
+
 fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
     let mut page = Page::new(alert.name);
@@ -42,4 +51,19 @@ fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, Gener
     alert_causes(&mut page, area, alert);
     page.paragraph(sections);
     Ok(page.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runbook_of_each_alert_is_the_published_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runbooks");
+        for alert in catalogue::alerts() {
+            let file = std::fs::read_to_string(root.join(format!("{}.md", alert.name))).unwrap();
+            assert!(file.ends_with(&runbook(alert.name).unwrap()), "{}", alert.name);
+        }
+        assert_eq!(runbook("LonghornNothing"), None);
+    }
 }

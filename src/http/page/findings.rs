@@ -108,7 +108,11 @@ fn write_remedy(html: &mut Html, finding: &Finding) {
         html.text(&command.run).raw("</pre></div>");
     }
     if let Some(runbook) = finding.runbook {
-        html.raw("<p class=\"runbook\">Runbook: <b>").text(runbook).raw("</b></p>");
+        html.raw("<p class=\"runbook\">Runbook: <a href=\"runbooks/")
+            .text(runbook)
+            .raw("\">")
+            .text(runbook)
+            .raw("</a></p>");
     }
 }
 
