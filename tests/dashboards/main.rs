@@ -93,7 +93,8 @@ fn dashboards_are_stable_and_leave_the_data_source_open() {
         complaints.unless(alerts, id, "alerts are not annotated");
     }
     // links lead there: a contract
-    let expected = ["overview", "volumes", "instance-managers", "managers", "eviction", "exporter"];
+    let expected =
+        ["overview", "volumes", "storage", "instance-managers", "managers", "eviction", "exporter"];
     let expected: BTreeSet<_> = expected.iter().map(|id| format!("longhorn-health-{id}")).collect();
     assert_eq!(uids, expected);
 }

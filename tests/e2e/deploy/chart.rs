@@ -75,6 +75,7 @@ fn each_right_can_be_withheld() -> Result<()> {
     for (values, right) in [
         ("{rbac: {clusterRoles: {nodes: false}}}", "nodes"),
         ("{rbac: {clusterRoles: {csinodes: false}}}", "csinodes"),
+        ("{rbac: {clusterRoles: {volumeattachments: false}}}", "volumeattachments"),
         ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
         ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
         ("{rbac: {roles: {backups: false}}}", "backups"),
