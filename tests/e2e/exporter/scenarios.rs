@@ -33,6 +33,10 @@ const ABSENT: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// Recordings whose objects hold only what checks read: a real API server does not take a DaemonSet without
+/// selector or a pod without containers.
+const CUT_DOWN: [&str; 3] = ["backups-failing", "healthy-in-motion", "storage-unavailable"];
+
 #[tokio::test]
 async fn every_scenario_shows_its_findings() -> Result<()> {
     let Some(bench) = bench("scenarios").await? else { return Ok(()) };
@@ -93,7 +97,8 @@ fn all() -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root)? {
         let path = entry?.path();
-        if path.join("cluster.yaml").exists() {
+        let is_cut_down = path.file_name().is_some_and(|name| CUT_DOWN.iter().any(|cut| name == *cut));
+        if path.join("cluster.yaml").exists() && !is_cut_down {
             found.push(path);
         }
     }
