@@ -85,6 +85,7 @@ fn message(error: &Error) -> String {
         Error::QuotingRequired { value, .. } => {
             format!("expected text, found {value}; if that is meant as text, put it in quotes")
         }
+        Error::InvalidScalar { .. } => "the value is not what its tag says".to_owned(),
         Error::NonFiniteFloat { value, .. } => format!("expected a number, found {value}"),
         Error::NullIntoString { .. } => "expected a value, found nothing".to_owned(),
         Error::Unexpected { expected: "mapping start", .. } => "expected keys with values".to_owned(),

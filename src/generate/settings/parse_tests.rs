@@ -79,7 +79,7 @@ fn values_are_refused_with_the_path_of_their_key() {
     for (text, path, said) in [
         ("labels: []", "labels", "expected keys with values"),
         ("1: x", "", "expected text, found 1; if"),
-        ("labels: {a: {{ x }}}", "labels.a", "expected a string"),
+        ("labels: {a: {{ x }}}", "labels.a", "expected text on one line"),
         ("labels: {a: x, a: y}", "labels", "duplicate key a"),
         ("labels: {a: '{{ $value }}'}", "labels.a", "without the {{ of a template, found \"{{ $value }}\""),
         ("labels: {a-b: x}", "labels.a-b", "expected the name of a label"),
@@ -89,7 +89,7 @@ fn values_are_refused_with_the_path_of_their_key() {
         ("labels: {cluster: x}", "labels.cluster", "to set it here, say cluster_label: ''"),
         ("cluster_label: 9a", "cluster_label", "expected the name of a label"),
         ("cluster_label: pod", "cluster_label", "pod cannot distinguish clusters"),
-        ("namespace: {a: b}", "namespace", "expected a string"),
+        ("namespace: {a: b}", "namespace", "expected a namespace"),
         ("namespace: Storage", "namespace", "found \"Storage\""),
         (&too_long, "namespace", "expected a namespace: at most 63"),
         ("runbook_base_url: runbooks", "runbook_base_url", "expected an address such as"),
@@ -108,9 +108,9 @@ fn values_are_refused_with_the_path_of_their_key() {
             "such as 10m, 1h30m or 0s: at most 9w, 99d, 999h, 9999m and 999999s, in this order, found \"soon\"",
         ),
         (&restarts("for: 1m1h"), "for", "in this order"),
-        (&restarts("for: 5"), "for", "found 5; if that is meant as text, put it in quotes"),
-        ("labels: {team: 0}", "labels.team", "expected text, found 0; if"),
-        ("labels: {team: true}", "labels.team", "expected text, found true; if"),
+        (&restarts("for: 5"), "for", "expected a duration such as 10m"),
+        ("labels: {team: 0}", "labels.team", "without the {{ of a template, found 0; put it in quotes"),
+        ("labels: {team: true}", "labels.team", "found true; put it in quotes"),
         (&restarts("enabled: 'true'"), "enabled", "expected true or false"),
         (&restarts("enabled: yes"), "enabled", "expected true or false"),
         (&restarts("thresholds: {restarts: '5'}"), "thresholds.restarts", "expected a number"),
@@ -144,7 +144,7 @@ fn broken_yaml_has_a_message_for_users() {
         ("namespace: x\n---\nlabels: {}\n", "3: more than one document; a configuration is one"),
         ("labels: &x {a: *x}", "1: labels: recursive alias"),
         ("labels: *x", "1: alias without its anchor"),
-        ("namespace: !!int x", "1: namespace: cannot deserialize tagged scalar into string"),
+        ("namespace: !!int x", "1: namespace: the value is not what its tag says"),
     ] {
         assert_eq!(error(text), format!("c.yaml:{expected}"));
     }

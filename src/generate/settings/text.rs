@@ -136,7 +136,8 @@ struct Checked<T>(String, PhantomData<T>);
 
 impl<'de, T: Text> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TextVisitor(PhantomData))
+        // any, so that a number or a boolean is seen as one and the error says what is expected
+        deserializer.deserialize_any(TextVisitor(PhantomData))
     }
 }
 
@@ -152,6 +153,35 @@ impl<T: Text> Visitor<'_> for TextVisitor<T> {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Checked<T>, E> {
         checked::<T>(text.to_owned()).map(|text| Checked(text, PhantomData)).map_err(E::custom)
     }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Checked<T>, E> {
+        Err(unquoted::<T, E>(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Checked<T>, E> {
+        Err(unquoted::<T, E>(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Checked<T>, E> {
+        Err(unquoted::<T, E>(value))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Checked<T>, E> {
+        Err(unquoted::<T, E>(value))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Checked<T>, E> {
+        Err(E::custom(format!("expected {}, found nothing", T::EXPECTED)))
+    }
+}
+
+/// What YAML reads as a number or a boolean, where the same in quotes may be meant.
+fn unquoted<T: Text, E: de::Error>(value: impl std::fmt::Display) -> E {
+    let hint = match checked::<T>(value.to_string()) {
+        Ok(_) => "; put it in quotes",
+        Err(_) => "",
+    };
+    E::custom(format!("expected {}, found {value}{hint}", T::EXPECTED))
 }
 
 impl<T> PartialEq for Checked<T> {
