@@ -25,7 +25,7 @@ impl Maker {
     }
 
     fn fires(&self, area: &Area, shape: &Shape) -> Case {
-        let all = self.troubled(area, shape);
+        let all = self.apart(shape, self.troubled(area, shape));
         let end = self.fire() + TAIL;
         let inputs =
             all.iter().map(|labels| self.fact(shape, labels, "a", &[(LEAD, None), (end - LEAD, Some(1))]));
@@ -102,6 +102,18 @@ impl Maker {
                 matched.map_or(vec![free], |(_, values)| values.iter().map(|v| (*v).to_owned()).collect());
             all =
                 all.iter().flat_map(|labels| values.iter().map(|value| with(labels, label, value))).collect();
+        }
+        all
+    }
+
+    /// Series that would give one alert, about an object each: otherwise one of them hides that the others
+    /// are not looked at.
+    fn apart(&self, shape: &Shape, mut all: Vec<Labels>) -> Vec<Labels> {
+        let mut alerts = BTreeSet::new();
+        for (number, labels) in (1..).zip(&mut all) {
+            if !alerts.insert(self.alert(shape, labels)) && labels.contains_key("object") {
+                labels.insert("object".to_owned(), format!("object-{number}"));
+            }
         }
         all
     }
