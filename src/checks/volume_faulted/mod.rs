@@ -43,6 +43,9 @@ const RESTORE_FAILED: Cause = Cause::critical(
 );
 const NO_DATA: Cause = Cause::critical("no_data", "no replica is left that ever held all data of the volume");
 
+const CAUSES: &[&Cause] =
+    &[&REPLICAS_UNREACHABLE, &AUTO_SALVAGE_OFF, &SALVAGE_PENDING, &ENGINE_DIED, &RESTORE_FAILED, &NO_DATA];
+
 /// The check.
 pub static CHECK: Check = Check {
     id: "volume_faulted",
@@ -51,14 +54,7 @@ pub static CHECK: Check = Check {
               whether Longhorn takes it by itself.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::Pods, Resource::KubeNodes],
-    causes: &[
-        &REPLICAS_UNREACHABLE,
-        &AUTO_SALVAGE_OFF,
-        &SALVAGE_PENDING,
-        &ENGINE_DIED,
-        &RESTORE_FAILED,
-        &NO_DATA,
-    ],
+    causes: CAUSES,
     follows: follows::FOLLOWS,
     gauges: &[&FAULTED],
     alerts: rules::ALERTS,
