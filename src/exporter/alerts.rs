@@ -3,6 +3,9 @@
 use super::gauges;
 use crate::check::{Alert, Severity, When};
 
+/// Mutes what follows from an alert that fires (generate/alertmanager.rs).
+pub const INHIBITOR: &str = "LonghornHealthInhibitor";
+
 /// Alerts that belong to no single check.
 pub const ALERTS: &[Alert] = &[
     Alert {
@@ -21,6 +24,25 @@ pub const ALERTS: &[Alert] = &[
         why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
               each cluster that had an exporter in the last day is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: INHIBITOR,
+        when: When::Promql {
+            expr: "label_replace(max without ($without) (longhorn_health_finding_follows{$job}), \"volume\", \"$1\", \"object\", \"(.*)\") \
+               and on ($cluster namespace, root_alert, root_node) \
+               label_replace(label_replace(ALERTS{alertname=~\"Longhorn.+\", alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \
+               \"root_alert\", \"$1\", \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")",
+            cases: include_str!("LonghornHealthInhibitor.test.yaml"),
+        },
+        severity: Severity::Info,
+        summary: "An alert follows from another one; this only mutes it.",
+        description: "{{ $labels.alert }} about {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
+                      is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to nobody.",
+        why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
+              heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \
+              the cause of a crash loop is no label of its alert, or that would start over when the cause changes.",
+        runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::PLAIN
     },
     Alert {

@@ -8,7 +8,7 @@ mod page;
 mod panels;
 mod process;
 
-pub use alerts::ALERTS;
+pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};

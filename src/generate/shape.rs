@@ -36,6 +36,12 @@ impl Shape {
         Some(Shape { family: &FINDING, matchers, without })
     }
 
+    /// The labels of the family that an alert keeps.
+    pub fn labels(&self) -> Vec<&'static str> {
+        let labels = self.family.labels.iter().copied();
+        labels.filter(|label| *label != "severity" && !self.without.contains(label)).collect()
+    }
+
     /// PromQL with placeholders.
     pub fn expr(&self) -> String {
         let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {

@@ -5,12 +5,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
 
+mod nights;
 #[path = "../support/stack.rs"]
 mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use longhorn_health_exporter::exporter::INHIBITOR;
 use longhorn_health_exporter::generate::alertmanager::EXPORTER_DOWN;
 use serde_json::{Value, json};
 
@@ -50,14 +52,25 @@ impl Alert {
 }
 
 impl Stack {
+    /// The example configuration without the inhibitions by relation, which tests/monitoring/nights.rs looks at.
     fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let example = Path::new(ROOT).join("rules/alertmanager.example.yaml");
+        let mut config: Value = serde_yaml::from_str(&std::fs::read_to_string(example).unwrap()).unwrap();
+        let is_general = |rule: &Value| !rule["source_matchers"].to_string().contains(INHIBITOR);
+        config["inhibit_rules"].as_array_mut().unwrap().retain(is_general);
+        let file = directory.path().join("alertmanager.yaml");
+        std::fs::write(&file, config.to_string()).unwrap();
+        Stack::of(directory, &["--demo"], &file)
+    }
+
+    /// Two exporters with these options, and this configuration of Alertmanager.
+    fn of(directory: tempfile::TempDir, options: &[&str], alertmanager: &Path) -> Self {
         let path = directory.path();
         let rules = stack::impatient_rules(path);
-        let alertmanager =
-            stack::alertmanager(path, &Path::new(ROOT).join("rules/alertmanager.example.yaml"));
+        let alertmanager = stack::alertmanager(path, alertmanager);
         let exporters: Vec<Server> =
-            [(); 2].map(|()| stack::exporter(path, &["--demo"], Address::free())).into();
+            [(); 2].map(|()| stack::exporter(path, options, Address::free())).into();
         let config = config(&rules, &exporters, &alertmanager);
         let prometheus = stack::prometheus(path, &config);
         let stack = Stack { directory, exporters, prometheus, alertmanager };

@@ -9,6 +9,7 @@
 
 mod causes;
 mod copies;
+mod follows;
 mod managers;
 mod replicas;
 mod requests;
@@ -43,6 +44,7 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",

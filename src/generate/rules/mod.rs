@@ -105,12 +105,13 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         spec: &plain,
     };
     let artifact = |path: &str, content: String| Artifact { path: path.to_owned(), content };
-    Ok(vec![
+    let mut artifacts = vec![
         artifact(PLAIN, yaml::document(&header, &plain)),
         artifact("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
         artifact(ALONE, yaml::document(&header, &alone(settings)?)),
-        alertmanager::artifact(settings),
-    ])
+    ];
+    artifacts.extend(alertmanager::artifacts(settings));
+    Ok(artifacts)
 }
 
 /// The groups of the exporter's alerts.
@@ -155,6 +156,8 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.clone()),
         "cluster" => Some(settings.cluster_list()),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
         _ => None,
     }
 }

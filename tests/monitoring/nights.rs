@@ -1,0 +1,116 @@
+//! What of a night reaches someone: a real Alertmanager with the whole example configuration. Each file `<night>.night.txt` lists who is heard, and who is muted by what.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use longhorn_health_exporter::exporter::INHIBITOR;
+use serde_json::Value;
+
+use crate::{Alert, ROOT, Stack, labels, list, stack, texts};
+
+/// A night, the options of the exporter that serves it, and the most alerts that may be heard of it, and critical ones.
+const NIGHTS: &[(&str, &[&str], [usize; 2])] = &[
+    ("demo", &["--demo"], [11, 5]),
+];
+
+fn start(options: &[&str]) -> Stack {
+    let example = Path::new(ROOT).join("rules/alertmanager.example.yaml");
+    Stack::of(tempfile::tempdir().unwrap(), options, &example)
+}
+
+/// Those whom a receiver gets to see.
+fn heard(stack: &Stack) -> Vec<Alert> {
+    let (_, heard) = stack.muted_and_heard();
+    heard.into_iter().filter(|alert| alert.label("severity") != "info").collect()
+}
+
+/// In a line: what and where.
+fn told(alert: &Alert) -> String {
+    let labels = ["severity", "alertname", "cause", "node", "object", "volume"];
+    let mut told: Vec<&str> = labels.map(|label| alert.label(label)).into();
+    told.retain(|value| !value.is_empty());
+    told.dedup();
+    told.join(" ")
+}
+
+/// Who is muted, with the alerts that it follows from.
+fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
+    let answer = stack.alertmanager.address.json("/api/v2/alerts").unwrap();
+    let by = |print: &Value| {
+        let source = list(&answer).iter().find(|alert| &alert["fingerprint"] == print).map(labels);
+        let source = source.unwrap_or_default();
+        source.get("root_alert").or(source.get("alertname")).cloned().unwrap_or_default()
+    };
+    let muted = list(&answer).iter().filter(|alert| alert["status"]["state"] == "suppressed");
+    muted
+        .map(|value| {
+            let reasons: BTreeSet<String> = list(&value["status"]["inhibitedBy"]).iter().map(by).collect();
+            let alert = Alert { labels: labels(value), annotations: texts(&value["annotations"]) };
+            (told(&alert), reasons.into_iter().collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}
+
+/// Waits until relations mute as many as the exporter says follow from another.
+fn settle(stack: &Stack) {
+    stack::wait("the relations to mute", || {
+        let sources = stack.alerts("").iter().filter(|alert| alert.name() == INHIBITOR).count();
+        let expr = "count(count by (alert, node, object, cause, root_alert, root_node) \
+                    (longhorn_health_finding_follows) and on (root_alert, root_node) \
+                    label_replace(label_replace(ALERTS{alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \"root_alert\", \"$1\", \
+                    \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) or vector(0)";
+        let expected = stack.prometheus.query(expr)?.first().map(|sample| sample["value"][1].clone());
+        let muted = muted(stack).len();
+        match expected == Some(sources.to_string().into()) && (muted > 0) == (sources > 0) {
+            true => Ok(()),
+            false => Err(format!("{expected:?} follow, {sources} alerts say so, {muted} are muted")),
+        }
+    });
+}
+
+#[test]
+fn nights_are_told_by_their_roots() {
+    for (night, options, [most, most_critical]) in NIGHTS {
+        let stack = start(options);
+        settle(&stack);
+        let heard = heard(&stack);
+        let critical = heard.iter().filter(|alert| alert.label("severity") == "critical").count();
+        let muted = muted(&stack);
+        let mut text = format!("heard: {}, critical: {critical}, muted: {}\n", heard.len(), muted.len());
+        let lines: BTreeSet<String> = heard.iter().map(told).collect();
+        lines.iter().for_each(|line| text.push_str(&format!("heard  {line}\n")));
+        muted.iter().for_each(|(line, by)| text.push_str(&format!("muted  {line} <- {by}\n")));
+        let file = Path::new(ROOT).join(format!("tests/monitoring/{night}.night.txt"));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &text).unwrap();
+        }
+        assert_eq!(text, std::fs::read_to_string(file).unwrap(), "{night}");
+        assert!(heard.len() <= *most && critical <= *most_critical, "{text}");
+        // what is muted has a reason, and that one is heard or muted by another that is
+        let known: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+        assert!(muted.iter().all(|(_, by)| by.split(", ").all(|by| known.contains(by))), "{text}");
+    }
+}
+
+#[test]
+fn what_follows_is_heard_again_when_its_root_ends() {
+    let stack = start(&["--demo"]);
+    settle(&stack);
+    let muted_before = muted(&stack);
+    let roots: BTreeSet<String> =
+        muted_before.iter().flat_map(|(_, by)| by.split(", ").map(str::to_owned)).collect();
+    assert!(muted_before.len() >= 8 && roots.len() >= 3, "{muted_before:?}");
+
+    // their rules are gone, and with them the alerts that Prometheus has in ALERTS
+    let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
+    stack::rules_without(stack.directory.path(), &roots);
+    stack.prometheus.address.post("/-/reload", &Value::Null).unwrap();
+    let consequences: BTreeSet<String> = muted_before.into_iter().map(|(line, _)| line).collect();
+    stack::wait("the consequences to be heard", || match muted(&stack).len() {
+        0 => Ok(()),
+        still => Err(format!("{still} are muted")),
+    });
+    let heard: BTreeSet<String> = heard(&stack).iter().map(told).collect();
+    let lost: Vec<_> = consequences.difference(&heard).collect();
+    assert_eq!(lost, Vec::<&String>::new());
+}
