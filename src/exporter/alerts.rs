@@ -1,7 +1,7 @@
 //! Alerts on the exporter itself: without them its silence would look like health.
 
 use super::gauges;
-use crate::check::{Alert, Severity, When};
+use crate::check::{Alert, Severity, Threshold, When};
 
 /// Mutes what follows from an alert that fires (generate/alertmanager.rs).
 pub const INHIBITOR: &str = "LonghornHealthInhibitor";
@@ -11,18 +11,26 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthExporterDown",
         when: When::Promql {
-            expr: "(group by ($cluster) (last_over_time(up{$job}[1d])) \
+            expr: "(group by ($cluster) (last_over_time(up{$job}[$window])) \
                unless on ($cluster) group by ($cluster) (up{$job} == 1) \
-               or on () absent(up{$job} == 1)) == 1",
+               $clusters_without) == 1",
             cases: include_str!("LonghornHealthExporterDown.test.yaml"),
         },
         hold: "10m",
         severity: Severity::Critical,
+        thresholds: &[Threshold {
+            name: "window",
+            default: 604_800.0,
+            least: 3_600.0,
+            unit: "seconds of a range",
+            why: "A cluster whose exporter is gone for longer is forgotten: a week outlives every weekend. Clusters that must never \
+                  be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
+        }],
         summary: "Nothing watches the health of Longhorn.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
         why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
-              each cluster that had an exporter in the last day is asked for; without any series the alert fires too.",
+              each cluster that had an exporter in the last week is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::PLAIN
     },

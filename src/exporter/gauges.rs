@@ -6,6 +6,7 @@ use crate::check::{Gauge, GaugeKind};
 pub const ALL: &[&Gauge] = &[
     &STATUS,
     &INCIDENTS,
+    &INCIDENT,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
@@ -68,6 +69,10 @@ families! {
         "Number of incidents by severity: a root cause with all that follows from it is one, on however many objects.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
+    INCIDENT = Gauge "longhorn_health_incident" ["check", "cause", "severity"]
+        "Number of findings of the root cause of each incident, with the worst severity of the root and all that follows from it.",
+        absent "there is no such incident",
+        example "count by (severity) (max without (instance, pod) (longhorn_health_incident))";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,

@@ -12,4 +12,4 @@ pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
-pub use panels::PANELS;
+pub use panels::{INCIDENTS_PANEL, PANELS};

@@ -184,6 +184,10 @@ impl Page {
             let count = incidents.filter(|incident| incident.severity == severity).count();
             self.add(&INCIDENTS, &[severity.as_str()], count as f64);
         }
+        for incident in &moment.evaluation.report.incidents {
+            let labels = [incident.check, &incident.cause, incident.severity.as_str()];
+            self.add(&INCIDENT, &labels, incident.count as f64);
+        }
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }

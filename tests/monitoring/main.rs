@@ -218,8 +218,14 @@ fn assert_complete(alert: &Alert) {
         }
         assert_eq!(text.trim(), text, "{name} of {alert:#?}");
     }
-    for name in ["summary", "description"] {
-        assert!(alert.annotations[name].ends_with('.'), "{name} of {alert:#?}");
+    assert!(alert.annotations["summary"].ends_with('.'), "{alert:#?}");
+    // all that a lock screen shows
+    let place = ["pvc", "node", "object", "setting"].map(|label| alert.label(label));
+    let named = place.iter().find(|value| !value.is_empty());
+    assert!(named.is_none_or(|named| alert.annotations["summary"].contains(named)), "{alert:#?}");
+    assert!(alert.annotations["summary"].starts_with("demo "), "{alert:#?}");
+    if !alert.label("check").is_empty() && alert.name() != INHIBITOR {
+        assert!(alert.annotations["description"].contains("/longhorn-health-exporter check"), "{alert:#?}");
     }
     // a text that does not say where helps nobody
     let (node, text) = (alert.label("node"), &alert.annotations["description"]);

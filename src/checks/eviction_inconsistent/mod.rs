@@ -49,6 +49,7 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
+        side_by_side: true,
         hold: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\

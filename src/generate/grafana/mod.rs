@@ -14,11 +14,13 @@ use serde_json::json;
 use super::catalogue::{self, Area};
 use super::{Artifact, GenerateError, Settings, Target, promql};
 use crate::check::{self, Dashboard};
+use crate::exporter;
 use layout::Grid;
 use model::{DATASOURCE, List, TimeRange};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 7] = [
+pub const DASHBOARDS: [Dashboard; 8] = [
+    Dashboard::Fleet,
     Dashboard::Overview,
     Dashboard::Volumes,
     Dashboard::InstanceManagers,
@@ -90,7 +92,7 @@ fn sections(board: Dashboard) -> Vec<Section> {
     let on_board = |(_, panel): &(Area, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
-        panels.sort_by_key(|(area, panel)| (rank(panel.kind), area.id != "exporter"));
+        panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
         return vec![Section { title: None, panels }];
     }
     let section = |area: Area| Section {
@@ -100,17 +102,21 @@ fn sections(board: Dashboard) -> Vec<Section> {
     catalogue::areas().map(section).filter(|section| !section.panels.is_empty()).collect()
 }
 
-fn rank(kind: check::PanelKind) -> u8 {
-    match kind {
-        check::PanelKind::Stat => 0,
-        check::PanelKind::Table | check::PanelKind::BarGauge => 1,
-        check::PanelKind::StateTimeline => 2,
-        check::PanelKind::TimeSeries => 3,
+/// The numbers of all checks together, then what is wrong by root causes, then the rest.
+fn rank(area: &Area, panel: &check::Panel) -> u8 {
+    match panel.kind {
+        check::PanelKind::Stat if area.id == "exporter" => 0,
+        _ if panel.title == exporter::INCIDENTS_PANEL => 1,
+        check::PanelKind::Stat => 2,
+        check::PanelKind::Table | check::PanelKind::BarGauge => 3,
+        check::PanelKind::StateTimeline => 4,
+        check::PanelKind::TimeSeries => 5,
     }
 }
 
 fn title(board: Dashboard) -> &'static str {
     match board {
+        Dashboard::Fleet => "Longhorn health / Fleet",
         Dashboard::Overview => "Longhorn health / Overview",
         Dashboard::Volumes => "Longhorn health / Volumes",
         Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
@@ -123,6 +129,7 @@ fn title(board: Dashboard) -> &'static str {
 
 fn description(board: Dashboard) -> &'static str {
     match board {
+        Dashboard::Fleet => "Which clusters need somebody now? A row for each; the cluster leads to its overview.",
         Dashboard::Overview => "Is Longhorn healthy, and if not, what is wrong and what to do?",
         Dashboard::Volumes => {
             "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?"
@@ -200,6 +207,8 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
         "alerts" => Some(our_alerts(settings)),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
         // Grafana fills in the rest
         "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
         _ => None,

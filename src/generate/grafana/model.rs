@@ -193,7 +193,7 @@ pub struct Target {
     /// Over the range.
     pub range: bool,
     /// Template of the legend.
-    pub legend_format: &'static str,
+    pub legend_format: String,
 }
 
 /// Units, colours, links.
