@@ -1,5 +1,6 @@
 //! The exporter's own binary against the real API server, with exactly the generated rights.
 
+mod commands;
 mod crash_logs;
 mod following;
 mod interruptions;
