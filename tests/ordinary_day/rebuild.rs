@@ -3,7 +3,6 @@
 use longhorn_health_exporter::longhorn::Resource;
 use serde_json::{Value, json};
 
-use super::REBUILD;
 use super::day::{Day, VOLUME, text};
 
 impl Day {

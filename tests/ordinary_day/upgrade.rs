@@ -3,7 +3,7 @@
 use longhorn_health_exporter::longhorn::Resource;
 use serde_json::{Value, json};
 
-use super::day::{Day, NODES, VOLUME, condition, text};
+use super::day::{Day, NODES, condition, text};
 use super::{ENGINES, UPGRADE};
 
 impl Day {

@@ -1,7 +1,7 @@
 //! Three volumes an hour: created, attached, used for some minutes, detached and deleted.
 
 use longhorn_health_exporter::longhorn::Resource;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::UPGRADE;
 use super::day::{Day, NAMESPACE, NODES, csi, text};

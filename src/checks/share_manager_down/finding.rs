@@ -119,9 +119,15 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
         }
     };
     let remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get sharemanagers.longhorn.io,volumes.longhorn.io {name}"))
-        .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
-        .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50"));
+        .read(format!("kubectl -n {namespace} get sharemanagers.longhorn.io,volumes.longhorn.io {name}"));
+    let remedy = match share.pod {
+        Some(_) => remedy
+            .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
+            .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50")),
+        None => remedy.read(format!(
+            "kubectl -n {namespace} get events --field-selector involvedObject.name=share-manager-{name}"
+        )),
+    };
     match cause.id {
         "not_serving" | "pod_failed" => {
             remedy.change(format!("kubectl -n {namespace} delete pod share-manager-{name}"))

@@ -101,12 +101,16 @@ pub fn all() -> Result<Vec<PathBuf>> {
 
 /// Writes the objects of a scenario, which ends now, into the cluster.
 pub async fn load(bench: &Bench, scenario: &Path) -> Result<Vec<Value>> {
-    let file = scenario.join("cluster.yaml");
-    let newest = Recording::read(&file, NAMESPACE, Timestamp::MAX)?.newest().context("no time in it")?;
-    let text = move_times(&std::fs::read_to_string(&file)?, now().duration_since(newest))?;
-    let objects = objects(&text)?;
+    let objects = ending_now(scenario)?;
     bench.load_recorded(&objects).await?;
     Ok(objects)
+}
+
+/// The objects of a scenario, moved in time so that it ends now.
+pub fn ending_now(scenario: &Path) -> Result<Vec<Value>> {
+    let file = scenario.join("cluster.yaml");
+    let newest = Recording::read(&file, NAMESPACE, Timestamp::MAX)?.newest().context("no time in it")?;
+    objects(&move_times(&std::fs::read_to_string(&file)?, now().duration_since(newest))?)
 }
 
 #[allow(clippy::disallowed_methods, reason = "the clock of the test")]
