@@ -6,6 +6,7 @@ mod following;
 mod interruptions;
 mod monitoring;
 mod page;
+mod record;
 mod run;
 mod scenarios;
 
