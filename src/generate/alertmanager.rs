@@ -111,7 +111,8 @@ pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
             .into(),
         inhibit_rules: inhibitions(settings),
     };
-    let of_stack = stack::Values::new(of_the_stack_itself().into_iter().chain(inhibitions(settings)).collect());
+    let of_stack =
+        stack::Values::new(of_the_stack_itself().into_iter().chain(inhibitions(settings)).collect());
     let of_operator = operator::AlertmanagerConfig::new(&inhibitions(settings));
     vec![
         artifact("rules/alertmanager.example.yaml", EXPLANATION, &config),
@@ -128,7 +129,10 @@ fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact
 fn routes(settings: &Settings) -> Route {
     let matching = |receiver, severity: &str| Route {
         receiver,
-        matchers: vec![Matcher::new("alertname", "=~", "Longhorn.+"), Matcher::new("severity", "=", severity)],
+        matchers: vec![
+            Matcher::new("alertname", "=~", "Longhorn.+"),
+            Matcher::new("severity", "=", severity),
+        ],
         group_by: Vec::new(),
         group_wait: None,
         group_interval: None,
@@ -199,10 +203,15 @@ fn by_relation(area: &Area, alert: &Alert, settings: &Settings) -> Option<Inhibi
     alert.causes().find(|cause| follows.contains(cause.id))?;
     let labels = Shape::of(area, alert)?.labels();
     let of_a_finding = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
-    let common: Vec<&str> =
-        ["namespace"].into_iter().chain(of_a_finding.into_iter().filter(|label| labels.contains(label))).collect();
+    let common: Vec<&str> = ["namespace"]
+        .into_iter()
+        .chain(of_a_finding.into_iter().filter(|label| labels.contains(label)))
+        .collect();
     Some(Inhibition {
-        source_matchers: vec![Matcher::new("alertname", "=", INHIBITOR), Matcher::new("alert", "=", alert.name)],
+        source_matchers: vec![
+            Matcher::new("alertname", "=", INHIBITOR),
+            Matcher::new("alert", "=", alert.name),
+        ],
         target_matchers: vec![Matcher::new("alertname", "=", alert.name)],
         equal: with_cluster(settings, &common),
     })

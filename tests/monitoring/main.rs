@@ -69,8 +69,7 @@ impl Stack {
         let path = directory.path();
         let rules = stack::impatient_rules(path);
         let alertmanager = stack::alertmanager(path, alertmanager);
-        let exporters: Vec<Server> =
-            [(); 2].map(|()| stack::exporter(path, options, Address::free())).into();
+        let exporters: Vec<Server> = [(); 2].map(|()| stack::exporter(path, options, Address::free())).into();
         let config = config(&rules, &exporters, &alertmanager);
         let prometheus = stack::prometheus(path, &config);
         let stack = Stack { directory, exporters, prometheus, alertmanager };

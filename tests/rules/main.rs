@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::generate::alertmanager::Matcher;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
 use longhorn_health_exporter::generate::promtool::{self, Kind};
-use longhorn_health_exporter::generate::alertmanager::Matcher;
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
 

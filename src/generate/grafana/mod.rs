@@ -129,7 +129,9 @@ fn title(board: Dashboard) -> &'static str {
 
 fn description(board: Dashboard) -> &'static str {
     match board {
-        Dashboard::Fleet => "Which clusters need somebody now? A row for each; the cluster leads to its overview.",
+        Dashboard::Fleet => {
+            "Which clusters need somebody now? A row for each; the cluster leads to its overview."
+        }
         Dashboard::Overview => "Is Longhorn healthy, and if not, what is wrong and what to do?",
         Dashboard::Volumes => {
             "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?"

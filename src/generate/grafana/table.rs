@@ -43,7 +43,8 @@ pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Valu
         .iter()
         .map(|name| {
             let query = declared.queries.iter().enumerate();
-            let mut query = query.filter(|(number, _)| *name == format!("Value #{}", super::panel::letter(*number)));
+            let mut query =
+                query.filter(|(number, _)| *name == format!("Value #{}", super::panel::letter(*number)));
             let heading = match query.next() {
                 Some((_, query)) => check::capitalised(query.legend),
                 None => heading(name, declared.unit, settings),

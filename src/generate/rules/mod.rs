@@ -176,7 +176,9 @@ fn clusters_without_exporter(settings: &Settings) -> String {
     }
     let absent = |cluster: &String| {
         // {:?} escapes as PromQL does
-        format!("or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")")
+        format!(
+            "or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")"
+        )
     };
     settings.expected_clusters.iter().map(absent).collect::<Vec<_>>().join(" ")
 }
@@ -185,9 +187,11 @@ fn clusters_without_exporter(settings: &Settings) -> String {
 pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| {
-        let unit = alert.thresholds.iter().find(|threshold| threshold.name == name).map(|threshold| threshold.unit);
+        let unit =
+            alert.thresholds.iter().find(|threshold| threshold.name == name).map(|threshold| threshold.unit);
         // in brackets a number needs a unit, and must be whole
-        let shown = |value: &f64| if unit == Some(RANGE) { format!("{value:.0}s") } else { value.to_string() };
+        let shown =
+            |value: &f64| if unit == Some(RANGE) { format!("{value:.0}s") } else { value.to_string() };
         set.thresholds.get(name).map(shown)
     };
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {

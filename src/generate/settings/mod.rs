@@ -14,7 +14,8 @@ use crate::check::{Alert, Bound, Severity};
 pub use parse::{ConfigError, parse};
 pub use text::GREATEST;
 use text::{
-    Address, AlertName, ClusterLabel, ClusterName, Duration, Labels, Namespace, Plain, Selector, SeverityName, text,
+    Address, AlertName, ClusterLabel, ClusterName, Duration, Labels, Namespace, Plain, Selector,
+    SeverityName, text,
 };
 
 /// A configuration; what a file leaves out keeps its default.
