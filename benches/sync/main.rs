@@ -7,6 +7,7 @@
 //!
 //! `LONGHORN_HEALTH_BENCH_BINARY` names another binary to measure, such as one of another commit.
 
+mod evaluate;
 mod objects;
 mod process;
 mod scrape;
@@ -22,6 +23,7 @@ use process::{Exporter, Helper};
 use serde_json::Value;
 
 const SERVER: &str = "--as-api-server";
+const EVALUATE: &str = "--evaluate";
 const READER: &str = "--as-plain-reader";
 
 /// Measured with kube-state-metrics and its custom resource state on a cluster of the largest
@@ -35,6 +37,14 @@ fn main() {
         [SERVER, volumes, down] => {
             let shape = Shape::new(volumes.parse().expect("a number"), down.parse().expect("a number"));
             runtime().block_on(serve(shape));
+        }
+        [EVALUATE, volumes, down, rounds] => {
+            let number = |text: &str| text.parse().expect("a number");
+            let evaluations = evaluate::Evaluations::new(Shape::new(number(volumes), number(down)));
+            for _ in 0..number(rounds) {
+                evaluations.change();
+                println!("{:?} bytes", evaluations.page());
+            }
         }
         [READER, kubeconfig] => runtime().block_on(read(Path::new(kubeconfig))),
         // cargo adds an argument of its own

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
@@ -19,6 +21,7 @@ use tower::BoxError;
 
 use super::backoff::Pauses;
 use super::body::Watched;
+use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
@@ -74,6 +77,8 @@ pub(super) struct Call {
     pub(super) watch: bool,
     /// Not a further page of a list.
     first: bool,
+    /// A list that is handed on object by object.
+    streamed: bool,
 }
 
 impl Traffic {
@@ -99,8 +104,9 @@ impl Traffic {
             let (client, call) = (client.clone(), traffic.call(request.uri()));
             async move {
                 match call {
-                    Some(call) => call.send(client, request).await,
-                    None => Ok(client.send(request).await?.map(Watched::plain)),
+                    Some(call) if call.streamed => call.stream(client, request).await,
+                    Some(call) => Ok(call.send(client, request).await?.map(BodyExt::boxed_unsync)),
+                    None => Ok(client.send(request).await?.map(|body| Watched::plain(body).boxed_unsync())),
                 }
             }
         });
@@ -137,7 +143,9 @@ impl Traffic {
             uri.query().unwrap_or_default().split('&').any(|parameter| parameter.starts_with(wanted))
         };
         let resource = *self.kinds.get(&(uri.path().to_owned(), has("fieldSelector=")))?;
-        Some(Call { traffic: self.clone(), resource, watch: has("watch=true"), first: !has("continue=") })
+        let streamed = streamed::is_asked_for(uri);
+        let (watch, first) = (has("watch=true") && !streamed, !has("continue="));
+        Some(Call { traffic: self.clone(), resource, watch, first, streamed })
     }
 }
 
@@ -184,6 +192,25 @@ impl Call {
             tokio::time::sleep(self.traffic.pauses.jittered(tries)).await;
             tries += 1;
         }
+    }
+
+    /// Sends as a list what the watcher asked for as a stream of events, and hands it on as that.
+    async fn stream(
+        self,
+        client: Client,
+        mut request: Request<Body>,
+    ) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
+        if let Some(list) = streamed::as_list(request.uri()) {
+            *request.uri_mut() = list;
+        }
+        self.begin().await;
+        let turn = self.turn().await;
+        let response = self.try_once(&client, request).await?;
+        let good = response.status().is_success();
+        Ok(response.map(|body| match body.holding(turn) {
+            list if good => Streamed::new(list).boxed_unsync(),
+            refusal => refusal.boxed_unsync(),
+        }))
     }
 
     async fn try_once(&self, client: &Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
