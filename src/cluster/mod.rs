@@ -115,6 +115,7 @@ struct Joins {
     replicas_by_volume: OnceLock<Index<Replica>>,
     engines_by_volume: OnceLock<Index<Engine>>,
     replicas_by_disk: OnceLock<Index<Replica>>,
+    instance_managers_by_node: OnceLock<Index<InstanceManager>>,
     left_out: OnceLock<BTreeSet<Resource>>,
 }
 
@@ -322,6 +323,12 @@ impl Cluster {
     pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
         let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.disk_id);
         self.joins.replicas_by_disk.get_or_init(index).of(disk_uuid)
+    }
+
+    /// Instance managers of a node, by name.
+    pub fn instance_managers_on(&self, node: &str) -> impl Iterator<Item = &InstanceManager> {
+        let index = || Index::new(&self.objects.instance_managers, |manager| &manager.spec.node_id);
+        self.joins.instance_managers_by_node.get_or_init(index).of(node)
     }
 
     /// The disk with this UUID, as the status of a node lists it.

@@ -69,7 +69,7 @@ impl Shape {
 
     pub(super) fn pod(&self, name: &str, n: usize, labels: Value, containers: &[&str]) -> Value {
         let probe = json!({"httpGet": {"path": "/v1/healthz", "port": 9502, "scheme": "HTTPS"}, "periodSeconds": 10,
-        "timeoutSeconds": 1, "failureThreshold": 3, "successThreshold": 1});
+        "timeoutSeconds": 1, "failureThreshold": 60, "successThreshold": 1});
         let env = ["POD_NAMESPACE", "POD_IP", "NODE_NAME"].map(|name| json!({"name": name, "value": "x"}));
         let specs: Vec<_> = containers
         .iter()
@@ -149,22 +149,26 @@ impl Shape {
         event["message"] = json!(format!("volume {volume} became healthy"));
         event["type"] = json!("Normal");
         event["count"] = json!(1);
-        event["lastTimestamp"] = json!(NEWEST);
+        event["lastTimestamp"] = json!(LONG_AGO);
         event
     }
-}
 
-/// Suspended: the clock of a bench is far from the times of its objects.
-pub(super) fn cron_job() -> Value {
-    let status = json!({"lastScheduleTime": NEWEST, "lastSuccessfulTime": NEWEST});
-    object(
-        "batch/v1",
-        "CronJob",
-        "nightly",
-        json!({}),
-        json!({"schedule": "0 2 * * *", "suspend": true}),
-        status,
-    )
+    pub(super) fn cron_job(&self) -> Value {
+        let status = json!({"lastScheduleTime": self.newest, "lastSuccessfulTime": self.newest});
+        let spec = json!({"schedule": "0 2 * * *", "suspend": false});
+        object("batch/v1", "CronJob", "nightly", json!({}), spec, status)
+    }
+
+    /// What the attacher of Kubernetes holds for a volume.
+    pub(super) fn csi_attachment(&self, n: usize) -> Value {
+        let source = json!({"persistentVolumeName": volume_name(n)});
+        let spec = json!({"attacher": "driver.longhorn.io", "nodeName": self.node(n), "source": source});
+        let status = json!({"attached": true});
+        let mut attachment =
+            object("storage.k8s.io/v1", "VolumeAttachment", &csi_name(n), json!({}), spec, status);
+        without_namespace(&mut attachment);
+        attachment
+    }
 }
 
 pub(super) fn without_namespace(object: &mut Value) {
@@ -183,4 +187,17 @@ fn pod_condition(kind: &str, status: &str) -> Value {
     let mut condition = condition(kind, status);
     condition["lastProbeTime"] = Value::Null;
     condition
+}
+
+/// One of Longhorn's two webhook configurations.
+pub(super) fn webhook(kind: &str, name: &str) -> Value {
+    let kind = format!("{kind}WebhookConfiguration");
+    let name = format!("longhorn-webhook-{name}");
+    let service = json!({"namespace": NAMESPACE, "name": "longhorn-admission-webhook", "path": "/", "port": 9502});
+    let mut configuration =
+        object("admissionregistration.k8s.io/v1", &kind, &name, json!({}), Value::Null, Value::Null);
+    without_namespace(&mut configuration);
+    configuration["webhooks"] = json!([{"name": format!("{name}.longhorn.io"), "failurePolicy": "Fail",
+        "admissionReviewVersions": ["v1"], "sideEffects": "None", "clientConfig": {"service": service}}]);
+    configuration
 }

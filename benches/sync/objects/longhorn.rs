@@ -16,7 +16,7 @@ impl Shape {
             "accessMode": "rwo", "staleReplicaTimeout": 30, "replicaAutoBalance": "ignored", "backingImage": "",
             "nodeSelector": [], "diskSelector": [], "unmapMarkSnapChainRemoved": "ignored", "encrypted": false}),
             json!({"state": "attached", "robustness": if self.is_down(n) { "degraded" } else { "healthy" }, "ownerID": self.node(n), "currentNodeID": self.node(n),
-            "currentImage": ENGINE_IMAGE, "actualSize": 1234567890, "lastBackup": "backup-0", "lastBackupAt": NEWEST, "frontendDisabled": false,
+            "currentImage": ENGINE_IMAGE, "actualSize": 1234567890, "lastBackup": "backup-0", "lastBackupAt": self.newest, "frontendDisabled": false,
             "conditions": conditions(&["Restore", "Scheduled", "TooManySnapshots", "WaitForBackingImage", "OfflineRebuilding"], "True"),
             "kubernetesStatus": {"pvName": name, "pvStatus": "Bound", "pvcName": format!("data-database-{n}"),
                 "namespace": format!("team-{}", n % 40), "lastPVCRefAt": "", "lastPodRefAt": "",
@@ -62,7 +62,7 @@ impl Shape {
             json!({"longhornvolume": volume, "longhornnode": self.node(n), "longhorndiskuuid": format!("disk-{n}")}),
             json!({"volumeName": volume, "nodeID": self.node(n), "engineName": format!("{volume}-e-0"), "desireState": "running",
             "diskID": format!("0bd3f8a6-{:04x}-4a51-8b0d-cf3b4cfe9a11", n % self.nodes), "dataEngine": "v1", "active": true,
-            "image": ENGINE_IMAGE, "healthyAt": if self.is_down(n) { "" } else { NEWEST }, "failedAt": if self.is_down(n) { NEWEST } else { "" },
+            "image": ENGINE_IMAGE, "healthyAt": if self.is_down(n) { "" } else { LONG_AGO }, "failedAt": if self.is_down(n) { LONG_AGO } else { "" },
             "diskPath": "/var/lib/longhorn/", "dataDirectoryName": replica_name(n), "volumeSize": "21474836480",
             "lastHealthyAt": "2026-01-01T00:00:00Z", "backingImage": "", "evictionRequested": false}),
             json!({"ownerID": self.node(n), "instanceManagerName": self.manager_name(n), "currentState": self.running_unless_down(n),
@@ -72,13 +72,13 @@ impl Shape {
     }
 
     pub(super) fn attachment(&self, n: usize) -> Value {
-        let ticket = json!({"id": "csi-abc", "type": "csi-attacher", "nodeID": self.node(n), "generation": 0, "parameters": {"disableFrontend": "false"}});
+        let ticket = json!({"id": csi_name(n), "type": "csi-attacher", "nodeID": self.node(n), "generation": 0, "parameters": {"disableFrontend": "false"}});
         longhorn_object(
             "VolumeAttachment",
             &volume_name(n),
             json!({"longhornvolume": volume_name(n)}),
-            json!({"volume": volume_name(n), "attachmentTickets": {"csi-abc": ticket}}),
-            json!({"attachmentTicketStatuses": {"csi-abc": {"id": "csi-abc", "satisfied": true, "generation": 0}}}),
+            json!({"volume": volume_name(n), "attachmentTickets": {csi_name(n): ticket}}),
+            json!({"attachmentTicketStatuses": {csi_name(n): {"id": csi_name(n), "satisfied": true, "generation": 0}}}),
         )
     }
 
@@ -99,7 +99,7 @@ impl Shape {
         longhorn_object(
             "InstanceManager",
             &self.manager_name(n),
-            json!({"longhorn.io/component": "instance-manager", "longhorn.io/managed-by": "longhorn-manager",
+            json!({"longhorn.io/component": "instance-manager", "longhorn.io/managed-by": "longhorn-manager", "longhorn.io/instance-manager-image": "imi-71f011ef",
             "longhorn.io/node": self.node(n), "longhorn.io/data-engine": "v1", "longhorn.io/instance-manager-type": "aio"}),
             json!({"image": MANAGER_IMAGE, "nodeID": self.node(n), "type": "aio", "dataEngine": "v1"}),
             json!({"ownerID": self.node(n), "currentState": self.running_unless_down(n), "ip": "10.42.0.15", "apiVersion": 6, "proxyApiVersion": 6,
@@ -146,10 +146,10 @@ impl Shape {
             &name,
             json!({"backup-volume": volume, "backup-target": "default"}),
             json!({"snapshotName": snapshot, "backupMode": "incremental", "labels": {"RecurringJob": "nightly"}}),
-            json!({"state": "Completed", "progress": 100, "ownerID": self.node(n), "backupTargetName": "default", "backupCreatedAt": NEWEST,
-            "snapshotCreatedAt": NEWEST, "snapshotName": snapshot, "lastSyncedAt": NEWEST, "compressionMethod": "lz4", "labels": labels,
+            json!({"state": "Completed", "progress": 100, "ownerID": self.node(n), "backupTargetName": "default", "backupCreatedAt": self.newest,
+            "snapshotCreatedAt": self.newest, "snapshotName": snapshot, "lastSyncedAt": self.newest, "compressionMethod": "lz4", "labels": labels,
             "messages": null, "size": "73400320", "newlyUploadDataSize": "73400320", "reUploadedDataSize": "0", "volumeName": volume,
-            "volumeSize": "21474836480", "volumeCreated": NEWEST, "volumeBackingImageName": "", "replicaAddress": "tcp://10.42.0.15:10000",
+            "volumeSize": "21474836480", "volumeCreated": self.newest, "volumeBackingImageName": "", "replicaAddress": "tcp://10.42.0.15:10000",
             "url": format!("s3://backups@eu-central-1/?backup={name}&volume={volume}")}),
         )
     }
@@ -160,13 +160,13 @@ impl Shape {
             "conditions": [condition("ready", "True")]});
         longhorn_object("EngineImage", "ei-71f011ef", json!({}), json!({"image": ENGINE_IMAGE}), status)
     }
-}
 
-pub(super) fn backup_target() -> Value {
-    let spec = json!({"backupTargetURL": "s3://backups@eu-central-1/", "credentialSecret": "s3", "pollInterval": "5m0s"});
-    let status =
-        json!({"available": true, "lastSyncedAt": NEWEST, "conditions": [condition("Unavailable", "False")]});
-    longhorn_object("BackupTarget", "default", json!({}), spec, status)
+    pub(super) fn backup_target(&self) -> Value {
+        let spec = json!({"backupTargetURL": "s3://backups@eu-central-1/", "credentialSecret": "s3", "pollInterval": "5m0s"});
+        let status =
+            json!({"available": true, "lastSyncedAt": self.newest, "conditions": [condition("Unavailable", "False")]});
+        longhorn_object("BackupTarget", "default", json!({}), spec, status)
+    }
 }
 
 pub(super) fn recurring_job() -> Value {

@@ -3,8 +3,9 @@
 mod kubernetes;
 mod longhorn;
 
-use kubernetes::{cron_job, service};
-use longhorn::{backup_target, recurring_job, setting};
+use kubernetes::{service, webhook};
+use longhorn::{recurring_job, setting};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub const NAMESPACE: &str = "longhorn-system";
@@ -15,7 +16,8 @@ const RELEASE: &str = "v1.12.1";
 const MANAGER_CONTAINERS: [&str; 2] = ["longhorn-manager", "pre-pull-share-manager-image"];
 const MANAGER_IMAGE: &str = "longhornio/longhorn-instance-manager:v1.12.1";
 const ENGINE_IMAGE: &str = "longhornio/longhorn-engine:v1.12.1";
-const NEWEST: &str = "2026-01-01T00:00:00Z";
+/// Everything is older, unless the shape says otherwise.
+const LONG_AGO: &str = "2026-01-01T00:00:00Z";
 
 /// How large a cluster is, and how much of it is down.
 #[derive(Clone, Copy)]
@@ -28,13 +30,16 @@ pub struct Shape {
     pub down: usize,
     /// Backups of each volume.
     pub backups: usize,
+    /// When backups were made last: an hour ago, or they would be found.
+    pub newest: Timestamp,
 }
 
 impl Shape {
     /// A cluster with so many volumes, of which so many nodes are down.
     pub fn new(volumes: usize, down: usize) -> Self {
         let (replicas, instance_managers, nodes) = (volumes * REPLICAS_EACH, volumes / 5, volumes / 10);
-        Shape { volumes, replicas, instance_managers, nodes, down, backups: 20 }
+        let newest = LONG_AGO.parse().expect("a time");
+        Shape { volumes, replicas, instance_managers, nodes, down, backups: 20, newest }
     }
 
     /// Every object.
@@ -47,13 +52,14 @@ impl Shape {
             (0..self.instance_managers)
                 .flat_map(|n| [self.instance_manager(n), self.instance_manager_pod(n), self.budget(n)]),
         );
-        objects.extend((0..self.volumes).flat_map(|n| [self.volume(n), self.engine(n), self.attachment(n)]));
+        objects.extend((0..self.volumes).flat_map(|n| [self.volume(n), self.engine(n), self.attachment(n), self.csi_attachment(n)]));
         objects.extend((0..self.replicas).map(|n| self.replica(n)));
         objects.extend(
             (0..self.nodes).flat_map(|n| [self.csi_node(n), self.csi_pod(n), self.engine_image_pod(n)]),
         );
         objects.extend((0..self.volumes * self.backups).map(|n| self.backup(n)));
-        objects.extend([self.engine_image(), backup_target(), recurring_job(), cron_job()]);
+        objects.extend([self.engine_image(), self.backup_target(), recurring_job(), self.cron_job()]);
+        objects.extend([webhook("Validating", "validator"), webhook("Mutating", "mutator")]);
         objects.extend((0..self.nodes * 2).map(|n| self.event(n)));
         objects.extend((0..SETTINGS).map(setting));
         objects
@@ -133,6 +139,11 @@ fn volume_name(n: usize) -> String {
 
 fn replica_name(n: usize) -> String {
     format!("{}-r-{n:08x}", volume_name(n / REPLICAS_EACH))
+}
+
+/// The name of the ticket, and of the attachment in Kubernetes that asks for it.
+fn csi_name(n: usize) -> String {
+    format!("csi-{:064x}", hash(&volume_name(n)))
 }
 
 fn condition(kind: &str, status: &str) -> Value {

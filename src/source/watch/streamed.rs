@@ -67,7 +67,7 @@ impl http_body::Body for Streamed {
                 },
                 Some(Err(error)) => {
                     this.ended = true;
-                    return Poll::Ready(Some(Err(error)));
+                    return Poll::Ready(Some(Err(broken_off(error))));
                 }
                 None => {
                     this.ended = true;
@@ -85,6 +85,19 @@ impl http_body::Body for Streamed {
         }
         Poll::Ready(None)
     }
+}
+
+/// The connection ended within a list.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection ended within the list")]
+struct BrokenOff;
+
+/// kube takes the end of a connection within a watch for the end of the watch (kube-client 5.0
+/// client/mod.rs request_events). Within a list it must be seen, so it goes by another name.
+fn broken_off(error: BoxError) -> BoxError {
+    let silent = error.downcast_ref::<std::io::Error>();
+    let silent = silent.is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut);
+    if silent { error } else { BrokenOff.into() }
 }
 
 /// Takes a list apart. Looks at strings and brackets only: whether an object decodes shows later.
