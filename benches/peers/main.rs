@@ -64,9 +64,7 @@ async fn compare(shape: Shape) -> Result<()> {
     println!("{}", Figures::HEADER);
     let mut all = Vec::new();
     for peer in [Peer::kube_state_metrics(&kubeconfig), Peer::exporter(&kubeconfig)] {
-        let figures = tokio::task::block_in_place(|| {
-            peer.measure(&server, || change(&etcd, &shape))
-        })?;
+        let figures = tokio::task::block_in_place(|| peer.measure(&server, || change(&etcd, &shape)))?;
         println!("{figures}");
         all.push(figures);
     }
@@ -99,7 +97,8 @@ async fn write(etcd: &Client, objects: &[Value]) -> Result<()> {
                 json!({"requestPut": {"key": encode(key(object).as_bytes()), "value": value}})
             })
             .collect();
-        let request = http::Request::post("/v3/kv/txn").body(serde_json::to_vec(&json!({"success": puts}))?)?;
+        let request =
+            http::Request::post("/v3/kv/txn").body(serde_json::to_vec(&json!({"success": puts}))?)?;
         let answer: Value = etcd.request(request).await?;
         ensure!(answer["succeeded"] == true, "etcd refused: {answer}");
     }
@@ -125,10 +124,13 @@ fn key(object: &Value) -> String {
 /// Waits until the API server has every kind in memory, so that the first peer does not pay for that.
 async fn warm(bench: &Bench, shape: &Shape) -> Result<()> {
     let longhorn = format!("/apis/longhorn.io/v1beta2/namespaces/{}", objects::NAMESPACE);
-    for (kind, wanted) in [("replicas", shape.replicas), ("engines", shape.volumes), ("volumes", shape.volumes)] {
+    for (kind, wanted) in
+        [("replicas", shape.replicas), ("engines", shape.volumes), ("volumes", shape.volumes)]
+    {
         let mut tries = 0;
         loop {
-            let request = http::Request::get(format!("{longhorn}/{kind}?resourceVersion=0")).body(Vec::new())?;
+            let request =
+                http::Request::get(format!("{longhorn}/{kind}?resourceVersion=0")).body(Vec::new())?;
             let list: std::result::Result<Value, _> = bench.admin().request(request).await;
             let held = list.ok().and_then(|list| Some(list["items"].as_array()?.len())).unwrap_or_default();
             if held == wanted {

@@ -30,12 +30,6 @@ impl Evaluations {
         Evaluations { source, evaluator }
     }
 
-    /// What an evaluation would see.
-    #[allow(dead_code)]
-    pub fn snapshot(&self) -> Cluster {
-        self.source.snapshot(self.source.moment(source_time(0)))
-    }
-
     /// Changes an object of each kind that managers and kubelets write all the time.
     pub fn change(&self) {
         self.source.change();

@@ -55,7 +55,10 @@ fn main() {
 /// Its backups are an hour old by the clock that the exporter goes by.
 #[allow(clippy::disallowed_methods, reason = "a bench measures")]
 fn shape(volumes: usize, down: usize) -> Shape {
-    Shape { newest: jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1), ..Shape::new(volumes, down) }
+    Shape {
+        newest: jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1),
+        ..Shape::new(volumes, down)
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {

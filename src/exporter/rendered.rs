@@ -45,6 +45,12 @@ impl std::ops::Deref for Rendered {
     }
 }
 
+impl std::fmt::Display for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self)
+    }
+}
+
 impl PartialEq for Rendered {
     fn eq(&self, other: &Self) -> bool {
         self.plain == other.plain

@@ -30,11 +30,11 @@ async fn a_list_that_fails_is_asked_for_in_pages() {
     for number in 0..1203 {
         server.put(VOLUMES, volume(&format!("v{number:04}")));
     }
-    server.fault(VOLUMES, Fault::TruncatedBody.on(Verb::List).times(1));
+    in_pages(&server);
     let live = synced(&server).await;
     assert_eq!(live.snapshot(now()).objects.volumes.len(), 1203);
     assert_eq!(server.requests(VOLUMES, Verb::List), 1 + 5);
-    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit"), ["250"; 5]);
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit")[1..], ["250"; 5]);
     assert_eq!(live.totals()[&Resource::Volumes].lists, 2);
 }
 
@@ -351,6 +351,7 @@ async fn a_page_that_fails_is_asked_for_again_by_itself() {
         for number in 0..2600 {
             server.put(VOLUMES, volume(&format!("v{number}")));
         }
+        in_pages(&server);
         server.fault(VOLUMES, fault.clone().on(Verb::List).every(3));
         let live = start(&server, options()).await;
         within("the first sync", live.synced()).await;

@@ -193,7 +193,8 @@ fn pod_condition(kind: &str, status: &str) -> Value {
 pub(super) fn webhook(kind: &str, name: &str) -> Value {
     let kind = format!("{kind}WebhookConfiguration");
     let name = format!("longhorn-webhook-{name}");
-    let service = json!({"namespace": NAMESPACE, "name": "longhorn-admission-webhook", "path": "/", "port": 9502});
+    let service =
+        json!({"namespace": NAMESPACE, "name": "longhorn-admission-webhook", "path": "/", "port": 9502});
     let mut configuration =
         object("admissionregistration.k8s.io/v1", &kind, &name, json!({}), Value::Null, Value::Null);
     without_namespace(&mut configuration);

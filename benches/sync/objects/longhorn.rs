@@ -163,8 +163,7 @@ impl Shape {
 
     pub(super) fn backup_target(&self) -> Value {
         let spec = json!({"backupTargetURL": "s3://backups@eu-central-1/", "credentialSecret": "s3", "pollInterval": "5m0s"});
-        let status =
-            json!({"available": true, "lastSyncedAt": self.newest, "conditions": [condition("Unavailable", "False")]});
+        let status = json!({"available": true, "lastSyncedAt": self.newest, "conditions": [condition("Unavailable", "False")]});
         longhorn_object("BackupTarget", "default", json!({}), spec, status)
     }
 }

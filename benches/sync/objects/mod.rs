@@ -3,9 +3,9 @@
 mod kubernetes;
 mod longhorn;
 
+use jiff::Timestamp;
 use kubernetes::{service, webhook};
 use longhorn::{recurring_job, setting};
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub const NAMESPACE: &str = "longhorn-system";
@@ -52,7 +52,10 @@ impl Shape {
             (0..self.instance_managers)
                 .flat_map(|n| [self.instance_manager(n), self.instance_manager_pod(n), self.budget(n)]),
         );
-        objects.extend((0..self.volumes).flat_map(|n| [self.volume(n), self.engine(n), self.attachment(n), self.csi_attachment(n)]));
+        objects.extend(
+            (0..self.volumes)
+                .flat_map(|n| [self.volume(n), self.engine(n), self.attachment(n), self.csi_attachment(n)]),
+        );
         objects.extend((0..self.replicas).map(|n| self.replica(n)));
         objects.extend(
             (0..self.nodes).flat_map(|n| [self.csi_node(n), self.csi_pod(n), self.engine_image_pod(n)]),

@@ -211,7 +211,8 @@ impl Split {
         }
         let annotations = json!({"k8s.io/initial-events-end": "true"});
         let metadata = json!({"resourceVersion": metadata.resource_version, "annotations": annotations});
-        let bookmark = json!({"type": "BOOKMARK", "object": {"kind": "", "apiVersion": "", "metadata": metadata}});
+        let bookmark =
+            json!({"type": "BOOKMARK", "object": {"kind": "", "apiVersion": "", "metadata": metadata}});
         Ok(format!("{bookmark}\n").into_bytes())
     }
 }
@@ -247,11 +248,10 @@ mod tests {
         let items: Vec<serde_json::Value> =
             whole.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(items[0]["object"]["metadata"]["name"], "a, \"]}\\");
-        assert_eq!(items[1..4].iter().map(|item| &item["object"]).collect::<Vec<_>>(), [
-            &json!(null),
-            &json!(7),
-            &json!("text")
-        ]);
+        assert_eq!(
+            items[1..4].iter().map(|item| &item["object"]).collect::<Vec<_>>(),
+            [&json!(null), &json!(7), &json!("text")]
+        );
         assert_eq!(items[5]["type"], "BOOKMARK");
         assert_eq!(items[5]["object"]["metadata"]["resourceVersion"], "9");
         for piece in 1..40 {
@@ -263,8 +263,10 @@ mod tests {
     fn the_envelope_may_come_first_and_a_list_may_be_empty() {
         let first = r#"{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[{}]}"#;
         assert_eq!(lines(first, 5).unwrap().len(), 2);
-        for none in [r#"{"metadata":{"resourceVersion":"9"},"items":[]}"#, r#"{"items":null,"metadata":{"resourceVersion":"9"}}"#]
-        {
+        for none in [
+            r#"{"metadata":{"resourceVersion":"9"},"items":[]}"#,
+            r#"{"items":null,"metadata":{"resourceVersion":"9"}}"#,
+        ] {
             assert_eq!(lines(none, 5).unwrap().len(), 1, "{none}");
         }
     }

@@ -4,15 +4,18 @@
 //! The watcher of kube hides bookmarks, clean ends and restarts of a watch from its user, so a
 //! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use jiff::Timestamp;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,6 +24,8 @@ use tower::BoxError;
 
 use super::backoff::Pauses;
 use super::body::Watched;
+use super::headers;
+use super::pages::{self, PageSize, TooHeavy};
 use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
@@ -40,6 +45,8 @@ pub(super) struct Traffic {
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
+    /// How far our clock is ahead of the API server's, by its last answer.
+    skew: Mutex<Option<SignedDuration>>,
 }
 
 /// Pages that are read at once.
@@ -58,6 +65,9 @@ struct Calls {
     outage_logged: bool,
     watch_begun: Option<Instant>,
     short_watches: u32,
+    page_size: PageSize,
+    /// The API server wants to be left alone until then.
+    not_before: Option<Instant>,
 }
 
 /// When a kind was last answered.
@@ -94,6 +104,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+            skew: Mutex::default(),
         }
     }
 
@@ -115,6 +126,10 @@ impl Traffic {
 
     pub(super) fn last_success(&self, resource: Resource) -> Option<Success> {
         self.calls(resource).last_success
+    }
+
+    pub(super) fn skew(&self) -> Option<SignedDuration> {
+        *self.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn totals(&self, resource: Resource) -> ApiTotals {
@@ -171,25 +186,28 @@ impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
         let turn = self.turn().await;
-        if self.watch || self.first {
+        let usual = pages::limit(request.uri()).filter(|_| !self.watch);
+        let Some(usual) = usual else {
             let response = self.try_once(&client, request).await?;
             return Ok(response.map(|body| body.holding(turn)));
-        }
-        // lists and watches have no body
+        };
+        // lists have no body
         let (head, _) = request.into_parts();
         let mut tries = 1;
         loop {
             let request = Request::from_parts(head.clone(), Body::empty());
-            let page = async {
-                let (head, body) = self.try_once(&client, request).await?.into_parts();
-                Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+            let page = match self.page(&client, request, usual).await {
+                Ok(None) => continue,
+                Ok(Some(page)) => Ok(page),
+                Err(error) => Err(error),
             };
-            let page: Result<_, BoxError> = page.await;
             let again = page.as_ref().map_or(true, |page| is_passing(page.status().as_u16()));
-            if !again || tries == PAGE_TRIES {
+            // the first page is asked for again by the kind, which tells what went wrong
+            if !again || self.first || tries == PAGE_TRIES {
                 return Ok(page?.map(|bytes| Watched::plain(bytes.into()).holding(turn)));
             }
-            tokio::time::sleep(self.traffic.pauses.jittered(tries)).await;
+            let pause = self.traffic.pauses.jittered(tries);
+            tokio::time::sleep(pause.max(self.asked_to_wait())).await;
             tries += 1;
         }
     }
@@ -213,7 +231,32 @@ impl Call {
         }))
     }
 
+    /// A page of a list; `None` for one that is too heavy, the next one is smaller.
+    async fn page(
+        &self,
+        client: &Client,
+        request: Request<Body>,
+        usual: u32,
+    ) -> Result<Option<Response<Bytes>>, BoxError> {
+        let asked = self.traffic.calls(self.resource).page_size.next(usual);
+        let most = if asked > 1 { pages::PAGE_BYTES } else { pages::OBJECT_BYTES };
+        let response = self.try_once(client, pages::with_limit(request, asked)).await?;
+        let (head, body) = response.into_parts();
+        let page = match Limited::new(body, most).collect().await {
+            Ok(page) => page.to_bytes(),
+            Err(error) if !error.is::<LengthLimitError>() => return Err(error),
+            Err(_) if asked == 1 => return Err(TooHeavy.into()),
+            Err(_) => {
+                self.traffic.calls(self.resource).page_size.too_heavy(asked);
+                return Ok(None);
+            }
+        };
+        self.traffic.calls(self.resource).page_size.weighed(asked, page.len(), usual);
+        Ok(Some(Response::from_parts(head, page)))
+    }
+
     async fn try_once(&self, client: &Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
+        let sent = (self.traffic.clock)();
         let answer = tokio::time::timeout(self.traffic.answer_timeout, client.send(request)).await;
         let response = match answer {
             Ok(Ok(response)) => response,
@@ -227,12 +270,31 @@ impl Call {
             }
         };
         let good = response.status().is_success();
+        self.read_headers(sent, &response);
         if !good {
             self.failed(reason_of_code(response.status().as_u16()));
         } else if self.watch {
             self.answered();
         }
         Ok(response.map(|body| Watched::new(body, self.clone(), good)))
+    }
+
+    fn read_headers<B>(&self, sent: Timestamp, response: &Response<B>) {
+        let now = (self.traffic.clock)();
+        *self.traffic.skew.lock().unwrap_or_else(PoisonError::into_inner) =
+            headers::skew(sent, now, response.headers());
+        let wait = match response.status().as_u16() {
+            // what priority and fairness of the API server sends with it is a second
+            429 | 503 => headers::retry_after(now, response.headers()),
+            _ => None,
+        };
+        self.traffic.calls(self.resource).not_before = wait.map(|wait| Instant::now() + wait);
+    }
+
+    /// How much longer the API server wants to be left alone with this kind.
+    fn asked_to_wait(&self) -> Duration {
+        let until = self.traffic.calls(self.resource).not_before;
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
     /// How long the body may take in all, and how long it may be silent. The server ends a watch by
@@ -258,6 +320,10 @@ impl Call {
     /// every watch as soon as it began would otherwise be asked without pause, as the watcher
     /// takes a clean end for no error.
     async fn begin(&self) {
+        let asked = self.asked_to_wait();
+        if !asked.is_zero() {
+            tokio::time::sleep(asked).await;
+        }
         let pause = {
             let mut calls = self.traffic.calls(self.resource);
             if !self.watch {
@@ -302,61 +368,4 @@ fn is_passing(status: u16) -> bool {
 pub(super) fn silent(limit: Duration) -> std::io::Error {
     let text = format!("no answer within {limit:?}");
     std::io::Error::new(std::io::ErrorKind::TimedOut, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(uri: &str) -> Option<(Resource, bool, bool)> {
-        call_in("longhorn-system", uri)
-    }
-
-    fn call_in(namespace: &str, uri: &str) -> Option<(Resource, bool, bool)> {
-        let options = LiveOptions::new(namespace, || Timestamp::UNIX_EPOCH);
-        let call = Arc::new(Traffic::new(&options)).call(&uri.parse().unwrap())?;
-        Some((call.resource, call.watch, call.first))
-    }
-
-    #[test]
-    fn paths_name_kinds() {
-        use Resource::*;
-        let longhorn = "http://api:1/apis/longhorn.io/v1beta2/namespaces/longhorn-system";
-        assert_eq!(call(&format!("{longhorn}/volumes?limit=500")), Some((Volumes, false, true)));
-        assert_eq!(call(&format!("{longhorn}/volumes?limit=500&continue=x")), Some((Volumes, false, false)));
-        assert_eq!(
-            call(&format!("{longhorn}/nodes?&watch=true&timeoutSeconds=45")),
-            Some((LonghornNodes, true, true))
-        );
-        assert_eq!(call("/api/v1/nodes"), Some((KubeNodes, false, true)));
-        assert_eq!(call("/api/v1/namespaces/longhorn-system/pods"), Some((Pods, false, true)));
-        let hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?fieldSelector=a";
-        assert_eq!(call(hooks), Some((ValidatingWebhookConfigurations, false, true)));
-    }
-
-    #[test]
-    fn two_kinds_of_events_differ_by_namespace_and_selector() {
-        use Resource::*;
-        let of_nodes =
-            "/api/v1/namespaces/default/events?&limit=500&fieldSelector=involvedObject.kind%3DNode";
-        let of_longhorn = |namespace: &str| format!("/api/v1/namespaces/{namespace}/events?limit=500");
-        for namespace in ["longhorn-system", "default"] {
-            assert_eq!(call_in(namespace, of_nodes), Some((NodeEvents, false, true)));
-            assert_eq!(call_in(namespace, &of_longhorn(namespace)), Some((Events, false, true)));
-        }
-        assert_eq!(call(&of_longhorn("default")), None);
-    }
-
-    #[test]
-    fn other_paths_are_no_kind() {
-        for path in [
-            "/version",
-            "/api/v1/pods",
-            "/api/v1/namespaces/other/pods",
-            "/api/v1/namespaces/longhorn-system/pods/p/log?previous=true",
-            "/apis/longhorn.io/v1beta1/namespaces/longhorn-system/volumes",
-        ] {
-            assert_eq!(call(path), None, "{path}");
-        }
-    }
 }
