@@ -11,6 +11,7 @@
 
 use super::instance_managers::missing_labels;
 use super::stale_copies;
+use crate::check::uncapitalised;
 use crate::cluster::Cluster;
 use crate::longhorn::{DataEngine, KubeNode, Release, Resource, Suffix};
 
@@ -133,7 +134,7 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[r(1, 6, 3), r(1, 7, 2)],
         frames: &[],
         until_then: "Put the labels back, also before the upgrade: releases with the fix delete such an instance \
-                     manager with all that runs in it and make it anew.",
+                     manager with all that runs in it and recreate it.",
         trigger: unlabelled_instance_manager,
     },
     KnownIssue {
@@ -357,7 +358,7 @@ impl KnownIssue {
             ),
             None => "Upgrade to a later release.".to_owned(),
         };
-        format!("{way_out} Until then: {}", self.until_then)
+        format!("{way_out} Until then: {}", uncapitalised(self.until_then))
     }
 
     /// Whether this cluster meets what triggers the bug.
@@ -410,7 +411,7 @@ fn rpm_host(cluster: &Cluster) -> Trigger {
             Trigger::Met(format!("node {} runs {}", node.metadata.name, node.status.node_info.os_image))
         }
         None if readable => Trigger::Absent,
-        None => Trigger::Possible("hosts with an RPM database are hit; nodes could not be read"),
+        None => Trigger::Possible("hosts with an RPM database are affected; nodes could not be read"),
     }
 }
 
