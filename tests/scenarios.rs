@@ -114,7 +114,8 @@ fn findings(report: &Report) -> String {
     for incident in &report.incidents {
         let _ = writeln!(text, "\n{} incident {}: {}", incident.severity, incident.cause, incident.title);
         for consequence in &incident.consequences {
-            let _ = writeln!(text, "  {} on {}", consequence.text, consequence.nodes.join(", "));
+            let on = if consequence.nodes.is_empty() { "" } else { " on " };
+            let _ = writeln!(text, "  {}{on}{}", consequence.text, consequence.nodes.join(", "));
         }
     }
     for finding in &report.findings {

@@ -9,7 +9,7 @@ use super::{SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, Wish, evaluate_as};
+use crate::report::{Evaluation, Selection, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
@@ -100,6 +100,21 @@ impl Evaluator {
             return Vec::new();
         }
         self.source.waiting_for()
+    }
+
+    /// Says which name of a selection exists nowhere in the cluster.
+    pub fn unknown_name(&self, selection: &Selection) -> Option<String> {
+        if selection.is_everything() {
+            return None;
+        }
+        let moment = self.moment();
+        let cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        selection.unknown_name(&cluster, &moment.evaluation.report)
+    }
+
+    /// The time by the clock of this machine; a recording has another one.
+    pub fn wall(&self) -> Timestamp {
+        (self.clock)()
     }
 
     /// The page of metrics. Not for async threads either.
