@@ -115,6 +115,9 @@ fn scope(html: &mut Html, moment: &Moment, wall: Timestamp) {
         (false, _, Some(oldest)) => html.raw(", data at most ").text(ago(wall, oldest)).raw(" old"),
         _ => html,
     };
+    if let Some(wrong) = cluster.wrong_clock() {
+        html.raw("; <b>").text(wrong).raw("</b>");
+    }
     html.raw("</p>");
 }
 
