@@ -184,7 +184,8 @@ async fn an_exporter_of_a_wrong_namespace_shows_unknown() {
 #[tokio::test]
 async fn printed_commands_say_which_cluster_they_are_for() {
     let server = server().await;
-    let pending = json!({"metadata": {"name": "priority-class", "namespace": NAMESPACE}, "status": {"applied": false}});
+    let pending =
+        json!({"metadata": {"name": "priority-class", "namespace": NAMESPACE}, "status": {"applied": false}});
     server.put(SETTINGS, setting());
     server.put(SETTINGS, pending);
     server.put("pods", manager());
@@ -192,10 +193,14 @@ async fn printed_commands_say_which_cluster_they_are_for() {
         let output = check(&server, &[&["-v", "--only=danger_zone_pending"], more].concat()).await;
         let said = text(&output.stdout);
         assert!(said.lines().next().unwrap_or_default().contains(cluster), "{said}");
-        let commands: Vec<_> = said.lines().filter(|line| line.trim_start().starts_with("kubectl ")).collect();
+        let commands: Vec<_> =
+            said.lines().filter(|line| line.trim_start().starts_with("kubectl ")).collect();
         assert!(!commands.is_empty(), "{output:?}");
         for command in commands {
-            assert!(command.contains("kubectl --kubeconfig /") && command.contains(" --context fake "), "{command}");
+            assert!(
+                command.contains("kubectl --kubeconfig /") && command.contains(" --context fake "),
+                "{command}"
+            );
         }
     }
 }

@@ -99,9 +99,7 @@ fn message(
         }
         causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a rollout"),
         causes::DEADLOCK if !webhook.has_deployment(cluster) => {
-            format!(
-                "no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another"
-            )
+            format!("no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another")
         }
         causes::DEADLOCK => {
             format!(

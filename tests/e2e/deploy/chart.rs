@@ -64,9 +64,12 @@ fn another_namespace_of_longhorn_moves_the_role_and_the_flag() -> Result<()> {
 }
 
 fn variables(deployment: &Value) -> Vec<(&str, &str)> {
-    let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array();
-    let text = |value: &'_ Value| -> &str { value.as_str().unwrap_or_default() };
-    variables.into_iter().flatten().map(|one| (text(&one["name"]), text(&one["value"]))).collect()
+    let variables = container(deployment)["env"].as_array();
+    variables
+        .into_iter()
+        .flatten()
+        .filter_map(|variable| Some((variable["name"].as_str()?, variable["value"].as_str()?)))
+        .collect()
 }
 
 #[test]
