@@ -190,7 +190,9 @@ open_enum! {
 /// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
 /// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
 /// are detached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum VolumeHealth {
     /// No replica is usable: no I/O, and data at stake.

@@ -1,8 +1,8 @@
 //! docs/metrics.md: every family with all that is declared about it.
 
 use super::markdown::{Page, code, codes, or_none};
-use crate::check::{Gauge, GaugeKind, Record};
-use crate::generate::catalogue::{self, Area};
+use crate::check::{Check, Gauge, GaugeKind, Record};
+use crate::generate::catalogue;
 use crate::generate::{GenerateError, Settings, rules};
 
 /// The page.
@@ -26,7 +26,7 @@ pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     page.paragraph(RECORDING);
     for area in catalogue::areas() {
         for record in area.records {
-            recorded(&mut page, &area, record, settings)?;
+            recorded(&mut page, area, record, settings)?;
         }
     }
     Ok(page.finish())
@@ -52,7 +52,12 @@ number, and so that a Prometheus which collects from many clusters can take thes
 not take the record away. Who copies an alert into rules of their own takes the records that it reads along. The dashboards do
 without: beside the name of a record their queries have its expression, for a Prometheus that does not load these rules.";
 
-fn recorded(page: &mut Page, area: &Area, record: &Record, settings: &Settings) -> Result<(), GenerateError> {
+fn recorded(
+    page: &mut Page,
+    area: &Check,
+    record: &Record,
+    settings: &Settings,
+) -> Result<(), GenerateError> {
     page.heading(3, record.name);
     page.paragraph(record.help);
     let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));

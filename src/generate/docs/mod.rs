@@ -13,7 +13,8 @@ mod report_schema;
 mod runbooks;
 
 use clap::Command;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 pub use runbooks::runbook;
@@ -46,25 +47,11 @@ pub fn sections() -> Vec<Section> {
 }
 
 /// The JSON schema of a type, as a value to be completed.
-fn json_schema<T: JsonSchema>(title: &str) -> Value {
-    let mut schema = schema_for!(T);
+fn json_schema<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
     schema.insert("$comment".to_owned(), Target::Docs.header().into());
-    let mut schema = schema.to_value();
-    without_null_defaults(&mut schema);
-    schema
-}
-
-/// A default of null says nothing that "not required" does not say.
-fn without_null_defaults(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.retain(|key, value| key != "default" || !value.is_null());
-            map.values_mut().for_each(without_null_defaults);
-        }
-        Value::Array(values) => values.iter_mut().for_each(without_null_defaults),
-        _ => {}
-    }
+    schema.to_value()
 }
 
 fn pretty(value: &Value) -> String {

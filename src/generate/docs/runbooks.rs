@@ -2,8 +2,8 @@
 
 use super::alerts::{alert_causes, dashboard};
 use super::markdown::{Page, or_none};
-use crate::check::Alert;
-use crate::generate::catalogue::{self, Area};
+use crate::check::{Alert, Check};
+use crate::generate::catalogue;
 use crate::generate::{Artifact, GenerateError, Settings, rules};
 
 /// One page an alert.
@@ -12,7 +12,7 @@ pub fn pages(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     for area in catalogue::areas() {
         for alert in area.alerts {
             let path = format!("docs/runbooks/{}.md", alert.name);
-            pages.push(Artifact { path, content: page(&area, alert, settings)? });
+            pages.push(Artifact { path, content: page(area, alert, settings)? });
         }
     }
     Ok(pages)
@@ -23,11 +23,11 @@ pub fn runbook(name: &str) -> Option<String> {
     let settings = Settings::default();
     catalogue::areas().find_map(|area| {
         let alert = area.alerts.iter().find(|alert| alert.name == name)?;
-        page(&area, alert, &settings).ok()
+        page(area, alert, &settings).ok()
     })
 }
 
-fn page(area: &Area, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
+fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
     let mut page = Page::new(alert.name);
     page.paragraph(alert.summary);

@@ -11,11 +11,11 @@ mod variables;
 
 use serde_json::json;
 
-use super::catalogue::{self, Area};
+use super::catalogue;
 use super::{Artifact, GenerateError, Settings, Target, promql};
-use crate::check::{self, Dashboard};
+use crate::check::{self, Check, Dashboard};
 use layout::Grid;
-use model::{DATASOURCE, List, TimeRange};
+use model::{List, datasource};
 
 /// Every dashboard, in the order of the dropdown.
 pub const DASHBOARDS: [Dashboard; 7] = [
@@ -56,7 +56,7 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
             panels.push(panel::panel(grid.next_id(), declared, place, &context)?);
         }
     }
-    let variables = variables::of(settings, |name| panels.iter().any(|panel| panel.uses(name)));
+    let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
     Ok(model::Dashboard {
         description: format!("{} {}", description(board), Target::Dashboards.header()),
         id: None,
@@ -68,32 +68,38 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
         version: 1,
         timezone: "browser",
         refresh: "1m",
-        time: TimeRange { from: "now-6h", to: "now" },
+        time: json!({ "from": "now-6h", "to": "now" }),
         graph_tooltip: 1,
         links: vec![links_to_sisters()],
-        annotations: List { list: annotations(settings) },
+        annotations: json!({ "list": annotations(settings) }),
         templating: List { list: variables },
         panels,
     })
 }
 
+/// Does a query of the panel use this variable?
+fn uses(panel: &model::Panel, variable: &str) -> bool {
+    let quoted = format!("\"${variable}\"");
+    panel.content.iter().flat_map(|content| &content.targets).any(|target| target.expr.contains(&quoted))
+}
+
 /// Panels under one heading.
 struct Section {
     title: Option<&'static str>,
-    panels: Vec<(Area, &'static check::Panel)>,
+    panels: Vec<(&'static Check, &'static check::Panel)>,
 }
 
 /// The overview is one page without headings: numbers first, the verdict before the single checks,
 /// then tables, then what happened over time. The others have a heading for each check.
 fn sections(board: Dashboard) -> Vec<Section> {
-    let panels_of = |area: Area| area.panels.iter().map(move |panel| (area, panel));
-    let on_board = |(_, panel): &(Area, &check::Panel)| panel.dashboard == board;
+    let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
+    let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(panel.kind), area.id != "exporter"));
         return vec![Section { title: None, panels }];
     }
-    let section = |area: Area| Section {
+    let section = |area: &'static Check| Section {
         title: (area.id != "exporter").then_some(area.title),
         panels: panels_of(area).filter(on_board).collect(),
     };
@@ -155,7 +161,7 @@ fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
             "hide": true, "iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts", "type": "dashboard",
         }),
         json!({
-            "datasource": DATASOURCE, "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
+            "datasource": datasource(), "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
             "expr": format!("ALERTS{{{}, alertstate=\"firing\"}}", our_alerts(settings)),
             "step": "60s", "titleFormat": "{{alertname}}", "textFormat": "{{object}} {{node}}", "useValueForTime": false,
         }),
@@ -170,20 +176,18 @@ fn our_alerts(settings: &Settings) -> String {
 
 /// Labels of a family or of a recorded series.
 fn labels_of(name: &str) -> &'static [&'static str] {
-    let gauge =
-        catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name);
-    let record = || catalogue::areas().flat_map(|area| area.records).find(|record| record.name == name);
-    gauge.map(|gauge| &gauge.labels).or_else(|| record().map(|record| record.labels)).unwrap_or_default()
+    let gauge = catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name);
+    let record = || catalogue::record(name).map(|record| record.labels);
+    gauge.map(|gauge| &gauge.labels).or_else(record).unwrap_or_default()
 }
 
 /// Puts beside each recorded series the expression that it records. Both give the same number, and a
 /// dashboard without its rules says what is there instead of "no data", which reads like health.
 fn with_expressions_of_records(expr: &str) -> String {
-    let beside = |expr: String, record: &&check::Record| {
+    catalogue::records().fold(expr.to_owned(), |expr, record| {
         let recorded = format!("{}{{$job}}", record.name);
         expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
-    };
-    catalogue::areas().flat_map(|area| area.records).fold(expr.to_owned(), beside)
+    })
 }
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
@@ -193,7 +197,7 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
         "job" => {
             let family =
                 before.trim_end_matches('{').rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
-            let matchers = [settings.selector.clone(), variables::filter(labels_of(family), settings)];
+            let matchers = [settings.matchers(), variables::filter(labels_of(family), settings)];
             let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
             Some(matchers.join(", "))
         }

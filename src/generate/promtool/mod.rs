@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use self::exporter::{Exporter, Labels};
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
 use super::{Artifact, GenerateError, Settings, Target, yaml};
-use crate::check::{Alert, When};
+use crate::check::{Alert, Check, When};
 use crate::checks::manager_crash_loop;
 
 /// What a case shows.
@@ -96,9 +96,9 @@ const SLOW: u64 = 3 * 3_600;
 /// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
         let mut by_interval: BTreeMap<String, Vec<Case>> = BTreeMap::new();
-        for case in cases(&area, settings)? {
+        for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
         }
         let without = area.alerts.iter().filter(|alert| has_no_cases(alert, settings));
@@ -128,7 +128,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
 }
 
 /// The cases of the enabled alerts of one area.
-pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
+pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
@@ -165,7 +165,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(area: &Area, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
+    fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
         let rule = rules::rule(area, alert, settings)?;
         let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
         let (hold, keep) = (seconds(&rule.hold), seconds(&rule.keep_firing_for));
@@ -193,7 +193,7 @@ impl Maker {
             |alert: &&Alert| !self.is_alone && alert.name == EXPORTER_DOWN && settings.alert(alert).enabled;
         let mut areas = catalogue::areas();
         if let Some((area, alert)) = areas.find_map(|area| Some((area, area.alerts.iter().find(is_down)?))) {
-            let down = Maker { tick: self.tick, ..Maker::new(&area, alert, settings)? };
+            let down = Maker { tick: self.tick, ..Maker::new(area, alert, settings)? };
             let hold = seconds(&down.rule.hold).unwrap_or_default();
             moment = moment.max(hold.div_ceil(self.tick));
             questions.push(down.firing(moment, &[Labels::new()]));

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
-use crate::check::{Alert, Dashboard, Record};
+use crate::check::{Alert, Check, Dashboard, Record};
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
@@ -123,7 +123,7 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
             groups.entry(area.dashboard()).or_default().push(Entry::Record(recording));
         }
         for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-            let rule = rule(&area, alert, settings)?;
+            let rule = rule(area, alert, settings)?;
             groups.entry(area.dashboard()).or_default().push(Entry::Alert(rule));
         }
     }
@@ -134,9 +134,9 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
 
 /// The group that stands on kube-state-metrics alone.
 pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
-    let area = KUBE_STATE_METRICS;
+    let area = &KUBE_STATE_METRICS;
     let enabled = area.alerts.iter().filter(|alert| settings.alert(alert).enabled);
-    let rules = enabled.map(|alert| rule(&area, alert, settings).map(Entry::Alert));
+    let rules = enabled.map(|alert| rule(area, alert, settings).map(Entry::Alert));
     let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
     let group = Group { name: format!("longhorn-health.{}", area.id), rules };
     Ok(RuleFile { groups: vec![group].into_iter().filter(|group| !group.rules.is_empty()).collect() })
@@ -151,7 +151,7 @@ pub fn recording(record: &Record, settings: &Settings) -> Result<Recording, Gene
 /// Placeholders that mean the same in every rule.
 fn common(name: &str, settings: &Settings) -> Option<String> {
     match name {
-        "job" => Some(settings.selector.clone()),
+        "job" => Some(settings.matchers()),
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.clone()),
         "cluster" => Some(settings.cluster_list()),
@@ -160,7 +160,7 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// The rule of an alert.
-pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
+pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {

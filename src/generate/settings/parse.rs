@@ -109,8 +109,7 @@ fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
         let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
         return Some((path, format!("{cluster} {fix}")));
     }
-    let selects = |matcher: &str| matcher.split('=').next() == Some(cluster);
-    if !cluster.is_empty() && settings.selector.split(", ").any(selects) {
+    if settings.selector.iter().any(|(label, _)| label == cluster) {
         let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
         return Some((vec!["selector"], format!("{cluster} {fix}")));
     }

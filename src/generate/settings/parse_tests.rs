@@ -28,7 +28,7 @@ fn what_is_said_is_set() {
     assert_eq!(restarts.thresholds["restarts"], 5.0);
     assert!(!alert("LonghornHealthAccessDenied").enabled);
     assert_eq!(
-        (settings.selector.as_str(), settings.cluster_label.as_str()),
+        (settings.matchers().as_str(), settings.cluster_label.as_str()),
         ("job=\"x\", namespace=\"y\"", "")
     );
     assert_eq!(settings.labels["team"], "storage");
