@@ -30,17 +30,14 @@ pub static KUBE_STATE_METRICS: Check = Check {
     ..Check::PLAIN
 };
 
-/// Every alert on the exporter's series.
 pub fn alerts() -> impl Iterator<Item = &'static Alert> {
     areas().flat_map(|area| area.alerts)
 }
 
-/// Every recording rule.
 pub fn records() -> impl Iterator<Item = &'static Record> {
     areas().flat_map(|area| area.records.iter().copied())
 }
 
-/// The recording rule of this name.
 pub fn record(name: &str) -> Option<&'static Record> {
     records().find(|record| record.name == name)
 }

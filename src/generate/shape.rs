@@ -7,7 +7,6 @@ use crate::exporter::gauges::FINDING;
 /// A family of facts, which are 1 or not there, with what is selected of it.
 #[derive(Debug)]
 pub struct Shape {
-    /// The family.
     pub family: &'static Gauge,
     /// Labels with the values of which a series must have one.
     pub matchers: Vec<(&'static str, Vec<&'static str>)>,
@@ -35,7 +34,6 @@ impl Shape {
         Some(Shape { family: &FINDING, matchers, without })
     }
 
-    /// PromQL with placeholders.
     pub fn expr(&self) -> String {
         let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {
             [value] => format!(", {label}=\"{value}\""),

@@ -5,7 +5,6 @@ use crate::check::{Alert, Cause, Check};
 use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
 use crate::generate::{GenerateError, Settings, rules};
 
-/// The page.
 pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     let mut page = Page::new("Alerts");
     page.paragraph(INTRODUCTION);

@@ -7,18 +7,15 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
+use super::json_schema;
 use super::markdown::{Page, code, or_none};
-use super::{json_schema, pretty};
 use crate::check::Alert;
 use crate::generate::settings::{AlertSettings, GREATEST};
-use crate::generate::{Settings, Target, catalogue};
+use crate::generate::{Settings, Target, catalogue, pretty};
 
-/// The example file, below docs/.
 pub const EXAMPLE: &str = "configuration.example.yaml";
-/// The schema, below docs/.
 pub const SCHEMA: &str = "configuration.schema.json";
 
-/// The page.
 pub fn page() -> String {
     let schema = described();
     let mut page = Page::new("Configuration of the generated files");
@@ -133,7 +130,6 @@ fn example_alert(text: &mut String, alert: &Alert) {
     }
 }
 
-/// JSON Schema of the file.
 pub fn schema() -> String {
     pretty(&described())
 }

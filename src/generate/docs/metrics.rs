@@ -5,7 +5,6 @@ use crate::check::{Check, Gauge, GaugeKind, Record};
 use crate::generate::catalogue;
 use crate::generate::{GenerateError, Settings, rules};
 
-/// The page.
 pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     let mut page = Page::new("Metrics");
     page.paragraph(INTRODUCTION);
@@ -79,7 +78,6 @@ fn recorded(
     Ok(())
 }
 
-/// A link from the directory docs/.
 pub fn record_link(record: &Record) -> String {
     // as GitHub makes anchors: without the colons
     format!("[{}](metrics.md#{})", code(record.name), record.name.replace(':', ""))
@@ -131,34 +129,6 @@ fn unit(gauge: &Gauge) -> &'static str {
     }
 }
 
-/// A link from the directory docs/.
 pub fn link(gauge: &Gauge) -> String {
     format!("[{}](metrics.md#{})", code(gauge.name), gauge.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_family_has_its_section_and_a_line_in_the_overview() {
-        let page = page(&Settings::default()).unwrap();
-        for gauge in catalogue::areas().flat_map(|area| area.gauges) {
-            assert!(page.contains(&format!("\n### {}\n", gauge.name)), "{}", gauge.name);
-            assert!(page.contains(&format!("\n| [{0}](#{0}) |", gauge.name)), "{}", gauge.name);
-        }
-    }
-
-    #[test]
-    fn units_follow_from_names() {
-        let unit_of = |name: &str| {
-            catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name).map(|g| unit(g))
-        };
-        assert_eq!(unit_of("process_cpu_seconds_total"), Some("seconds"));
-        assert_eq!(unit_of("process_resident_memory_bytes"), Some("bytes"));
-        assert_eq!(unit_of("longhorn_health_finding"), Some("always 1"));
-        assert_eq!(unit_of("longhorn_health_check_unknown"), Some("1 or 0"));
-        assert_eq!(unit_of("longhorn_health_findings"), Some("number"));
-        assert_eq!(unit_of("longhorn_health_finding_since_timestamp_seconds"), Some("Unix time in seconds"));
-    }
 }

@@ -21,9 +21,8 @@ pub use runbooks::runbook;
 
 use super::{Artifact, GenerateError, Section, Settings, Target};
 
-/// The files of this target.
 pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>, GenerateError> {
-    let page = |name: &str, content: String| Artifact { path: format!("docs/{name}"), content };
+    let page = |name: &str, content: String| Artifact::new(format!("docs/{name}"), content);
     let mut artifacts = vec![
         page("README.md", index::page()),
         page("metrics.md", metrics::page(settings)?),
@@ -52,11 +51,4 @@ fn json_schema<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
     schema.insert("title".to_owned(), title.into());
     schema.insert("$comment".to_owned(), Target::Docs.header().into());
     schema.to_value()
-}
-
-fn pretty(value: &Value) -> String {
-    // a value that is made of strings and numbers can be written
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }

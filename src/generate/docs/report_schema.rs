@@ -5,15 +5,15 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
-use super::{json_schema, pretty};
+use super::json_schema;
 use crate::check::Check;
 use crate::checks;
+use crate::generate::pretty;
 use crate::longhorn::{Resource, VolumeHealth, VolumeState};
 use crate::report::{EVERY_CHECK, Report};
 
 const CHECK: &str = "#/$defs/Check";
 
-/// JSON Schema of the report.
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(strict));
     let mut schema = json_schema::<Report>(settings, "Report of longhorn-health-exporter");

@@ -31,18 +31,15 @@ pub const DASHBOARDS: [Dashboard; 7] = [
 /// Tag by which the dashboards find each other.
 const TAG: &str = "longhorn-health";
 
-/// The files of this target.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     DASHBOARDS.iter().map(|board| artifact(*board, settings)).collect()
 }
 
 fn artifact(board: Dashboard, settings: &Settings) -> Result<Artifact, GenerateError> {
-    let mut content = serde_json::to_string_pretty(&dashboard(board, settings)?).unwrap_or_default();
-    content.push('\n');
-    Ok(Artifact { path: format!("dashboards/{}.json", board.uid()), content })
+    let content = super::pretty(&dashboard(board, settings)?);
+    Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
 }
 
-/// One dashboard, complete.
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboard, GenerateError> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
@@ -57,11 +54,12 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
         }
     }
     let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
+    let (title, question) = heading(board);
     Ok(model::Dashboard {
-        description: format!("{} {}", description(board), Target::Dashboards.header()),
+        description: format!("{question} {}", Target::Dashboards.header()),
         id: None,
         uid: board.uid(),
-        title: title(board),
+        title,
         tags: vec![TAG],
         editable: false,
         schema_version: 39,
@@ -83,7 +81,6 @@ fn uses(panel: &model::Panel, variable: &str) -> bool {
     panel.content.iter().flat_map(|content| &content.targets).any(|target| target.expr.contains(&quoted))
 }
 
-/// Panels under one heading.
 struct Section {
     title: Option<&'static str>,
     panels: Vec<(&'static Check, &'static check::Panel)>,
@@ -115,33 +112,35 @@ fn rank(kind: check::PanelKind) -> u8 {
     }
 }
 
-fn title(board: Dashboard) -> &'static str {
+/// Title, and the question that the dashboard answers.
+fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
-        Dashboard::Overview => "Longhorn health / Overview",
-        Dashboard::Volumes => "Longhorn health / Volumes",
-        Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
-        Dashboard::Managers => "Longhorn health / Managers and webhook",
-        Dashboard::Eviction => "Longhorn health / Eviction and drain",
-        Dashboard::Storage => "Longhorn health / Storage and backups",
-        Dashboard::Exporter => "Longhorn health / Exporter",
-    }
-}
-
-fn description(board: Dashboard) -> &'static str {
-    match board {
-        Dashboard::Overview => "Is Longhorn healthy, and if not, what is wrong and what to do?",
-        Dashboard::Volumes => {
-            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?"
+        Dashboard::Overview => {
+            ("Longhorn health / Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?")
         }
-        Dashboard::InstanceManagers => {
-            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?"
+        Dashboard::Volumes => (
+            "Longhorn health / Volumes",
+            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?",
+        ),
+        Dashboard::InstanceManagers => (
+            "Longhorn health / Instance managers and upgrades",
+            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?",
+        ),
+        Dashboard::Managers => (
+            "Longhorn health / Managers and webhook",
+            "Which managers crash and why, do they start in time, and does the admission webhook answer?",
+        ),
+        Dashboard::Eviction => (
+            "Longhorn health / Eviction and drain",
+            "Does eviction progress, do its flags contradict each other, and is it safe?",
+        ),
+        Dashboard::Storage => (
+            "Longhorn health / Storage and backups",
+            "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
+        ),
+        Dashboard::Exporter => {
+            ("Longhorn health / Exporter", "Does the exporter see everything, and how fresh is what it sees?")
         }
-        Dashboard::Managers => {
-            "Which managers crash and why, do they start in time, and does the admission webhook answer?"
-        }
-        Dashboard::Eviction => "Does eviction progress, do its flags contradict each other, and is it safe?",
-        Dashboard::Storage => "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
-        Dashboard::Exporter => "Does the exporter see everything, and how fresh is what it sees?",
     }
 }
 

@@ -65,7 +65,6 @@ pub struct Variable {
     pub regex: &'static str,
 }
 
-/// A panel or a row.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Panel {

@@ -12,19 +12,15 @@ const NEUTRAL: &str = "#808080";
 
 /// What a panel needs to know beside its declaration.
 pub struct Context<'a> {
-    /// Who declares it.
     pub area: &'a Check,
-    /// What users set.
     pub settings: &'a Settings,
 }
 
-/// A heading.
 pub fn row(id: u32, title: &str, grid_pos: GridPos) -> Panel {
     let (title, collapsed, panels) = (title.to_owned(), Some(false), Some([]));
     Panel { id, kind: "row", title, grid_pos, collapsed, panels, ..Panel::default() }
 }
 
-/// A panel as declared.
 pub fn panel(
     id: u32,
     declared: &check::Panel,

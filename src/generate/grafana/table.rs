@@ -122,7 +122,6 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     overrides
 }
 
-/// Does the table list alerts?
 pub fn lists_alerts(declared: &check::Panel) -> bool {
     declared.dashboard == Dashboard::Overview && declared.columns.contains(&"alertname")
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::generate::Settings;
 
-/// Labels with their values.
 pub type Labels = BTreeMap<String, String>;
 
 /// The exporter as Prometheus sees it.

@@ -75,16 +75,13 @@ pub struct AlertConfig {
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 
-/// The settings of one alert, complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertSettings {
-    /// Is there a rule at all?
     pub enabled: bool,
     /// `for`.
     pub hold: String,
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
-    /// Label `severity`.
     pub severity: Severity,
     /// Labels beside the global ones; they win.
     pub labels: BTreeMap<String, String>,
@@ -126,7 +123,6 @@ impl Settings {
         if is_repository { format!("{}.md", alert.name) } else { alert.name.to_owned() }
     }
 
-    /// The settings of an alert.
     pub fn alert(&self, alert: &Alert) -> AlertSettings {
         let mut settings = AlertSettings::of(alert);
         let Some(config) = self.alerts.get(alert.name) else { return settings };
@@ -188,7 +184,6 @@ where
     Ok(set.collect())
 }
 
-/// The declared alert of this name.
 fn declared(name: &str) -> Option<&'static Alert> {
     catalogue::alerts().find(|alert| alert.name == name)
 }

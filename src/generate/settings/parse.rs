@@ -10,7 +10,6 @@ use super::text::GREATEST;
 use super::{Settings, declared};
 use crate::did_you_mean;
 
-/// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}{message}", prefix(.path))]
 pub struct ConfigError {
@@ -174,7 +173,3 @@ impl<'de> Visitor<'de> for Below<'_> {
         Ok(line)
     }
 }
-
-#[cfg(test)]
-#[path = "parse_tests.rs"]
-mod tests;

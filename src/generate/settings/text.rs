@@ -17,15 +17,11 @@ use crate::generate::{catalogue, rules};
 /// The greatest threshold; the least is declared with it.
 pub const GREATEST: f64 = 1e9;
 
-/// A kind of string.
 pub trait Text {
-    /// Name in the schema.
     const NAME: &'static str;
     /// The whole string, in the syntax that ECMAScript and the regex crate share.
     const PATTERN: &'static str;
-    /// Number of characters.
     const LENGTH: RangeInclusive<usize> = 0..=usize::MAX;
-    /// What an error expects.
     const EXPECTED: &'static str;
 
     /// Strings of this form that mean something else here, and why.
@@ -151,7 +147,6 @@ impl<'de, T: Text> Deserialize<'de> for Checked<T> {
     }
 }
 
-/// A string of a kind.
 pub fn text<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<String, D::Error> {
     Checked::<T>::deserialize(deserializer).map(|checked| checked.0)
 }
@@ -168,7 +163,6 @@ pub fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Str
     Ok(labels.into_iter().map(|(name, value)| (name.0, value.0)).collect())
 }
 
-/// Labels, for the schema.
 pub enum Labels {}
 
 impl JsonSchema for Labels {
@@ -263,7 +257,6 @@ impl<'de> Deserialize<'de> for Plain<f64> {
     }
 }
 
-/// The name of a declared alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AlertName(pub &'static str);
 
