@@ -103,15 +103,6 @@ pub enum EvidenceSource {
 }
 
 impl EvidenceSource {
-    /// Every source.
-    pub const ALL: [EvidenceSource; 5] = [
-        EvidenceSource::Api,
-        EvidenceSource::Log,
-        EvidenceSource::Fingerprint,
-        EvidenceSource::Event,
-        EvidenceSource::History,
-    ];
-
     /// As in reports.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -20,6 +20,8 @@ static EXPORTER: Check = Check {
     ..Check::PLAIN
 };
 
+const _: () = EXPORTER.assert_tables_have_columns();
+
 /// The few alerts that kube-state-metrics alone can carry; a rule file of its own, in no list of
 /// the exporter.
 pub static KUBE_STATE_METRICS: Check = Check {

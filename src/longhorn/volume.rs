@@ -68,8 +68,6 @@ narrow! {
         pub is_standby: bool,
         /// Data is still to be restored into it.
         pub restore_required: bool,
-        /// State of the share manager of an RWX volume.
-        pub share_state: String,
     }
 
     /// Who uses it, as Longhorn writes it down.
@@ -140,14 +138,6 @@ narrow! {
     /// What the attacher made of it.
     pub struct CsiAttachmentStatus {
         pub attached: bool,
-        pub attach_error: Option<CsiAttachmentError>,
-        pub detach_error: Option<CsiAttachmentError>,
-    }
-
-    /// The last error of the attacher.
-    pub struct CsiAttachmentError {
-        pub time: Time,
-        pub message: String,
     }
 }
 

@@ -19,13 +19,13 @@ pub const PLAIN: &str = "rules/longhorn-health.rules.yaml";
 /// The rule file for kube-state-metrics without the exporter.
 pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleFile {
     /// One a dashboard.
     pub groups: Vec<Group>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// `longhorn-health.<dashboard>`.
     pub name: String,
@@ -34,7 +34,7 @@ pub struct Group {
     pub rules: Vec<Entry>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Entry {
     Record(Recording),
@@ -43,7 +43,7 @@ pub enum Entry {
 
 /// A recording rule, with every placeholder filled in. It has no labels of its own: the configured
 /// ones are for alerts, and a panel could not tell them from those of the series.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recording {
     pub record: &'static str,
     pub expr: String,

@@ -5,7 +5,7 @@
 //! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use http::{Request, Response, Uri};
@@ -23,6 +23,7 @@ use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
 use crate::source::{ApiErrorReason, ApiTotals};
+use crate::sync;
 
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]
@@ -129,7 +130,7 @@ impl Traffic {
     }
 
     fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
-        self.calls[resource].lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.calls[resource])
     }
 
     fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
