@@ -5,6 +5,8 @@ mod access;
 mod connect;
 mod crash_logs;
 mod freshness;
+mod headers;
+mod pages;
 mod pods;
 mod record;
 mod support;

@@ -63,7 +63,7 @@ fn strict(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
     }
-    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| !format.starts_with("date")) {
         schema.remove("format");
     }
     if let Some(Value::Array(types)) = schema.get("type") {
