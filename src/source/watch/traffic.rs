@@ -122,7 +122,7 @@ impl Traffic {
     }
 
     pub(super) fn skew(&self) -> Option<SignedDuration> {
-        *self.skew.lock().unwrap_or_else(PoisonError::into_inner)
+        *sync::lock(&self.skew)
     }
 
     pub(super) fn totals(&self, resource: Resource) -> ApiTotals {
@@ -253,8 +253,7 @@ impl Call {
 
     fn read_headers<B>(&self, sent: Timestamp, response: &Response<B>) {
         let now = (self.traffic.clock)();
-        *self.traffic.skew.lock().unwrap_or_else(PoisonError::into_inner) =
-            headers::skew(sent, now, response.headers());
+        *sync::lock(&self.traffic.skew) = headers::skew(sent, now, response.headers());
         let wait = match response.status().as_u16() {
             // what priority and fairness of the API server sends with it is a second
             429 | 503 => headers::retry_after(now, response.headers()),
