@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 
 use crate::history::History;
 use crate::longhorn::*;
@@ -51,7 +52,8 @@ pub struct ResourceStatus {
 }
 
 /// Whether the store of a kind can be trusted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
 pub enum Readability {
     /// Complete.
     Readable,
