@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::catalogue::{self, Area};
+use super::catalogue;
 use super::shape::Shape;
 use super::{Artifact, Settings, Target, yaml};
-use crate::check::{Alert, Link};
+use crate::check::{Alert, Check, Link};
 use crate::checks;
 use crate::exporter::INHIBITOR;
 
@@ -123,7 +123,7 @@ pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
 
 fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact {
     let header = format!("{}\n{explanation}", Target::Rules.header());
-    Artifact { path: path.to_owned(), content: yaml::document(&header, content) }
+    Artifact::new(path, yaml::document(&header, content))
 }
 
 fn routes(settings: &Settings) -> Route {
@@ -184,7 +184,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
             equal: with_cluster(settings, &[]),
         },
     ];
-    let areas: Vec<Area> = catalogue::areas().collect();
+    let areas: Vec<&Check> = catalogue::areas().collect();
     let consequences = areas.iter().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)));
     let by_relation = consequences.filter_map(|(area, alert)| by_relation(area, alert, settings));
     general.into_iter().chain(by_relation).collect()
@@ -192,7 +192,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
 
 /// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has the labels of the finding, so the two
 /// are compared in what the alert has of them.
-fn by_relation(area: &Area, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
+fn by_relation(area: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
     let follows: BTreeSet<&str> = checks::by_id(area.id)?
         .follows
         .iter()

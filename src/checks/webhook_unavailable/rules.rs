@@ -18,7 +18,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Longhorn's admission webhook is not available.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}: $cause. Changes of Longhorn objects are rejected, and from 1.8 on updates \
                       of every PVC; without its configuration they are accepted unchecked. Look at the longhorn-manager pods first.",
-        why: "The check itself waits three minutes for a roll-out to end; two more ride out a restart of the exporter.",
+        why: "The check itself waits three minutes for a rollout to end; two more tolerate a restart of the exporter.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::PLAIN
     },
@@ -111,7 +111,7 @@ pub const PANELS: &[Panel] = &[
             legend: "{{node}}",
         }],
         width: Width::Quarter,
-        no_data: "nobody holds the Lease, or the exporter does not report",
+        no_data: "no one holds the Lease, or the exporter does not report",
         ..Panel::TABLE
     },
     Panel {

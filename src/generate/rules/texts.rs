@@ -1,16 +1,15 @@
 //! What people read of an alert: a summary that says all that a lock screen shows, and a description that ends with
 //! how to see more. Both are made from the declaration; what a cause means is said once, where the cause is declared.
 
-use crate::check::{Alert, Cause, When};
+use crate::check::{Alert, Cause, Check, When};
 use crate::generate::Settings;
-use crate::generate::catalogue::Area;
 use crate::generate::shape::Shape;
 
 /// Fills this in a description: what the causes of the alert mean.
 pub const CAUSE: &str = "cause";
 
 /// `prod-eu1 worker-5: A Longhorn manager is in a crash loop: open-iscsi is missing on the host.`
-pub fn summary(area: &Area, alert: &Alert, settings: &Settings) -> String {
+pub fn summary(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let sentence = alert.summary.trim_end_matches('.');
     let why = cause(area, alert, settings);
     let why = if why.is_empty() { why } else { format!(": {why}") };
@@ -49,7 +48,7 @@ fn place(labels: &[&str]) -> String {
 }
 
 /// The labels that the alert certainly or possibly has.
-fn labels(area: &Area, alert: &Alert) -> Vec<&'static str> {
+fn labels(area: &Check, alert: &Alert) -> Vec<&'static str> {
     match Shape::of(area, alert) {
         Some(shape) => shape.labels(),
         None => vec!["node"],
@@ -61,7 +60,7 @@ fn labels(area: &Area, alert: &Alert) -> Vec<&'static str> {
 ///
 /// A cause is no label of an alert whose causes take turns (the alert would start over with each), so the
 /// template asks for it when the alert is sent.
-pub fn cause(area: &Area, alert: &Alert, settings: &Settings) -> String {
+pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let causes: Vec<&Cause> = alert.causes().collect();
     let (is_label, finding) = match (Shape::of(area, alert), &alert.when) {
         (Some(shape), _) => (shape.labels().contains(&"cause"), selector(area, &shape, &causes, settings)),
@@ -88,9 +87,10 @@ pub fn cause(area: &Area, alert: &Alert, settings: &Settings) -> String {
 }
 
 /// The findings behind an alert, as the argument of `query`.
-fn selector(area: &Area, shape: &Shape, causes: &[&Cause], settings: &Settings) -> String {
+fn selector(area: &Check, shape: &Shape, causes: &[&Cause], settings: &Settings) -> String {
     let ids: Vec<&str> = causes.iter().map(|cause| cause.id).collect();
-    let mut matchers = format!("{}, check=\"{}\", cause=~\"{}\"", settings.selector, area.id, ids.join("|"));
+    let mut matchers =
+        format!("{}, check=\"{}\", cause=~\"{}\"", settings.matchers(), area.id, ids.join("|"));
     let mut values = String::new();
     let kept = shape.labels();
     // volumes are the objects of the findings about them
@@ -105,7 +105,7 @@ fn selector(area: &Area, shape: &Shape, causes: &[&Cause], settings: &Settings) 
 }
 
 /// The command that shows evidence and remedies, run where the exporter runs.
-pub fn see_more(area: &Area, alert: &Alert) -> String {
+pub fn see_more(area: &Check, alert: &Alert) -> String {
     if area.causes.is_empty() {
         return String::new();
     }
