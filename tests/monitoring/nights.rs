@@ -6,7 +6,7 @@ use std::path::Path;
 use longhorn_health_exporter::exporter::INHIBITOR;
 use serde_json::Value;
 
-use crate::{Alert, ROOT, Stack, labels, list, stack, texts};
+use crate::{Alert, ROOT, Stack, stack};
 
 /// A night and the most alerts that may be heard of it, and critical ones.
 struct Night {
@@ -89,22 +89,24 @@ fn told(alert: &Alert) -> String {
     told.join(" ")
 }
 
-/// Who is muted, with the alerts that it follows from.
+/// Who is muted, with the alerts that it follows from. Alertmanager names one of several reasons, whichever it met first,
+/// so all are looked for among the alerts that mute.
 fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
-    let answer = stack.alertmanager.address.json("/api/v2/alerts").unwrap();
-    let by = |print: &Value| {
-        let source = list(&answer).iter().find(|alert| &alert["fingerprint"] == print).map(labels);
-        let source = source.unwrap_or_default();
-        source.get("root_alert").or(source.get("alertname")).cloned().unwrap_or_default()
+    let about = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
+    let sources: Vec<Alert> =
+        stack.alerts("").into_iter().filter(|alert| alert.name() == INHIBITOR).collect();
+    let (muted, _) = stack.muted_and_heard();
+    let with_reasons = |alert: &Alert| {
+        let same = |source: &&Alert| {
+            let labels = about.iter().filter(|label| !alert.label(label).is_empty());
+            source.label("alert") == alert.name()
+                && labels.into_iter().all(|label| source.label(label) == alert.label(label))
+        };
+        let reasons: BTreeSet<&str> =
+            sources.iter().filter(same).map(|source| source.label("root_alert")).collect();
+        (told(alert), reasons.into_iter().collect::<Vec<_>>().join(", "))
     };
-    let muted = list(&answer).iter().filter(|alert| alert["status"]["state"] == "suppressed");
-    muted
-        .map(|value| {
-            let reasons: BTreeSet<String> = list(&value["status"]["inhibitedBy"]).iter().map(by).collect();
-            let alert = Alert { labels: labels(value), annotations: texts(&value["annotations"]) };
-            (told(&alert), reasons.into_iter().collect::<Vec<_>>().join(", "))
-        })
-        .collect()
+    muted.iter().map(with_reasons).collect()
 }
 
 /// Waits until relations mute as many as the exporter says follow from another.
