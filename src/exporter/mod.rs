@@ -7,6 +7,7 @@ pub mod gauges;
 mod page;
 mod panels;
 mod process;
+pub mod state_file;
 
 pub use alerts::ALERTS;
 pub use evaluator::{Evaluator, Moment};

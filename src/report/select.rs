@@ -103,8 +103,8 @@ impl Report {
                 .collect();
             kept.sort_unstable();
             part.keep(&kept);
-            part.status = Status::of(&part.findings, part.unknown.is_empty());
-            part.verdict = Verdict::of(&part.findings, &part.unknown);
+            part.status = Status::of(part.worst(), part.unknown.is_empty());
+            part.verdict = Verdict::of(part.worst(), &part.unknown);
             part.exit_code = part.exit_code_from(Some(Severity::Warning));
         }
         if let Some(least) = selection.severity {

@@ -8,5 +8,6 @@ mod headers;
 mod pages;
 mod pods;
 mod record;
+mod state;
 mod support;
 mod watches;

@@ -52,6 +52,11 @@ pub fn schema() -> String {
                 "What was found and accepted: counted apart, and part of neither status nor exit code.",
                 list(accepted())
             ),
+            "not_listed": about(
+                "Findings that are counted and not listed, because there are too many; the worst are listed. Left out \
+                 where all are listed, as `check` does.",
+                list(not_listed())
+            ),
             "selected": about("Says which part of the report this is; left out of a whole one.", selected()),
             "facts": about(
                 "What every cluster with this release of Longhorn has: good to know, nothing to act on.",
@@ -193,6 +198,19 @@ fn accepted() -> Value {
             "node": text("Node it happens on."),
             "until": about("The last day on which it is.", json!({ "type": "string", "format": "date" })),
         }),
+    )
+}
+
+fn not_listed() -> Value {
+    object(
+        json!({
+            "check": { "enum": checks::ALL.iter().map(|check| check.id).collect::<Vec<_>>() },
+            "cause": text("Its cause."),
+            "severity": { "enum": Severity::ALL.map(Severity::as_str) },
+            "count": about("How many.", count()),
+            "accepted": about("True where all of this check or cause is accepted.", json!({ "type": "boolean" })),
+        }),
+        json!({}),
     )
 }
 

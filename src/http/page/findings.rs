@@ -35,7 +35,7 @@ pub fn write(html: &mut Html, report: &Report) {
         html.raw("<section><h2>")
             .raw(title)
             .raw(" <span class=\"count\">")
-            .text(findings.len())
+            .text(report.count(severity))
             .raw("</span></h2>\n");
         let open = severity > Severity::Info && findings.len() <= MAX_OPEN;
         for finding in findings.iter().take(MAX_FINDINGS) {

@@ -39,6 +39,9 @@ pub fn landing(moment: &Moment, telemetry_path: &str) -> String {
     html.text(&headline).raw("</h1>");
     scope(&mut html, report);
     html.raw("<p class=\"data\">Data: ").text(&report.data.line).raw("</p>");
+    if let Some(line) = report.not_listed_line() {
+        html.raw("<p class=\"data\">").text(line).raw("</p>");
+    }
     html.raw("</header>\n<main>\n");
     waiting(&mut html, moment);
     story::write(&mut html, report);
@@ -58,7 +61,7 @@ fn verdict(moment: &Moment) -> (&'static str, String) {
     if !moment.waiting_for.is_empty() {
         return ("unknown", "Not synced yet".to_owned());
     }
-    let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
+    let count = |severity| report.count(severity);
     let (critical, warning, info) =
         (count(Severity::Critical), count(Severity::Warning), count(Severity::Info));
     let mut parts = Vec::new();
