@@ -116,6 +116,16 @@ impl Check {
         }
     }
 
+    /// Stops the build where a table has no column, and so would show nothing.
+    pub const fn assert_tables_have_columns(&self) {
+        let mut panels = self.panels;
+        while let [panel, rest @ ..] = panels {
+            let is_empty = matches!(panel.kind, PanelKind::Table) && panel.columns.is_empty();
+            assert!(!is_empty, "a table has no columns");
+            panels = rest;
+        }
+    }
+
     const fn assert_lists(&self, mut causes: &[&Cause]) {
         while let [cause, rest @ ..] = causes {
             assert!(cause.is_in(self.causes), "an alert names a cause that its check does not list");

@@ -1,7 +1,7 @@
 //! One evaluation shared by all who ask: scrapes, the page, the background tick.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,6 +11,7 @@ use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
 use crate::report::{Evaluation, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
+use crate::sync::lock;
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
 #[derive(Debug)]
@@ -159,9 +160,4 @@ fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
 /// Never negative, although a wall clock may be set back.
 fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
     end.duration_since(begin).as_secs_f64().max(0.0)
-}
-
-/// What these locks guard is replaced as a whole, so it is sound even after a panic elsewhere.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,6 +13,7 @@ mod bound_tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{Check, Cut, Fact, Finding, Outcome, Sample, Severity, cut, keep_worst};
@@ -28,9 +29,9 @@ pub use data::Data;
 pub use select::{Selected, Selection};
 pub use status::{Status, exit};
 
-/// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
-/// (docs/report.schema.json).
-#[derive(Debug, Clone, Serialize)]
+/// What `check -o json` prints and `/api/v1/report` answers (docs/report.schema.json). Within v1 keys
+/// are only added.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this shape: `v1`.
     pub schema: &'static str,
@@ -72,7 +73,7 @@ pub struct Report {
 }
 
 /// Findings that are counted and not listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotListed {
     /// Id of the check.
     pub check: &'static str,
@@ -90,7 +91,7 @@ pub struct NotListed {
 pub const EVERY_CHECK: &str = "cluster";
 
 /// The whole verdict in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Everything was read and nothing is wrong.
@@ -112,7 +113,7 @@ impl Verdict {
 }
 
 /// What was looked at.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ClusterSummary {
     /// What people call the cluster, if they have said so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,13 +132,13 @@ pub struct ClusterSummary {
     pub clock_skew_seconds: Option<f64>,
     /// True for a recording, in which nothing ages.
     pub recorded: bool,
-    /// Longhorn nodes.
+    /// Number of Longhorn nodes.
     pub nodes: usize,
-    /// Volumes.
+    /// Number of volumes.
     pub volumes: usize,
     /// Volumes by how they are: by robustness, and `detached` for those that are not attached.
     pub volumes_by_robustness: BTreeMap<&'static str, usize>,
-    /// Instance managers.
+    /// Number of instance managers.
     pub instance_managers: usize,
 }
 
@@ -154,20 +155,21 @@ impl ClusterSummary {
 const MAX_SKEW: f64 = 60.0;
 
 /// A check without a (full) verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
-    /// Id of the check, or [`EVERY_CHECK`].
+    /// Id of the check, or `cluster` for all of them: Longhorn itself is not there.
     pub check: &'static str,
     /// Why.
     pub reason: String,
 }
 
 /// How a kind could be read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResourceReport {
     /// The kind, as `volumes.longhorn.io`.
     pub resource: String,
-    /// `readable`, `pending`, `not_served`, `forbidden`, `stale`, `not_recorded` or `incomplete`.
+    /// Whether it can be trusted.
+    #[schemars(with = "Readability")]
     pub state: &'static str,
     /// Objects held.
     pub objects: usize,

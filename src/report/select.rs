@@ -1,5 +1,6 @@
 //! A part of a report: what concerns a node, a volume, a claim or a check.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Report, Status, Verdict};
@@ -22,7 +23,7 @@ pub struct Selection {
 }
 
 /// Says in a report that it is a part of one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Selected {
     /// What was asked for, in words.
     pub by: String,

@@ -12,8 +12,6 @@ mod config;
 mod events;
 mod gauges;
 pub mod model;
-#[cfg(test)]
-mod model_tests;
 mod rules;
 #[cfg(test)]
 mod tests;

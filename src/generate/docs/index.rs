@@ -3,7 +3,6 @@
 use super::markdown::Page;
 use crate::generate::catalogue;
 
-/// The page.
 pub fn page() -> String {
     let mut page = Page::new("Documentation");
     page.table(
