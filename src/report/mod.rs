@@ -6,6 +6,8 @@ mod data;
 mod select;
 mod status;
 pub mod text;
+#[cfg(test)]
+mod undecodable_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
