@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::source::positive_duration;
 use super::{Failure, SourceError, exit};
@@ -48,6 +48,7 @@ pub fn run(args: RecordArgs) -> Result<u8, Failure> {
 }
 
 impl RecordArgs {
+    #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     async fn record(&self) -> Result<u8, Failure> {
         let connection = Connection::open(self.kubeconfig.as_deref(), self.context.as_deref());
         let connection = connection.await.map_err(|error| Failure::from(SourceError::from(error)))?;
@@ -55,7 +56,9 @@ impl RecordArgs {
         connection.probe(patience).await.map_err(|error| Failure::from(SourceError::from(error)))?;
         let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
         let mut output = Output::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
-        let recorded = record::record(&connection.client(), &self.namespace, patience, &mut output).await;
+        let recorded =
+            record::record(&connection.client(), &self.namespace, patience, Timestamp::now(), &mut output)
+                .await;
         let recorded = recorded.and_then(|recorded| output.finish().map(|()| recorded));
         let recorded = recorded.map_err(|error| Failure::unknown(place(error)))?;
         self.say(&recorded);

@@ -31,6 +31,8 @@ pub struct Cluster {
     pub history: History,
     /// How each kind could be read.
     pub resources: BTreeMap<Resource, ResourceStatus>,
+    /// How far the clock that `now` comes from is ahead of the API server's, where that is known.
+    pub clock_skew: Option<SignedDuration>,
     joins: Joins,
 }
 
@@ -150,7 +152,7 @@ impl Cluster {
         resources: BTreeMap<Resource, ResourceStatus>,
     ) -> Self {
         let (namespace, joins) = (namespace.into(), Joins::default());
-        Cluster { namespace, now, objects, history, resources, joins }
+        Cluster { namespace, now, objects, history, resources, clock_skew: None, joins }
     }
 
     /// The same cluster in which nothing counts as left out, whatever its objects show.

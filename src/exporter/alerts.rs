@@ -26,13 +26,13 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthNotSynced",
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")], without: &[] },
-        hold: "10m",
+        hold: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster yet.",
         description: "Since its start longhorn-health-exporter has had no answer from the Kubernetes API for \
-                      {{ $labels.resource }}. Until it has, it gives no verdict at all. Look at its log.",
-        why: "A first sync takes seconds, on the largest clusters a minute; ten minutes ride out an API server \
-              that restarts.",
+                      {{ $labels.resource }}. Checks that need it have no verdict. Look at its log.",
+        why: "A first sync takes seconds, on the largest clusters a minute; eight minutes are longer than an API \
+              server takes to restart.",
         runbook: include_str!("LonghornHealthNotSynced.md"),
         ..Alert::PLAIN
     },
@@ -43,8 +43,9 @@ pub const ALERTS: &[Alert] = &[
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
                       Verdicts that need it are unknown. Look at longhorn_health_resource_errors_total for the reason.",
-        why: "The exporter itself calls a kind stale only after a quarter of an hour without an answer \
-              (--stale-after); five minutes more keep a single late answer from being an alert.",
+        why: "The exporter itself calls a kind stale only after three minutes without an answer \
+              (--stale-after); five more are longer than an API server takes to restart. With a scrape and an \
+              evaluation a minute this fires within ten minutes of the first answer that did not come.",
         runbook: include_str!("LonghornHealthResourceStale.md"),
         ..Alert::PLAIN
     },
@@ -64,12 +65,30 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthCheckUnknown",
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[], without: &[] },
-        hold: "15m",
+        hold: "5m",
         summary: "A Longhorn health check has no verdict.",
         description: "Check {{ $labels.check }} cannot see what it needs, so its silence does not mean health. The \
                       page of the exporter names the reason.",
-        why: "A quarter of an hour is longer than any passing failure of the API server.",
+        why: "A kind that does not answer makes its checks unknown after three minutes; five more are longer than \
+              an API server takes to restart. With a scrape and an evaluation a minute this fires within ten \
+              minutes of the first answer that did not come.",
         runbook: include_str!("LonghornHealthCheckUnknown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: "LonghornHealthClockSkew",
+        when: When::Promql {
+            expr: "max without ($without) (abs(longhorn_health_clock_skew_seconds{$job})) > 60",
+            cases: include_str!("LonghornHealthClockSkew.test.yaml"),
+        },
+        hold: "10m",
+        summary: "The clocks of the Longhorn health exporter and of the API server disagree.",
+        description: "The clock of longhorn-health-exporter and that of the Kubernetes API server differ by \
+                      {{ $value | humanizeDuration }}. Ages in its findings are wrong by as much. Look at the time \
+                      synchronisation of the exporter's node and of the control plane.",
+        why: "Checks compare times of objects with the exporter's clock in steps of minutes. Clocks under NTP agree \
+              within a second, and one that was just set has ten minutes to settle.",
+        runbook: include_str!("LonghornHealthClockSkew.md"),
         ..Alert::PLAIN
     },
     Alert {

@@ -25,6 +25,7 @@ pub const ALL: &[&Gauge] = &[
     &RESOURCE_WATCHES,
     &RESOURCE_EVENTS,
     &RESOURCE_ERRORS,
+    &CLOCK_SKEW,
     &BUILD_INFO,
     &WEB_CONFIG_SUCCESSFUL,
     &WEB_CONFIG_LAST_SUCCESS,
@@ -143,6 +144,10 @@ families! {
         "Failed lists and watches of a kind by reason.",
         absent STATIC,
         example "increase(longhorn_health_resource_errors_total[15m]) > 0";
+    CLOCK_SKEW = Gauge "longhorn_health_clock_skew_seconds" []
+        "How far the clock of the exporter is ahead of the Kubernetes API server's, in seconds; negative when it is behind.",
+        absent "the Kubernetes API server sends no Date, or the exporter serves a recording or the demo",
+        example "abs(longhorn_health_clock_skew_seconds) > 60";
     BUILD_INFO = Gauge "longhorn_health_exporter_build_info" ["version", "revision", "rustc"]
         "1 for the build of this exporter.",
         absent "never",

@@ -52,6 +52,9 @@ pub fn families(
     }
     page.add_resources(&moment.resources);
     page.add_totals(totals);
+    if let Some(skew) = moment.evaluation.report.cluster.clock_skew_seconds {
+        page.add(&CLOCK_SKEW, &[], skew);
+    }
     let version = env!("CARGO_PKG_VERSION");
     let build = [version, env!("LONGHORN_HEALTH_BUILD_REVISION"), env!("LONGHORN_HEALTH_BUILD_RUSTC")];
     page.add(&BUILD_INFO, &build, 1.0);

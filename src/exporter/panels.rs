@@ -69,13 +69,13 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Age of the oldest data",
-        description: "How long ago the Kubernetes API last answered for the kind that waited longest. Minutes are fine; from a quarter of an hour on the exporter calls a kind stale.",
+        description: "How long ago the Kubernetes API last answered for the kind that waited longest. A minute is fine; after three the exporter calls a kind stale (--stale-after).",
         unit: Unit::Seconds,
         queries: &[Query {
             expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
             legend: "oldest",
         }],
-        steps: &[Step::at(0.0, "green"), Step::at(900.0, "orange")],
+        steps: &[Step::at(0.0, "green"), Step::at(180.0, "orange")],
         no_data: "the exporter is down, or serves a recording",
         ..Panel::STAT
     },
@@ -181,6 +181,19 @@ pub const PANELS: &[Panel] = &[
             legend: "{{resource}} {{reason}}",
         }],
         no_data: "no call failed, or the exporter serves a recording",
+        ..Panel::TIME_SERIES
+    },
+    Panel {
+        dashboard: Dashboard::Exporter,
+        title: "Clock against the API server's",
+        description: "How far the clock of each exporter pod is ahead of the API server's. Beyond a minute ages in \
+                      findings are wrong.",
+        unit: Unit::Seconds,
+        queries: &[Query {
+            expr: "max by ($cluster instance) (longhorn_health_clock_skew_seconds{$job})",
+            legend: "{{instance}}",
+        }],
+        no_data: "the API server sends no Date, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
     Panel {

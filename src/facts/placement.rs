@@ -39,6 +39,8 @@ pub struct Refusal {
     pub obstacle: Obstacle,
     /// Its node.
     pub node: String,
+    /// The disk; empty where it is the node.
+    pub disk: String,
     /// Where and why, with the figures.
     pub text: String,
 }
@@ -69,22 +71,23 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
     let mut refusals = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter() {
         let name = &node.metadata.name;
-        let refuse = |obstacle, text: String| Refusal {
+        let refuse = |obstacle, disk: &str, text: String| Refusal {
             obstacle,
             node: name.clone(),
+            disk: disk.to_owned(),
             text: format!("{name}: {text}"),
         };
         if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
-            refusals.push(refuse(obstacle, text));
+            refusals.push(refuse(obstacle, "", text));
             continue;
         }
         if node.spec.disks.is_empty() {
-            refusals.push(refuse(Obstacle::Disk, "it has no disk".to_owned()));
+            refusals.push(refuse(Obstacle::Disk, "", "it has no disk".to_owned()));
         }
         for (disk, spec) in &node.spec.disks {
             let status = node.status.disk_status.get(disk);
             let (obstacle, text) = disk_obstacle(spec, status, volume, &limits, &taken)?;
-            refusals.push(refuse(obstacle, format!("disk {disk}: {text}")));
+            refusals.push(refuse(obstacle, disk, format!("disk {disk}: {text}")));
         }
     }
     Some(refusals)

@@ -26,6 +26,12 @@ pub fn labels(volume: &Volume) -> [&str; 3] {
     [&volume.metadata.name, namespace, name]
 }
 
+/// True for the Event of a volume whose engine died. Up to 1.4 its reason was misspelt (longhorn-manager v1.3.3
+/// controller/events.go, v1.4.4 and v1.5.5 to v1.12.1 constant/events.go).
+pub fn is_unexpected_detach(reason: &str) -> bool {
+    matches!(reason, "DetachedUnexpectedly" | "DetachedUnexpectly")
+}
+
 /// True for a replica that holds all data and is in use: it has been in step with its engine, and has not failed
 /// since (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go isHealthyAndActiveReplica).
 pub fn is_healthy(replica: &Replica) -> bool {

@@ -105,6 +105,10 @@ pub struct ClusterSummary {
     /// The moment the verdict is about; unknown for a recording without any time in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Timestamp>,
+    /// How many seconds the clock of the exporter is ahead of the API server's; negative when it is behind,
+    /// left out where the API server does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_skew_seconds: Option<f64>,
     /// True for a recording, in which nothing ages.
     pub recorded: bool,
     /// Longhorn nodes.
@@ -116,6 +120,18 @@ pub struct ClusterSummary {
     /// Instance managers.
     pub instance_managers: usize,
 }
+
+impl ClusterSummary {
+    /// That the clock of the exporter is wrong, or the API server's, when they differ by more than a minute.
+    pub fn wrong_clock(&self) -> Option<String> {
+        let seconds = self.clock_skew_seconds.filter(|seconds| seconds.abs() > MAX_SKEW)?;
+        let (amount, side) = (seconds.abs().round(), if seconds > 0.0 { "ahead of" } else { "behind" });
+        Some(format!("this clock is {amount} s {side} the API server's, so ages are wrong"))
+    }
+}
+
+/// Clocks that differ by more make ages wrong that checks judge in minutes.
+const MAX_SKEW: f64 = 60.0;
 
 /// A check without a (full) verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -234,6 +250,7 @@ fn report(
             namespace: cluster.namespace.clone(),
             longhorn_version: cluster.release().map(|release| release.to_string()),
             now: cluster.moment(),
+            clock_skew_seconds: cluster.clock_skew.map(|skew| skew.as_secs_f64()),
             recorded: cluster.is_recorded(),
             nodes: cluster.objects.longhorn_nodes.len(),
             volumes: cluster.objects.volumes.len(),

@@ -7,6 +7,7 @@ mod kubeconfig;
 pub mod record;
 pub mod recording;
 pub mod reviews;
+mod wanted_logs;
 pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};

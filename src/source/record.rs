@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
+use jiff::Timestamp;
 use kube::Client;
 use kube::api::{LogParams, Request};
 use kube::client::Body;
@@ -12,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::ApiErrorReason;
+use super::wanted_logs::{Run, runs};
 use super::watch::{describe, reason_of};
-use crate::longhorn::{Pod, Resource, Scope};
+use crate::longhorn::{Kind, Resource, Scope, Store};
 
 /// Objects asked for at once.
 const PAGE: u32 = 200;
@@ -43,15 +45,16 @@ pub struct Recorded {
     pub unread: Vec<String>,
 }
 
-/// Records everything; `patience` is the time for each answer.
+/// Records everything as it is `now`; `patience` is the time for each answer.
 pub async fn record(
     client: &Client,
     namespace: &str,
     patience: Duration,
+    now: Timestamp,
     sink: &mut impl Sink,
 ) -> std::io::Result<Recorded> {
     let mut recorded = Recorded::default();
-    let mut pods = Vec::new();
+    let (mut pods, mut leases) = (Vec::new(), Vec::new());
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
@@ -59,8 +62,10 @@ pub async fn record(
             Ok(items) => {
                 recorded.objects += items.len();
                 let content = list_of(resource, &items);
-                if resource == Resource::Pods {
-                    pods = items;
+                match resource {
+                    Resource::Pods => pods = items,
+                    Resource::Leases => leases = items,
+                    _ => {}
                 }
                 content
             }
@@ -73,16 +78,16 @@ pub async fn record(
         };
         sink.put(&format!("{label}.json"), content.as_bytes())?;
     }
-    for log in pods.iter().flat_map(wanted_logs) {
-        let name = log.name();
+    for run in wanted_logs(&pods, &leases, now) {
+        let name = name_of(&run);
         sink.reading(&name);
-        match log.read(client, namespace, patience).await {
+        match read(client, namespace, &run, patience).await {
             Ok(text) => {
                 recorded.logs += 1;
                 sink.put(&name, &text)?;
             }
             Err(message) => {
-                sink.put(&format!("{name}.json"), status("pods/log", &log.pod, &message).as_bytes())?;
+                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message).as_bytes())?;
                 recorded.unread.push(format!("{name}: {message}"));
             }
         }
@@ -199,66 +204,40 @@ fn status(kind: &str, name: &str, message: &str) -> String {
     format!("{status}\n")
 }
 
-/// A log that is worth having.
-struct Log {
-    pod: String,
-    container: String,
-    previous: bool,
+/// Whose logs are wanted, as the exporter itself decides it.
+fn wanted_logs(pods: &[Value], leases: &[Value], now: Timestamp) -> Vec<Run> {
+    fn store<T: Kind>(items: &[Value]) -> Store<T> {
+        let mut store = Store::default();
+        store.replace(items.iter().filter_map(|item| T::deserialize(item).ok()));
+        store
+    }
+    runs(&store(pods), &store(leases), now)
 }
 
-/// Of a manager that crashed its last words, of one that runs and is not Ready what it does; of the driver
-/// deployer, which waits for managers, all.
-fn wanted_logs(pod: &Value) -> Vec<Log> {
-    let Ok(pod) = serde_json::from_value::<Pod>(pod.clone()) else { return Vec::new() };
-    let is_deployer = match pod.metadata.label("app") {
-        Some("longhorn-manager") => false,
-        Some("longhorn-driver-deployer") => true,
-        _ => return Vec::new(),
+/// As [`crate::source::recording`] expects it.
+fn name_of(run: &Run) -> String {
+    let previous = if run.is_over { ".previous" } else { "" };
+    format!("{}.{}{previous}.log", run.pod, run.container)
+}
+
+async fn read(client: &Client, namespace: &str, run: &Run, patience: Duration) -> Result<Vec<u8>, String> {
+    let params = LogParams {
+        container: Some(run.container.to_owned()),
+        previous: run.is_over,
+        tail_lines: Some(LINES),
+        limit_bytes: Some(BYTES),
+        since_seconds: run.since(),
+        ..LogParams::default()
     };
-    let mut logs = Vec::new();
-    for status in pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses) {
-        let mut add = |previous| {
-            logs.push(Log { pod: pod.metadata.name.clone(), container: status.name.clone(), previous });
-        };
-        if status.last_state.terminated.is_some() {
-            add(true);
-        }
-        let runs = status.state.running.is_some();
-        if runs && !status.ready || is_deployer && (runs || status.state.terminated.is_some()) {
-            add(false);
-        }
-    }
-    logs
-}
-
-impl Log {
-    fn name(&self) -> String {
-        let previous = if self.previous { ".previous" } else { "" };
-        format!("{}.{}{previous}.log", self.pod, self.container)
-    }
-
-    async fn read(&self, client: &Client, namespace: &str, patience: Duration) -> Result<Vec<u8>, String> {
-        let params = LogParams {
-            container: Some(self.container.clone()),
-            previous: self.previous,
-            tail_lines: Some(LINES),
-            limit_bytes: Some(BYTES),
-            ..LogParams::default()
-        };
-        let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&self.pod, &params);
-        let request = request.map_err(|error| error.to_string())?.map(Body::from);
-        let get = async {
-            let response = client.send(request).await.map_err(|error| describe(&error))?;
-            let status = response.status();
-            let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
-            let body = Limited::new(response.into_body(), limit).collect().await;
-            let body = body.map_err(|error| error.to_string())?.to_bytes();
-            if status.is_success() {
-                Ok(body.to_vec())
-            } else {
-                Err(format!("the API server answers {status}"))
-            }
-        };
-        timeout(patience, get).await.unwrap_or_else(|_elapsed| Err(format!("no answer within {patience:?}")))
-    }
+    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&run.pod, &params);
+    let request = request.map_err(|error| error.to_string())?.map(Body::from);
+    let get = async {
+        let response = client.send(request).await.map_err(|error| describe(&error))?;
+        let status = response.status();
+        let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
+        let body = Limited::new(response.into_body(), limit).collect().await;
+        let body = body.map_err(|error| error.to_string())?.to_bytes();
+        if status.is_success() { Ok(body.to_vec()) } else { Err(format!("the API server answers {status}")) }
+    };
+    timeout(patience, get).await.unwrap_or_else(|_elapsed| Err(format!("no answer within {patience:?}")))
 }

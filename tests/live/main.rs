@@ -4,6 +4,8 @@ mod absence;
 mod access;
 mod connect;
 mod crash_logs;
+mod headers;
+mod pages;
 mod pods;
 mod record;
 mod support;

@@ -29,7 +29,8 @@ async fn recorded(server: &fake_apiserver::FakeApiServer) -> (Recorded, Memory, 
     let client = connection(server).await.client();
     let mut memory = Memory::default();
     let patience = Duration::from_secs(5);
-    let recorded = within("the recording", record(&client, NAMESPACE, patience, &mut memory)).await.unwrap();
+    let recorded =
+        within("the recording", record(&client, NAMESPACE, patience, now(), &mut memory)).await.unwrap();
     let file =
         |(name, content): (&String, &Vec<u8>)| RecordedFile { name: name.clone(), content: content.clone() };
     let files: Vec<_> = memory.0.iter().map(file).collect();

@@ -4,6 +4,7 @@
 //! Prometheus 3 to run beside it.
 
 mod configured;
+mod migration;
 #[path = "../support/mod.rs"]
 mod support;
 mod texts;

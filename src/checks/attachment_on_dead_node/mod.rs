@@ -7,6 +7,7 @@
 //! generateAttachmentID gives the ticket the name of the attachment). Longhorn deletes such pods itself where setting
 //! node-down-pod-deletion-policy says so; its default is do-nothing (v1.3.3 to v1.12.1 types/setting.go).
 
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::CsiAttachments, Resource::KubeNodes],
     uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
     causes: &[&NODE_DOWN, &NODE_GONE],
+    follows: follows::FOLLOWS,
     gauges: &[&HELD],
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",

@@ -46,7 +46,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     if volume.status.last_backup_at.get() > created {
         return None;
     }
-    let name = &volume.metadata.name;
+    let whose = whose(cluster, volume);
     let error = match backup.status.error.trim() {
         "" => "it does not say why".to_owned(),
         error => text::shortened(error, 600),
@@ -57,7 +57,7 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
             volume,
             backup,
             &causes::BACKUP_FAILED,
-            format!("the newest backup of volume {name} failed"),
+            format!("the newest backup of {whose} failed"),
         )
         .since(created)
         .because(
@@ -90,7 +90,8 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         backup,
         &causes::BACKUP_STUCK,
         format!(
-            "the newest backup of volume {volume_name} has made no progress for {}",
+            "the newest backup of {} has made no progress for {}",
+            whose(cluster, volume),
             text::duration(cluster.age(since))
         ),
     )
@@ -108,6 +109,10 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
     finding.evidence.extend(messages.take(3));
     finding.evidence.push(api(last_good(cluster, volume)));
     Some(finding)
+}
+
+fn whose(cluster: &Cluster, volume: &Volume) -> String {
+    text::users_of(&[cluster.volume_ref(&volume.metadata.name)])
 }
 
 fn about(

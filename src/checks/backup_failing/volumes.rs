@@ -76,23 +76,24 @@ fn is_due(cluster: &Cluster, volume: &Volume, pause: SignedDuration) -> bool {
 
 fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volume]) -> Finding {
     let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
-    let number = counted(volumes.len(), "volume");
+    let affected: Vec<_> = volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
+    let whose = text::users_of(&affected);
     let (cause, message, impact) = match detached {
         true => (
             &causes::DETACHED_NOT_BACKED_UP,
-            format!("recurring job {name} skips {number}, because it is for attached ones only"),
+            format!("recurring job {name} skips {whose}, because it is for attached ones only"),
             "what was written between the last backup and the detachment is in no backup",
         ),
         false => (
             &causes::VOLUME_BACKUP_OLD,
             format!(
-                "recurring job {name} runs, but there is no good backup of {number} from its last two runs"
+                "recurring job {name} runs, but there is no good backup of {whose} from its last two runs"
             ),
             "what was written since the last good backup would be lost with the volume",
         ),
     };
     let mut finding = Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
-        .volumes(volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
+        .volumes(affected)
         .impact(impact)
         .because(
             EvidenceSource::Api,

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
+use crate::facts::volumes;
 use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica};
 
 /// Failures up to this long before the end was seen belong to it, where nothing tells when it began.
@@ -72,7 +73,7 @@ impl<'a> Traces<'a> {
             let object = &event.involved_object;
             match (object.kind.as_str(), event.reason.as_str()) {
                 ("Pod", _) => pod_events.entry(object.name.as_str()).or_default().push(event),
-                ("Volume", "DetachedUnexpectedly") => {
+                ("Volume", reason) if volumes::is_unexpected_detach(reason) => {
                     detached.extend(event.last_seen().map(|at| (at, object.name.as_str())));
                 }
                 _ => {}

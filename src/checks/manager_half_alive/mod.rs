@@ -1,6 +1,7 @@
 //! longhorn-managers that are Ready but no longer do their work.
 //!
-//! Facts: the readiness probe of a manager asks its webhook listener only (longhorn-manager v1.5.0 to v1.12.1
+//! Facts, compared in the last release of each line from v1.3.3 to v1.12.1 and in master of August 2026: the readiness probe of a
+//! manager asks its webhook listener only (longhorn-manager v1.5.0 to v1.12.1
 //! webhook/server/handler.go), so a manager whose controllers hang stays Ready, keeps what it owns, and nobody takes it over:
 //! ownership moves only when Longhorn calls the node down (datastore/longhorn.go IsNodeDownOrDeleted). What it leaves undone
 //! shows, for each of these is done at once by the manager that owns the object, and by no other:
@@ -8,7 +9,7 @@
 //!   controller/volume_attachment_controller.go handleVAStatusUpdate);
 //! - a volume with an empty `spec.nodeID` leaves state attached (volume_controller.go);
 //! - an instance manager follows its pod (instance_manager_controller.go syncStatusWithPod), and each node has one
-//!   (node_controller.go syncInstanceManagers);
+//!   (node_controller.go syncInstanceManagers; in master only where system-managed-components-node-selector matches);
 //! - a disk in the spec of `nodes.longhorn.io` gets a status (node_controller.go syncDiskStatus), whose `storageAvailable` is
 //!   measured every half minute. Readiness of the node is written by any manager, so it proves nothing.
 //!

@@ -41,6 +41,15 @@ fn causes(cluster: &Cluster) -> Vec<String> {
 const FOUND: &str = "warning work_undone Pod longhorn-manager-node-2";
 
 #[test]
+fn nodes_that_are_left_out_need_no_instance_manager() {
+    let none =
+        three().replace("nodeID: node-2}", "nodeID: node-3}").replace("ownerID: node-2", "ownerID: node-3");
+    assert_eq!(causes(&cluster_at(NOW, &none)), [FOUND]);
+    let selector = object("Setting", "system-managed-components-node-selector", "value: 'storage:yes'");
+    assert!(causes(&cluster_at(NOW, &(none + &selector))).is_empty());
+}
+
+#[test]
 fn what_only_its_manager_does_is_missed() {
     let starting =
         three().replace("ownerID: node-2, currentState: running", "ownerID: node-2, currentState: starting");

@@ -117,7 +117,10 @@ fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
     let none = !cluster.objects.instance_managers.iter().any(|manager| manager.spec.node_id == *name);
     let wanted = cluster.setting_value("v1-data-engine", DataEngine::V1) != "false";
     let elsewhere = !cluster.objects.instance_managers.is_empty();
-    if none && wanted && elsewhere && !crate::facts::nodes::is_cordoned(cluster, name) {
+    // from 1.13 on a node that the selector leaves out has none
+    let selected =
+        cluster.setting_value("system-managed-components-node-selector", DataEngine::V1).is_empty();
+    if none && wanted && elsewhere && selected && !crate::facts::nodes::is_cordoned(cluster, name) {
         undone.push((begun, format!("node {name} has no instance manager")));
     }
     undone

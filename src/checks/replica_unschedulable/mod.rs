@@ -8,6 +8,7 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
+mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -61,6 +62,7 @@ pub static CHECK: Check = Check {
         &LOCAL_ONLY,
         &UNEXPLAINED,
     ],
+    follows: follows::FOLLOWS,
     gauges: &[&WITHOUT_DISK],
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
@@ -171,6 +173,9 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         finding = finding.because(EvidenceSource::Api, format!("and {}", counted(more, "further disk")));
     }
+    if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
+        finding = finding.node(&place.node).disk(&place.disk);
+    }
     if cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown) {
         finding = finding.severity(Severity::Info);
     }
@@ -205,6 +210,16 @@ fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, S
             (&NODES_UNAVAILABLE, "the nodes or disks without a replica of it take none now".to_owned())
         }
     }
+}
+
+/// The one node or disk that comes into question, if there is but one.
+fn place<'a>(cause: &Cause, refusals: &'a [Refusal]) -> Option<&'a Refusal> {
+    if !matches!(cause.id, "space_short" | "over_provisioned" | "nodes_unavailable") {
+        return None;
+    }
+    let nearest = placement::nearest(refusals);
+    let mut places = refusals.iter().filter(|refusal| Some(refusal.obstacle) == nearest);
+    places.next().filter(|_| places.next().is_none())
 }
 
 /// True while a node is cordoned that could take the replica, during the first hour of waiting.

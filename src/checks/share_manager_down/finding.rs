@@ -11,10 +11,14 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
-    let mut finding =
-        about(cluster, share, cause, format!("RWX volume {name} is not served: {}", cause.summary))
-            .since(held.since)
-            .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
+    let mut finding = about(
+        cluster,
+        share,
+        cause,
+        format!("RWX {} is not served: {}", whose(cluster, share), cause.summary),
+    )
+    .since(held.since)
+    .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
     let owner = &manager.status.owner_id;
     finding
         .evidence
@@ -42,18 +46,27 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
 pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
     let times = format!("{} in the last {}", counted(share.replaced, "time"), text::duration(WINDOW));
-    let message = format!("the NFS server of RWX volume {name} was replaced {times}");
+    let message = format!("the NFS server of RWX {} was replaced {times}", whose(cluster, share));
+    let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
+    let last = cluster.history.gone_pods().rfind(its);
+    let (source, seen) = match last {
+        Some(_) => (EvidenceSource::History, "was replaced"),
+        None => (EvidenceSource::Event, "was started and is gone"),
+    };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
-        .because(EvidenceSource::History, format!("pod share-manager-{name} was replaced {times}"));
-    let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
-    if let Some(last) = cluster.history.gone_pods().rfind(its) {
+        .because(source, format!("pod share-manager-{name} {seen} {times}"));
+    if let Some(last) = last {
         let why = pods::trouble(&last.last)
             .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
         finding = finding
             .because(EvidenceSource::History, format!("the last one on {}: {why}", last.last.spec.node_name));
     }
     finding.remedy(remedy(cluster, share, &causes::RESTARTING))
+}
+
+fn whose(cluster: &Cluster, share: &Share) -> String {
+    text::users_of(&[cluster.volume_ref(&share.manager.metadata.name)])
 }
 
 fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: String) -> Finding {
@@ -106,9 +119,15 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
         }
     };
     let remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get sharemanagers.longhorn.io,volumes.longhorn.io {name}"))
-        .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
-        .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50"));
+        .read(format!("kubectl -n {namespace} get sharemanagers.longhorn.io,volumes.longhorn.io {name}"));
+    let remedy = match share.pod {
+        Some(_) => remedy
+            .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
+            .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50")),
+        None => remedy.read(format!(
+            "kubectl -n {namespace} get events --field-selector involvedObject.name=share-manager-{name}"
+        )),
+    };
     match cause.id {
         "not_serving" | "pod_failed" => {
             remedy.change(format!("kubectl -n {namespace} delete pod share-manager-{name}"))

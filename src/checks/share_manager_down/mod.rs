@@ -16,7 +16,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
@@ -38,7 +38,13 @@ pub static CHECK: Check = Check {
     title: "Share managers down",
     summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
     needs: &[Resource::ShareManagers, Resource::Volumes],
-    uses: &[Resource::Pods, Resource::VolumeAttachments, Resource::LonghornNodes, Resource::KubeNodes],
+    uses: &[
+        Resource::Pods,
+        Resource::VolumeAttachments,
+        Resource::LonghornNodes,
+        Resource::KubeNodes,
+        Resource::Events,
+    ],
     causes: causes::ALL,
     gauges: &[&SHARES],
     follows: follows::FOLLOWS,
@@ -67,6 +73,7 @@ struct Share<'a> {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    let replaced = replaced(cluster);
     let mut states: BTreeMap<&str, u32> = BTreeMap::new();
     for manager in cluster.objects.share_managers.iter().filter(|manager| !manager.metadata.is_deleting()) {
         *states.entry(manager.status.state.as_str()).or_default() += 1;
@@ -76,7 +83,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
-        let share = Share { manager, volume, pod, replaced: replaced(cluster, name) };
+        let before = replaced.get(name.as_str()).into_iter().flatten();
+        let replaced = before.filter(|uid| pod.is_none_or(|pod| pod.metadata.uid != **uid)).count();
+        let share = Share { manager, volume, pod, replaced };
         if !is_serving(&share) {
             // a pod that was replaced is young and says nothing about how long the volume has not been served
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
@@ -121,8 +130,23 @@ fn is_serving(share: &Share) -> bool {
     running && share.pod.is_none_or(Pod::is_ready)
 }
 
-fn replaced(cluster: &Cluster, volume: &str) -> usize {
-    let is_its = |name: &str| name.strip_prefix("share-manager-") == Some(volume);
-    let gone = cluster.history.gone_pods().filter(|gone| is_its(&gone.last.metadata.name));
-    gone.filter(|gone| cluster.age(gone.at) < WINDOW).count()
+/// Uids of the servers of each volume that ended within [`WINDOW`], as this exporter saw, or started within it, as the
+/// kubelet's Events say: these are also there after a start of the exporter and in recordings. A server is a pod that
+/// is started once.
+fn replaced(cluster: &Cluster) -> BTreeMap<&str, BTreeSet<&str>> {
+    let gone = cluster.history.gone_pods().filter(|gone| cluster.age(gone.at) < WINDOW);
+    let gone = gone.map(|gone| (&gone.last.metadata.name, &gone.last.metadata.uid));
+    let events = cluster.objects.events.iter().filter(|event| {
+        event.reason == "Started"
+            && event.involved_object.kind == "Pod"
+            && event.last_seen().is_some_and(|at| cluster.age(at) < WINDOW)
+    });
+    let started = events.map(|event| (&event.involved_object.name, &event.involved_object.uid));
+    let mut replaced: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (pod, uid) in gone.chain(started) {
+        if let Some(volume) = pod.strip_prefix("share-manager-") {
+            replaced.entry(volume).or_default().insert(uid);
+        }
+    }
+    replaced
 }

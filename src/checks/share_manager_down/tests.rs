@@ -125,6 +125,27 @@ fn servers_that_are_replaced_again_and_again_are_found_while_they_run() {
     assert!(found(&CHECK, &with_gone(3, 31)).is_empty());
 }
 
+/// Events of the kubelet outlive a restart of the exporter.
+#[test]
+fn servers_that_were_started_again_and_again_are_found_by_events() {
+    let started = |uid: &str, at: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e-{uid}, namespace: longhorn-system}}\nreason: Started\n\
+             involvedObject: {{kind: Pod, name: share-manager-vol-1, namespace: longhorn-system, uid: {uid}}}\nlastTimestamp: '{at}'\n---\n"
+        )
+    };
+    let server = pod("Running", "True", JUST_NOW).replace("name: share", "uid: now, name: share");
+    let served = wanted("running") + &server + &started("now", JUST_NOW);
+    let lately = ["2026-03-01T11:35:00Z", "2026-03-01T11:45:00Z", "2026-03-01T11:55:00Z"];
+    let before = |times: &[&str]| -> String {
+        times.iter().enumerate().map(|(number, at)| started(&format!("u{number}"), at)).collect()
+    };
+    let restarting = cluster_at(NOW, &(served.clone() + &before(&lately)));
+    assert_eq!(found(&CHECK, &restarting), ["warning restarting ShareManager vol-1"]);
+    assert!(found(&CHECK, &cluster_at(NOW, &(served.clone() + &before(&lately[1..])))).is_empty());
+    assert!(found(&CHECK, &cluster_at(NOW, &(served + &before(&[LONG_AGO; 3])))).is_empty());
+}
+
 #[test]
 fn states_are_counted() {
     let evaluation = run(&CHECK, &cluster_at(NOW, &wanted("error")));

@@ -1,18 +1,20 @@
 //! Volumes that do not attach or detach, and tickets that hold them where nobody wants them.
 //!
-//! Facts:
+//! Facts, compared in v1.3.3, v1.4.4, v1.5.5, v1.6.4, v1.7.3, v1.8.2, v1.9.2, v1.10.2, v1.11.3, v1.12.1 and master of August 2026:
 //! - A volume is attaching while `spec.nodeID` is set and its engine does not run yet, detaching while engine or replicas do not
-//!   stop (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go, since 1.5.4 reconcileAttachDetachStateMachine).
+//!   stop (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go, since 1.5.0 reconcileAttachDetachStateMachine).
 //! - From 1.5 on `volumeattachments.longhorn.io` holds a ticket for each who wants the volume; `satisfied` of its status says
 //!   whether it has it. A volume goes to the ticket of the highest priority, then of the first name; it is not attached while it
-//!   is faulted, nor, if migratable, while two CSI tickets are left after a migration that broke
+//!   is faulted, nor, if migratable and from 1.7.0 on, while two CSI tickets are left after a migration that broke
 //!   (volume_attachment_controller.go selectAttachmentTicketToAttach).
-//! - Tickets of type csi-attacher have the name of their `volumeattachments.storage.k8s.io` (v1.5.5, v1.12.1
+//! - Tickets of type csi-attacher have the name of their `volumeattachments.storage.k8s.io` (the same from v1.5.5 on,
 //!   csi/controller_server.go generateAttachmentID). For RWX volumes they wait for the share manager, another check.
 //! - An engine that cannot start is in state error and has condition InstanceCreation False with the error (1.3.3 and later), and
-//!   Longhorn writes Event FailedStarting; an engine that dies gives Event DetachedUnexpectedly on the volume.
+//!   Longhorn writes Event FailedStarting; an engine that dies gives Event DetachedUnexpectedly on the volume, which was
+//!   called DetachedUnexpectly up to 1.4.
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
+mod follows;
 mod rules;
 mod states;
 #[cfg(test)]
@@ -68,6 +70,7 @@ pub static CHECK: Check = Check {
         &TICKET_LEFT_OVER,
         &MIGRATION_BROKE,
     ],
+    follows: follows::FOLLOWS,
     gauges: &[&STUCK],
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -33,7 +33,7 @@ impl<'a> Events<'a> {
         let mut events = Events { detached: BTreeMap::new(), failed: BTreeMap::new() };
         for event in cluster.objects.events.iter() {
             let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
-                ("DetachedUnexpectedly", "Volume") => &mut events.detached,
+                (reason, "Volume") if volumes::is_unexpected_detach(reason) => &mut events.detached,
                 ("FailedStarting", "Engine") => &mut events.failed,
                 _ => continue,
             };

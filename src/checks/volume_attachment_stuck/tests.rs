@@ -135,6 +135,8 @@ fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
     assert!(recorded(&yaml(9, "11:20:00", "11:44:00")).is_empty(), "it has ended");
     assert!(recorded(&yaml(9, "01:00:00", "11:59:00")).is_empty(), "not once an hour");
     assert_eq!(recorded(&yaml(90, "01:00:00", "11:59:00")), ["critical attach_loop Volume vol"]);
+    let before_1_5 = yaml(3, "11:20:00", "11:59:00").replace("DetachedUnexpectedly", "DetachedUnexpectly");
+    assert_eq!(recorded(&before_1_5), ["critical attach_loop Volume vol"]);
 }
 
 #[test]
@@ -198,6 +200,10 @@ fn a_broken_migration_attaches_nowhere() {
             ],
         );
     assert_eq!(recorded(&yaml), ["warning migration_broke Volume vol"]);
+    // up to 1.6 the first ticket has it
+    let release = |version: &str| object("Setting", "current-longhorn-version", &format!("value: {version}"));
+    assert_eq!(recorded(&(release("v1.6.4") + &yaml)), ["warning ticket_waits Volume vol"]);
+    assert_eq!(recorded(&(release("v1.7.0") + &yaml)), ["warning migration_broke Volume vol"]);
     assert_eq!(
         recorded(&yaml.replace("migratable: true", "migratable: false")),
         ["warning ticket_waits Volume vol"]

@@ -42,7 +42,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             }
         }
         match waiting {
-            Some(ticket) if is_broken_migration(volume, &tickets) => {
+            Some(ticket) if is_broken_migration(cluster, volume, &tickets) => {
                 find(cluster, out, &MIGRATION_BROKE, volume, ticket, &tickets);
             }
             // held by a node that is down: a check of its own
@@ -93,9 +93,11 @@ fn waits(volume: &Volume, ticket: &Ticket) -> bool {
     }
 }
 
-fn is_broken_migration(volume: &Volume, tickets: &[Ticket]) -> bool {
+/// From 1.7.0 on Longhorn does not choose between the two (selectAttachmentTicketToAttach); before, the first has it.
+fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -> bool {
     let csi = tickets.iter().filter(|ticket| ticket.kind == "csi-attacher").count();
-    volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
+    let refuses = cluster.release().is_none_or(|release| release.at_least(1, 7, 0));
+    refuses && volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
 }
 
 /// True for a ticket of CSI without its attachment in Kubernetes, and for one of a node that is gone.

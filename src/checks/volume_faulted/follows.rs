@@ -1,11 +1,15 @@
-//! What a faulted volume follows from: engine and replicas run in instance managers, and end with them.
+//! What a faulted volume follows from: engine and replicas run in instance managers, and end with them; a replica on a disk
+//! that is not Schedulable is not salvaged (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go ReconcileVolumeState).
 
 use crate::check::{Follows, Same};
 
 /// Relations to other causes.
-pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
-    &["replicas_unreachable", "engine_died", "salvage_pending"],
-    &["instance_manager_down/*"],
-    Same::Volume,
-    "volume faulted",
-)];
+pub const FOLLOWS: &[Follows] = &[
+    Follows::caused_by(&["replicas_unreachable"], &["disk_unavailable/*"], Same::Disk, "volume faulted"),
+    Follows::caused_by(
+        &["replicas_unreachable", "engine_died", "salvage_pending"],
+        &["instance_manager_down/*"],
+        Same::Volume,
+        "volume faulted",
+    ),
+];

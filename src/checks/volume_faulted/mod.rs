@@ -98,6 +98,10 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     .since(since)
     .impact(format!("{whose} cannot read or write; {}", state(volume)))
     .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+    if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
+        let spec = &best.replica.spec;
+        finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
+    }
     for candidate in candidates.iter().take(5) {
         finding = finding.because(EvidenceSource::Api, candidate.text());
     }

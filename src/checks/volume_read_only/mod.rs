@@ -2,7 +2,7 @@
 //!
 //! Facts: since 1.5.4 and 1.6.0 an instance manager reports with each engine process whether the file system on its device is
 //! mounted read-only, and the manager writes that as condition FilesystemReadOnly of the engine (longhorn-manager v1.5.4,
-//! v1.6.4, v1.9.2, v1.12.1 controller/instance_handler.go syncInstanceCondition). While it is True, and the PersistentVolume
+//! v1.5.5 and the last of each line from v1.6.4 to v1.12.1 and master, controller/instance_handler.go). While it is True, and the PersistentVolume
 //! is not meant to be mounted read-only, the manager remounts the file system (volume_controller.go
 //! requestRemountIfFileSystemReadOnly). PersistentVolumes are not read here, so a volume whose mount options say `ro` is found,
 //! too. On kernels from 6.12 the condition stays False whatever happens (longhorn/longhorn issue 13482): no finding is no proof

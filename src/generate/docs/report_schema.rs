@@ -104,6 +104,11 @@ fn cluster() -> Value {
                 "name": text("What people call the cluster, if they have said so."),
                 "longhorn_version": text("Longhorn's release, if known."),
                 "now": about("The moment the verdict is about; left out if a recording has no time in it.", time()),
+                "clock_skew_seconds": about(
+                    "How many seconds the exporter's clock is ahead of the API server's; negative when it is behind. \
+                     Left out where the API server does not tell.",
+                    json!({ "type": "number" }),
+                ),
             }),
         ),
     )

@@ -103,6 +103,9 @@ fn scope(html: &mut Html, report: &Report) {
         true => " (a recording: ages that only watching shows are unknown)",
         false => "; reload the page to look again",
     });
+    if let Some(wrong) = cluster.wrong_clock() {
+        html.raw("; <b>").text(wrong).raw("</b>");
+    }
     html.raw("</p>");
 }
 

@@ -28,6 +28,7 @@ pub fn scope(report: &Report) -> String {
     if cluster.recorded {
         parts.push("recorded".to_owned());
     }
+    parts.extend(cluster.wrong_clock());
     parts.join(" · ")
 }
 

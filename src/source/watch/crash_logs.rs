@@ -2,7 +2,6 @@
 //! present run of one that does not get on with its start again and again.
 
 mod read;
-mod wanted;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,12 +12,12 @@ use kube::Client;
 use tokio::time::Instant;
 
 use self::read::{Unread, read};
-use self::wanted::Run;
 use super::CrashLogs;
 use super::state::Shared;
 use crate::history::{CrashLog, History};
 use crate::longhorn::Resource;
 use crate::source::ApiErrorReason;
+use crate::source::wanted_logs::{Run, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;
@@ -133,7 +132,7 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
 /// more.
 fn wanted(shared: &Shared, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
     let (pods, leases) = shared.pods_and_leases();
-    let runs = wanted::runs(&pods, &leases, shared.now());
+    let runs = runs(&pods, &leases, shared.now());
     let found: HashSet<&Run> = runs.iter().collect();
     tried.retain(|run, _| found.contains(run));
     let lives = |pod: &str, uid: &str| pods.get(pod).is_some_and(|pod| pod.metadata.uid == uid);

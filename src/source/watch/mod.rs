@@ -1,14 +1,17 @@
 //! The live source: one list and watch a kind, kept in memory, so that no scrape calls the API.
 //!
-//! `traffic` sees every call on the wire and `body` every line of a watch, `kind` follows one kind, `item` decodes an object,
+//! `traffic` sees every call on the wire, `headers` what its answer says beside the objects, `pages` how large a page
+//! may be, and `body` every line of a watch; `kind` follows one kind, `item` decodes an object,
 //! `trouble` names failures, `backoff` paces them, `state` holds what was gathered, `pods` notes
 //! replaced pods, `crash_logs` reads the end of crashed managers' logs.
 
 mod backoff;
 mod body;
 mod crash_logs;
+mod headers;
 mod item;
 mod kind;
+mod pages;
 mod pods;
 mod state;
 mod traffic;

@@ -109,7 +109,9 @@ impl Shared {
             let status = |resource| (resource, self.status(&state, resource));
             (state.objects.clone(), state.history.clone(), Resource::all().map(status).collect())
         };
-        Cluster::new(self.options.namespace.clone(), now, objects, history, resources)
+        let mut cluster = Cluster::new(self.options.namespace.clone(), now, objects, history, resources);
+        cluster.clock_skew = self.traffic.skew();
+        cluster
     }
 
     /// All pods and Leases, shared.

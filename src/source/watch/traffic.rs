@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body_util::BodyExt;
-use jiff::Timestamp;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,6 +20,8 @@ use tower::BoxError;
 
 use super::backoff::Pauses;
 use super::body::Watched;
+use super::headers;
+use super::pages::{self, PageSize, TooHeavy};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
@@ -37,6 +40,8 @@ pub(super) struct Traffic {
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
+    /// How far our clock is ahead of the API server's, by its last answer.
+    skew: Mutex<Option<SignedDuration>>,
 }
 
 /// Pages that are read at once.
@@ -55,6 +60,9 @@ struct Calls {
     outage_logged: bool,
     watch_begun: Option<Instant>,
     short_watches: u32,
+    page_size: PageSize,
+    /// The API server wants to be left alone until then.
+    not_before: Option<Instant>,
 }
 
 /// When a kind was last answered.
@@ -89,6 +97,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+            skew: Mutex::default(),
         }
     }
 
@@ -109,6 +118,10 @@ impl Traffic {
 
     pub(super) fn last_success(&self, resource: Resource) -> Option<Success> {
         self.calls(resource).last_success
+    }
+
+    pub(super) fn skew(&self) -> Option<SignedDuration> {
+        *self.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn totals(&self, resource: Resource) -> ApiTotals {
@@ -163,30 +176,58 @@ impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
         let turn = self.turn().await;
-        if self.watch || self.first {
+        let usual = pages::limit(request.uri()).filter(|_| !self.watch);
+        let Some(usual) = usual else {
             let response = self.try_once(&client, request).await?;
             return Ok(response.map(|body| body.holding(turn)));
-        }
-        // lists and watches have no body
+        };
+        // lists have no body
         let (head, _) = request.into_parts();
         let mut tries = 1;
         loop {
             let request = Request::from_parts(head.clone(), Body::empty());
-            let page = async {
-                let (head, body) = self.try_once(&client, request).await?.into_parts();
-                Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+            let page = match self.page(&client, request, usual).await {
+                Ok(None) => continue,
+                Ok(Some(page)) => Ok(page),
+                Err(error) => Err(error),
             };
-            let page: Result<_, BoxError> = page.await;
             let again = page.as_ref().map_or(true, |page| is_passing(page.status().as_u16()));
-            if !again || tries == PAGE_TRIES {
+            // the first page is asked for again by the kind, which tells what went wrong
+            if !again || self.first || tries == PAGE_TRIES {
                 return Ok(page?.map(|bytes| Watched::plain(bytes.into()).holding(turn)));
             }
-            tokio::time::sleep(self.traffic.pauses.jittered(tries)).await;
+            let pause = self.traffic.pauses.jittered(tries);
+            tokio::time::sleep(pause.max(self.asked_to_wait())).await;
             tries += 1;
         }
     }
 
+    /// A page of a list; `None` for one that is too heavy, the next one is smaller.
+    async fn page(
+        &self,
+        client: &Client,
+        request: Request<Body>,
+        usual: u32,
+    ) -> Result<Option<Response<Bytes>>, BoxError> {
+        let asked = self.traffic.calls(self.resource).page_size.next(usual);
+        let most = if asked > 1 { pages::PAGE_BYTES } else { pages::OBJECT_BYTES };
+        let response = self.try_once(client, pages::with_limit(request, asked)).await?;
+        let (head, body) = response.into_parts();
+        let page = match Limited::new(body, most).collect().await {
+            Ok(page) => page.to_bytes(),
+            Err(error) if !error.is::<LengthLimitError>() => return Err(error),
+            Err(_) if asked == 1 => return Err(TooHeavy.into()),
+            Err(_) => {
+                self.traffic.calls(self.resource).page_size.too_heavy(asked);
+                return Ok(None);
+            }
+        };
+        self.traffic.calls(self.resource).page_size.weighed(asked, page.len(), usual);
+        Ok(Some(Response::from_parts(head, page)))
+    }
+
     async fn try_once(&self, client: &Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
+        let sent = (self.traffic.clock)();
         let answer = tokio::time::timeout(self.traffic.answer_timeout, client.send(request)).await;
         let response = match answer {
             Ok(Ok(response)) => response,
@@ -200,12 +241,31 @@ impl Call {
             }
         };
         let good = response.status().is_success();
+        self.read_headers(sent, &response);
         if !good {
             self.failed(reason_of_code(response.status().as_u16()));
         } else if self.watch {
             self.answered();
         }
         Ok(response.map(|body| Watched::new(body, self.clone(), good)))
+    }
+
+    fn read_headers<B>(&self, sent: Timestamp, response: &Response<B>) {
+        let now = (self.traffic.clock)();
+        *self.traffic.skew.lock().unwrap_or_else(PoisonError::into_inner) =
+            headers::skew(sent, now, response.headers());
+        let wait = match response.status().as_u16() {
+            // what priority and fairness of the API server sends with it is a second
+            429 | 503 => headers::retry_after(now, response.headers()),
+            _ => None,
+        };
+        self.traffic.calls(self.resource).not_before = wait.map(|wait| Instant::now() + wait);
+    }
+
+    /// How much longer the API server wants to be left alone with this kind.
+    fn asked_to_wait(&self) -> Duration {
+        let until = self.traffic.calls(self.resource).not_before;
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
     /// How long the body may take in all, and how long it may be silent. The server ends a watch by
@@ -231,6 +291,10 @@ impl Call {
     /// every watch as soon as it began would otherwise be asked without pause, as the watcher
     /// takes a clean end for no error.
     async fn begin(&self) {
+        let asked = self.asked_to_wait();
+        if !asked.is_zero() {
+            tokio::time::sleep(asked).await;
+        }
         let pause = {
             let mut calls = self.traffic.calls(self.resource);
             if !self.watch {

@@ -1,10 +1,12 @@
 //! The exporter's own binary against the real API server, with exactly the generated rights.
 
+mod commands;
 mod crash_logs;
 mod following;
 mod interruptions;
 mod monitoring;
 mod page;
+mod record;
 mod run;
 mod scenarios;
 

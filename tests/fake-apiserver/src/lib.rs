@@ -51,4 +51,4 @@ pub use recorder::{RecordedRequest, Verb};
 pub use resource::ResourceDef;
 pub use reviews::UserInfo;
 pub use server::FakeApiServer;
-pub use settings::{Expired, StreamingLists, Unserved};
+pub use settings::{Date, Expired, StreamingLists, Unserved};

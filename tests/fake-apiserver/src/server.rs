@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::serve;
+use crate::settings::Date;
 use crate::state::{Shared, State};
 
 /// A running API server. It stops when dropped.
@@ -104,14 +105,23 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let _best_effort = stream.set_nodelay(true);
         while connections.try_join_next().is_some() {}
         let shared = shared.clone();
+        let with_date = shared.lock().settings.date != Date::Missing;
         connections.spawn(async move {
             let service = service_fn(|request| {
                 let shared = shared.clone();
-                async move { Ok::<_, Infallible>(serve::answer(shared, request).await) }
+                async move {
+                    let mut answer = serve::answer(shared.clone(), request).await;
+                    if let Date::Fixed(date) = &shared.lock().settings.date {
+                        let date = date.parse().expect("a date is text");
+                        answer.headers_mut().insert(http::header::DATE, date);
+                    }
+                    Ok::<_, Infallible>(answer)
+                }
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(None)
+                .auto_date_header(with_date)
                 .serve_connection(TokioIo::new(stream), service);
             // Connections break on purpose here.
             let _broken = connection.await;

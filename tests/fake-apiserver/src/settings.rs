@@ -35,7 +35,20 @@ pub enum Unserved {
     Status,
 }
 
+/// What the header `Date` of answers says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Date {
+    /// The time.
+    #[default]
+    Right,
+    /// This text.
+    Fixed(String),
+    /// There is none, on connections that begin from now on.
+    Missing,
+}
+
 pub(crate) struct Settings {
+    pub date: Date,
     pub expired: Expired,
     pub streaming_lists: StreamingLists,
     pub unserved: Unserved,
@@ -48,6 +61,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            date: Date::default(),
             expired: Expired::default(),
             streaming_lists: StreamingLists::default(),
             unserved: Unserved::default(),
@@ -61,6 +75,11 @@ impl Default for Settings {
 
 /// Settings.
 impl FakeApiServer {
+    /// What the header `Date` says.
+    pub fn set_date(&self, date: Date) {
+        self.change(|state| state.settings.date = date);
+    }
+
     /// How watches from compacted versions are refused.
     pub fn set_expired(&self, expired: Expired) {
         self.change(|state| state.settings.expired = expired);

@@ -8,9 +8,9 @@ use kube::api::{LogParams, Request};
 use kube::client::Body;
 use tokio::time::timeout;
 
-use super::wanted::Run;
 use crate::source::ApiErrorReason;
 use crate::source::recording::logs::tail;
+use crate::source::wanted_logs::Run;
 use crate::source::watch::state::Shared;
 use crate::source::watch::trouble::{describe, one_line, reason_of, reason_of_code};
 

@@ -1,5 +1,5 @@
-//! Whose logs are read: of the last run of a container that crashed, and of the present run of one
-//! that does not get on with its start.
+//! Whose logs are read, by the exporter and by `record` alike: of the last run of a container that crashed, and of the
+//! present run of one that does not get on with its start.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ const SINCE: i64 = 120;
 /// A run of a container whose log is wanted. The last run is the same in the back-off before the
 /// restart and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Run {
-    pub(super) pod: String,
-    pub(super) uid: String,
-    pub(super) container: &'static str,
+pub(in crate::source) struct Run {
+    pub(in crate::source) pod: String,
+    pub(in crate::source) uid: String,
+    pub(in crate::source) container: &'static str,
     /// True for the last run; false for the present one, whose log goes on.
-    pub(super) is_over: bool,
+    pub(in crate::source) is_over: bool,
     /// Second of the end or of the start, else the number of restarts.
     which: i64,
 }
@@ -43,19 +43,19 @@ impl Run {
     }
 
     /// How many seconds of the log are of interest, if not all.
-    pub(super) fn since(&self) -> Option<i64> {
+    pub(in crate::source) fn since(&self) -> Option<i64> {
         (!self.is_over && self.container == "longhorn-manager").then_some(SINCE)
     }
 
     /// When the log of a present run should be read again.
-    pub(super) fn pause(&self, now: Timestamp) -> Duration {
+    pub(in crate::source) fn pause(&self, now: Timestamp) -> Duration {
         let age = now.as_second().saturating_sub(self.which);
         Duration::from_secs((age / 4).clamp(PAUSE.0, PAUSE.1).unsigned_abs())
     }
 }
 
 /// Every run whose log is wanted now.
-pub(super) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
+pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Timestamp) -> Vec<Run> {
     let mut runs = Vec::new();
     for pod in pods.iter() {
         let app = pod.metadata.label("app");

@@ -1,0 +1,295 @@
+//! Every kubectl command that a finding or a runbook prints is taken by the real kubectl and API server.
+//!
+//! Commands that change something run with `--dry-run=server`. There is no kubelet, so that of `kubectl logs` only the
+//! pod and the container are proved; a column or a path that is empty in every recording fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use longhorn_health_exporter::report::evaluate;
+use longhorn_health_exporter::source::Recording;
+use regex::Regex;
+use serde_json::Value;
+
+use super::{NAMESPACE, bench, scenario, scenarios};
+use crate::support::Bench;
+
+/// What cannot succeed here, by what kubectl says of it, and why that is no fault of the command.
+const EXCUSED: &[(&str, &str)] = &[
+    ("no preferred addresses found", "logs come from a kubelet"),
+    ("Metrics API not available", "the metrics come from metrics-server"),
+    ("raw.githubusercontent.com", "the manifest comes from the internet"),
+];
+
+/// Kinds of which recordings have nothing, or only what a check reads, so that one of them may be missing.
+const NOT_RECORDED: &[&str] = &[
+    "settings.longhorn.io",
+    "secrets",
+    "persistentvolumes",
+    "statefulsets",
+    "clusterrolebindings",
+    "daemonsets",
+    "jobs",
+];
+
+/// What the names in capitals in runbooks stand for in the world of [`WORLD`].
+const NAMES: &[(&str, &str)] = &[
+    ("INSTANCE-MANAGER", "instance-manager-11f5d8822ec3e69f67d5e1ca773cc88e"),
+    ("DISK-UUID", "fef2ec9f-b965-4375-ad1f-3b781b265ad8"),
+    ("NAMESPACE", NAMESPACE),
+    ("REPLICA", "pvc-7c1d2f60-9a3b-4f0e-8f1c-0d5b2a9e4c11-r-0361b765"),
+    ("BACKUP", "backup-0a11"),
+    ("SECRET", "backup-s3"),
+    ("VOLUME", "pvc-1004"),
+    ("CLASS", "longhorn-critical"),
+    ("IMAGE", "ubuntu-24-04"),
+    ("NODE", "worker-1"),
+    ("JOB", "nightly"),
+];
+
+/// Recorded clusters that together have all that runbooks name.
+const WORLD: &[&str] = &["volumes-faulted", "storage-unavailable", "backups-failing", "healthy-1.12"];
+
+/// And what no recording has.
+const MORE: &str = r#"
+apiVersion: v1
+kind: Secret
+metadata: {name: backup-s3, namespace: longhorn-system}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: backing-image-ds-ubuntu-24-04, namespace: longhorn-system}
+spec: {nodeName: worker-1, containers: [{name: backing-image-data-source, image: longhornio/backing-image-manager:v1.12.1}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: longhorn-health-exporter, namespace: longhorn-system}
+spec:
+  selector: {matchLabels: {app: exporter}}
+  template: {metadata: {labels: {app: exporter}}, spec: {containers: [{name: exporter, image: exporter}]}}
+"#;
+
+#[tokio::test]
+async fn every_command_of_every_finding_is_accepted() -> Result<()> {
+    let Some(bench) = bench("finding-commands").await? else { return Ok(()) };
+    let mut runs = Runs::new()?;
+    for path in scenarios::all()? {
+        let name = path.file_name().and_then(|name| name.to_str()).context("no name")?.to_owned();
+        let commands = commands_of(&path)?;
+        let loaded = scenarios::load(&bench, &path).await.with_context(|| name.clone())?;
+        let names: BTreeSet<&str> = loaded
+            .iter()
+            .filter_map(|object| object.pointer("/metadata/name").and_then(Value::as_str))
+            .collect();
+        for command in &commands {
+            runs.run(&bench, &name, command, &names)?;
+        }
+        bench.delete_all(&loaded).await?;
+    }
+    runs.finish(100)
+}
+
+#[tokio::test]
+async fn every_command_of_every_runbook_is_accepted() -> Result<()> {
+    let Some(bench) = bench("runbook-commands").await? else { return Ok(()) };
+    bench.load_recorded(&world()?).await?;
+    bench.apply(MORE).await?;
+    let mut runs = Runs::new()?;
+    for (runbook, command) in runbook_commands()? {
+        let command = named(&command, &runs.capitals).with_context(|| format!("{runbook}: {command}"))?;
+        for setting in settings(&command) {
+            bench.apply(&setting_object(&setting)).await?;
+        }
+        runs.run(&bench, &runbook, &command, &BTreeSet::new())?;
+    }
+    runs.finish(80)
+}
+
+/// Commands that were run, and what came of them.
+struct Runs {
+    /// Commands without the names of objects: one of each kind is enough.
+    shapes: BTreeSet<String>,
+    /// Columns and paths, and whether anything was in them.
+    fields: BTreeMap<String, bool>,
+    wrong: Vec<String>,
+    field: Regex,
+    capitals: Regex,
+}
+
+impl Runs {
+    fn new() -> Result<Self> {
+        Ok(Runs {
+            shapes: BTreeSet::new(),
+            fields: BTreeMap::new(),
+            wrong: Vec::new(),
+            field: Regex::new(r"-o (?:custom-columns=(?<columns>\S+)|jsonpath='(?<path>[^']+)')")?,
+            capitals: Regex::new(r"(?:^|[^A-Z-])(?<name>[A-Z][A-Z-]{2,})(?:[^A-Za-z:-]|$)")?,
+        })
+    }
+
+    fn run(&mut self, bench: &Bench, of: &str, command: &str, names: &BTreeSet<&str>) -> Result<()> {
+        let fields = self.field.captures(command).map(|found| {
+            let columns = found.name("columns").map(|columns| columns.as_str().split(',').collect());
+            columns.unwrap_or_else(|| vec![found.name("path").map_or("", |path| path.as_str())])
+        });
+        if !self.shapes.insert(shape(command, names)) && fields.is_none() {
+            return Ok(());
+        }
+        let mut shell = bench.command(Path::new("sh"))?;
+        let tools = bench.tools().kubectl.parent().context("kubectl without a directory")?.to_owned();
+        let path = std::env::var("PATH").unwrap_or_default();
+        shell.env("PATH", format!("{}:{path}", tools.display())).arg("-c").arg(dry(command));
+        let output = shell.output()?;
+        let (told, out) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        if !output.status.success() && !is_excused(command, &told) {
+            self.wrong.push(format!("{of}: {command}\n  {}", told.trim()));
+            return Ok(());
+        }
+        for (place, field) in fields.into_iter().flatten().enumerate() {
+            let filled = match field.contains(':') {
+                true => out
+                    .lines()
+                    .skip(1)
+                    .any(|row| row.split_whitespace().nth(place).is_some_and(|text| text != "<none>")),
+                false => !out.trim().is_empty(),
+            };
+            *self.fields.entry(field.to_owned()).or_default() |= filled;
+        }
+        Ok(())
+    }
+
+    fn finish(self, least: usize) -> Result<()> {
+        let empty: Vec<_> =
+            self.fields.iter().filter(|(_, filled)| !**filled).map(|(field, _)| field).collect();
+        println!("{} kinds of commands, {} columns and paths", self.shapes.len(), self.fields.len());
+        ensure!(self.wrong.is_empty(), "{} refused:\n{}", self.wrong.len(), self.wrong.join("\n"));
+        ensure!(empty.is_empty(), "nothing is ever in {empty:?}");
+        ensure!(self.shapes.len() >= least, "only {} commands were found", self.shapes.len());
+        Ok(())
+    }
+}
+
+fn is_excused(command: &str, told: &str) -> bool {
+    // workloads are not recorded, nor are their namespaces
+    let of_workload = command.contains(" -n ") && !command.contains(&format!(" -n {NAMESPACE} "));
+    let missing = |kind: &&str| told.contains(&format!("(NotFound): {kind}")) && told.contains("not found");
+    of_workload && told.contains("(NotFound)")
+        || EXCUSED.iter().any(|(says, _)| told.contains(says))
+        || NOT_RECORDED.iter().any(|kind| missing(&kind))
+}
+
+/// The command without the names of recorded objects.
+fn shape(command: &str, names: &BTreeSet<&str>) -> String {
+    let word = |word: &str| if names.contains(word) { "NAME".to_owned() } else { word.to_owned() };
+    command.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The command so that it changes nothing. A restart knows no dry run, and its Deployment is thrown away.
+fn dry(command: &str) -> String {
+    const CHANGING: [&str; 8] =
+        [" delete ", " patch ", " taint ", " cordon ", " uncordon ", " scale ", " drain ", " annotate "];
+    match CHANGING.iter().any(|verb| command.contains(verb)) {
+        true => format!("{command} --dry-run=server"),
+        false => command.to_owned(),
+    }
+}
+
+/// What the findings of a scenario print.
+fn commands_of(path: &Path) -> Result<BTreeSet<String>> {
+    let recording = Recording::read(&path.join("."), NAMESPACE, jiff::Timestamp::MAX)?;
+    let findings = evaluate(&recording.into_cluster(NAMESPACE, None)).report.findings;
+    let lines = findings.iter().flat_map(|finding| finding.remedy.commands.iter());
+    Ok(lines.flat_map(|command| kubectl(&command.run)).collect())
+}
+
+/// The objects of all recordings of [`WORLD`]; of two with one name the first.
+fn world() -> Result<Vec<Value>> {
+    let mut objects: BTreeMap<String, Value> = BTreeMap::new();
+    for name in WORLD {
+        for object in scenarios::ending_now(&scenario(name))? {
+            let names = ["/apiVersion", "/kind", "/metadata/name"].map(|at| object.pointer(at).cloned());
+            objects.entry(format!("{names:?}")).or_insert(object);
+        }
+    }
+    Ok(objects.into_values().collect())
+}
+
+/// What the runbooks print, in code blocks and within sentences.
+fn runbook_commands() -> Result<Vec<(String, String)>> {
+    let spans = Regex::new(r"`(kubectl [^`]+ [^`]+)`")?;
+    let mut found = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runbooks");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(root)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    files.sort();
+    for file in files {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let text = std::fs::read_to_string(&file)?;
+        let mut code = false;
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                code = !code;
+            } else if code {
+                found.extend(kubectl(line).into_iter().map(|command| (name.clone(), command)));
+            }
+        }
+        for span in spans.captures_iter(&text) {
+            found.extend(kubectl(&span[1]).into_iter().map(|command| (name.clone(), command)));
+        }
+    }
+    Ok(found)
+}
+
+/// The calls of kubectl in a line of shell, without what they are piped into.
+fn kubectl(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("kubectl ") {
+        let call = &rest[at..];
+        let mut quote = None;
+        let end = call.char_indices().find(|(place, c)| match quote {
+            Some(open) if *c == open => {
+                quote = None;
+                false
+            }
+            Some(_) => false,
+            None if matches!(c, '\'' | '"') => {
+                quote = Some(*c);
+                false
+            }
+            None => matches!(c, '|' | '&' | ';' | ')') || call[*place..].starts_with(" #"),
+        });
+        let end = end.map_or(call.len(), |(place, _)| place);
+        found.push(call[..end].trim().to_owned());
+        rest = &call[end..];
+    }
+    found
+}
+
+/// The command with the names of objects that exist.
+fn named(command: &str, capitals: &Regex) -> Result<String> {
+    let pod = match command {
+        _ if command.contains("csi-plugin") || command.contains("node-driver-registrar") => {
+            "longhorn-csi-plugin-worker-2"
+        }
+        _ => "longhorn-manager-52a73",
+    };
+    let known = NAMES.iter().copied().chain([("POD", pod)]);
+    let named = known.fold(command.to_owned(), |command, (name, object)| command.replace(name, object));
+    let left = capitals.captures(&named).map(|found| found["name"].to_owned());
+    ensure!(left.is_none(), "nothing stands for {}", left.unwrap_or_default());
+    Ok(named)
+}
+
+/// Settings that the command names. Recordings have those that a check reads.
+fn settings(command: &str) -> Vec<String> {
+    let Some((_, names)) = command.split_once("settings.longhorn.io ") else { return Vec::new() };
+    names.split(' ').take_while(|word| !word.starts_with('-')).map(str::to_owned).collect()
+}
+
+fn setting_object(name: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: ''\n"
+    )
+}
