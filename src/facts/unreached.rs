@@ -89,6 +89,9 @@ pub struct Waiting<'a> {
     pub line: &'a str,
 }
 
+/// What the last run waited for holds for the present one if it ended so lately.
+const LATELY: SignedDuration = SignedDuration::from_mins(3);
+
 /// What a start waits for, where its log shows that it waits in vain: a refused attempt may be its turn to become Ready,
 /// a name that does not resolve and packets that are lost are none. Until the log of the present run is read, that of
 /// the last one counts.
@@ -96,7 +99,13 @@ pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<Waiting<'a>
     const LINES: usize = 5;
     let (history, pod) = (&cluster.history, start.pod);
     let present = history.current_log(pod, "longhorn-manager").map(|log| log.text.as_str());
-    let last = || history.crash_log(&pod.metadata.name, "longhorn-manager").map(|log| log.text.as_str());
+    let status = pod.container_status("longhorn-manager")?;
+    let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
+    let lately = ended.is_some_and(|ended| cluster.age(ended) <= LATELY);
+    let last = || {
+        let log = history.crash_log(&pod.metadata.name, "longhorn-manager").filter(|_| lately)?;
+        Some(log.text.as_str())
+    };
     let age = pod.status.start_time.get().map_or(SignedDuration::ZERO, |started| cluster.age(started));
     let log = present.or_else(last).filter(|_| age >= PATIENCE)?;
     let lines = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES);

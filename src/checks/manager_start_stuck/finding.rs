@@ -23,14 +23,15 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         ),
         _ => "nothing says why".to_owned(),
     };
+    // those who give up were stuck in the run before, too
+    let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && !start.holds);
+    let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
-    let message = format!(
-        "longhorn-manager on {node} hangs for {}{ready}: {what}",
-        duration(cluster.age(since(start)))
-    );
+    let message =
+        format!("longhorn-manager on {node} hangs for {}{ready}: {what}", duration(cluster.age(since)));
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
         .node(node)
-        .since(Some(since(start)))
+        .since(Some(since))
         .impact(impact(cluster, start, cause))
         .because(EvidenceSource::Api, state(start));
     finding.evidence.extend(reason.evidence);
@@ -54,6 +55,10 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     finding.remedy(remedy)
 }
 
+fn gives_up(cause: &Cause) -> bool {
+    [&causes::MANIFEST_STALE, &causes::SERVICE_UNREACHABLE].contains(&cause)
+}
+
 /// Since when the start lasts for which this manager is accountable.
 fn since(start: &UnderWay) -> jiff::Timestamp {
     if start.holds { start.turn } else { start.started }
@@ -66,8 +71,7 @@ fn state(start: &UnderWay) -> String {
 
 fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String {
     let node = &start.pod.spec.node_name;
-    let gives_up = [&causes::MANIFEST_STALE, &causes::SERVICE_UNREACHABLE].contains(&cause);
-    let how = if gives_up {
+    let how = if gives_up(cause) {
         "it will give up and start again"
     } else {
         "it does not exit and does not come up by itself"

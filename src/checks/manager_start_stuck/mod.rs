@@ -160,12 +160,14 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     let loops =
         start.pod.container_status(CONTAINER).is_some_and(|status| looping(status, cluster.now).is_some());
     let made = start.pod.status.start_time.get().unwrap_or(start.started);
-    if loops || start.pod.is_ready() || cluster.age(made) < PATIENCE {
+    // a holder that is Ready is not over with its start: see the top of facts/starts.rs
+    let ready = start.pod.is_ready();
+    if loops || ready && !start.holds || cluster.age(made) < PATIENCE {
         return None;
     }
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
     let waits = start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
-    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| waits) {
+    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| waits && !ready) {
         let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
         return Some((&causes::MANIFEST_STALE, Reason { evidence, about: vec![probe.own.to_string()] }));
     }
