@@ -22,14 +22,15 @@ pub mod cli;
 pub mod cluster;
 mod did_you_mean;
 pub mod exporter;
-pub mod facts;
+mod facts;
 pub mod generate;
 pub mod history;
 pub mod http;
-pub mod incidents;
+mod incidents;
 pub mod longhorn;
 pub mod metrics;
 pub mod report;
 pub mod source;
+mod sync;
 #[cfg(test)]
 pub mod testing;

@@ -2,6 +2,8 @@
 
 #[path = "support/promql.rs"]
 mod promql;
+#[path = "catalogue/sources.rs"]
+mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,6 +10,8 @@ mod links;
 mod names;
 #[path = "docs/schemas.rs"]
 mod schemas;
+#[path = "docs/settings.rs"]
+mod settings;
 
 use std::path::{Path, PathBuf};
 

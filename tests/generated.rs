@@ -12,8 +12,8 @@ fn committed_files_are_up_to_date() {
     let mut diffs = String::new();
     for target in Target::ALL {
         let artifacts = target.artifacts(&settings, &cli::command()).unwrap();
-        for drift in output::check(root, target, &artifacts).unwrap() {
-            diffs.push_str(&drift.diff);
+        for change in output::changes(root, target, &artifacts).unwrap().0 {
+            diffs.push_str(&change.diff());
         }
     }
     assert!(diffs.is_empty(), "{diffs}\nfix with: cargo run --quiet -- generate all");

@@ -1,5 +1,6 @@
 //! What is worth knowing and nothing to act on.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ObjectRef;
@@ -7,7 +8,7 @@ use super::ObjectRef;
 /// A property that this release of Longhorn has wherever it is installed. It is told for the sake
 /// of whoever wonders, counts as no finding, and changes neither status nor exit code. Where the
 /// live object is worse than its release, a check finds that instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     /// Id of the check.
     pub check: &'static str,

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Cause;
 use crate::cluster::{ObjectRef, VolumeRef};
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Context only.
@@ -41,11 +42,12 @@ impl fmt::Display for Severity {
 }
 
 /// Something that is wrong, or will be, with one object.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Id of the check.
     pub check: &'static str,
-    /// Cause, from the check's closed list.
+    /// Cause, from the closed list of the check.
+    #[schemars(with = "String")]
     pub cause: &'static Cause,
     /// How bad.
     pub severity: Severity,
@@ -70,13 +72,13 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What to do.
     pub remedy: Remedy,
-    /// Name of the runbook.
+    /// Name of the runbook, which is the name of its alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
 }
 
 /// One fact under a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Where the fact comes from.
     pub source: EvidenceSource,
@@ -85,7 +87,7 @@ pub struct Evidence {
 }
 
 /// Where a fact comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceSource {
     /// A field of an object.
@@ -101,15 +103,6 @@ pub enum EvidenceSource {
 }
 
 impl EvidenceSource {
-    /// Every source.
-    pub const ALL: [EvidenceSource; 5] = [
-        EvidenceSource::Api,
-        EvidenceSource::Log,
-        EvidenceSource::Fingerprint,
-        EvidenceSource::Event,
-        EvidenceSource::History,
-    ];
-
     /// As in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,7 +116,7 @@ impl EvidenceSource {
 }
 
 /// What to do about a finding.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// In words.
     pub text: String,
@@ -132,7 +125,7 @@ pub struct Remedy {
 }
 
 /// A command for a person to run; nothing here is ever run by the exporter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Command {
     /// The command line.
     pub run: String,

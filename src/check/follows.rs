@@ -65,6 +65,7 @@ impl Follows {
     }
 
     /// Whether the other finding, by its check and cause, is one that this names.
+    #[cfg(test)]
     pub fn is_of(&self, check: &str, cause: &str) -> bool {
         self.of.iter().any(|of| {
             of.split_once('/').is_some_and(|(of_check, of_cause)| {

@@ -26,7 +26,7 @@ pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
-pub use words::{capitalised, counted};
+pub use words::{capitalised, counted, uncapitalised};
 
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
@@ -113,6 +113,16 @@ impl Check {
             self.assert_lists(alert.fires_on());
             self.assert_lists(alert.also);
             alerts = rest;
+        }
+    }
+
+    /// Stops the build where a table has no column, and so would show nothing.
+    pub const fn assert_tables_have_columns(&self) {
+        let mut panels = self.panels;
+        while let [panel, rest @ ..] = panels {
+            let is_empty = matches!(panel.kind, PanelKind::Table) && panel.columns.is_empty();
+            assert!(!is_empty, "a table has no columns");
+            panels = rest;
         }
     }
 

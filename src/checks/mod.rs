@@ -7,34 +7,34 @@
 
 use crate::check::Check;
 
-pub mod attachment_on_dead_node;
-pub mod backing_image_eviction_crash;
-pub mod backup_failing;
-pub mod csi_plugin_down;
-pub mod danger_zone_pending;
-pub mod disk_unavailable;
-pub mod driver_deployer_blocked;
-pub mod engine_image_unavailable;
-pub mod eviction_inconsistent;
-pub mod eviction_stalled;
-pub mod instance_manager_down;
-pub mod instance_manager_pressure;
-pub mod instance_manager_replaced;
-pub mod instance_manager_stale;
-pub mod known_bad_release;
-pub mod manager_crash_loop;
-pub mod manager_half_alive;
-pub mod manager_probes;
-pub mod manager_start_stuck;
-pub mod node_iscsi_errors;
-pub mod node_unregistered;
-pub mod replica_unschedulable;
-pub mod share_manager_down;
-pub mod volume_attachment_stuck;
-pub mod volume_degraded;
-pub mod volume_faulted;
-pub mod volume_read_only;
-pub mod webhook_unavailable;
+mod attachment_on_dead_node;
+mod backing_image_eviction_crash;
+mod backup_failing;
+mod csi_plugin_down;
+pub(crate) mod danger_zone_pending;
+mod disk_unavailable;
+mod driver_deployer_blocked;
+mod engine_image_unavailable;
+mod eviction_inconsistent;
+mod eviction_stalled;
+mod instance_manager_down;
+mod instance_manager_pressure;
+mod instance_manager_replaced;
+mod instance_manager_stale;
+mod known_bad_release;
+pub(crate) mod manager_crash_loop;
+mod manager_half_alive;
+mod manager_probes;
+mod manager_start_stuck;
+mod node_iscsi_errors;
+mod node_unregistered;
+mod replica_unschedulable;
+mod share_manager_down;
+mod volume_attachment_stuck;
+mod volume_degraded;
+mod volume_faulted;
+mod volume_read_only;
+mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[
@@ -72,6 +72,7 @@ const _: () = {
     let mut checks = ALL;
     while let [check, rest @ ..] = checks {
         check.assert_alerts_name_own_causes();
+        check.assert_tables_have_columns();
         checks = rest;
     }
 };

@@ -7,8 +7,9 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
 use super::{Failure, exit};
+use crate::generate::output::{self, Change};
 use crate::generate::settings::parse;
-use crate::generate::{Settings, Target, output};
+use crate::generate::{Settings, Target};
 
 /// Options of `generate`.
 #[derive(Debug, Args)]
@@ -50,13 +51,15 @@ pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
             .artifacts(&settings, &super::command())
             .context("the catalogue is broken")
             .map_err(Failure::unknown)?;
+        let (changes, unchanged) = output::changes(&args.out, target, &artifacts).map_err(Failure::usage)?;
         if args.check {
-            let drifts = output::check(&args.out, target, &artifacts).map_err(Failure::usage)?;
-            super::print(&drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>())?;
-            drifted |= !drifts.is_empty();
+            super::print(&changes.iter().map(Change::diff).collect::<String>())?;
+            drifted |= !changes.is_empty();
         } else {
-            let written = output::write(&args.out, target, &artifacts).map_err(Failure::usage)?;
-            super::print(&report(target, &written))?;
+            for change in &changes {
+                change.apply(&args.out).map_err(Failure::usage)?;
+            }
+            super::print(&report(target, &changes, unchanged))?;
         }
     }
     if drifted {
@@ -88,18 +91,12 @@ fn targets(wanted: TargetArg) -> Vec<Target> {
     }
 }
 
-fn report(target: Target, written: &output::Written) -> String {
-    let (changed, removed) = (&written.changed, &written.removed);
-    let mut lines: Vec<_> = changed.iter().map(|path| format!("wrote {path}\n")).collect();
-    lines.extend(removed.iter().map(|path| format!("removed {path}\n")));
-    lines.push(format!(
-        "{}: {} written, {} removed, {} up to date\n",
-        target.name(),
-        changed.len(),
-        removed.len(),
-        written.unchanged
-    ));
-    lines.concat()
+fn report(target: Target, changes: &[Change], unchanged: usize) -> String {
+    let done = |change: &Change| if change.is_removal() { "removed" } else { "wrote" };
+    let lines: String = changes.iter().map(|change| format!("{} {}\n", done(change), change.path)).collect();
+    let removed = changes.iter().filter(|change| change.is_removal()).count();
+    let (name, written) = (target.name(), changes.len() - removed);
+    format!("{lines}{name}: {written} written, {removed} removed, {unchanged} up to date\n")
 }
 
 /// The command that fixes a drift, to be copied.

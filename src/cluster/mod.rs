@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 
 use crate::history::History;
 use crate::longhorn::*;
@@ -50,7 +51,8 @@ pub struct ResourceStatus {
 }
 
 /// Whether the store of a kind can be trusted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
 pub enum Readability {
     /// Complete.
     Readable,

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::longhorn::VolumeHealth;
 
 /// An object by kind and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ObjectRef {
     /// Kind as in manifests; Longhorn's own Node is `nodes.longhorn.io`.
     pub kind: &'static str,
@@ -19,7 +20,7 @@ pub struct ObjectRef {
 }
 
 /// A volume with who uses it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct VolumeRef {
     /// Name of the Longhorn volume.
     pub name: String,

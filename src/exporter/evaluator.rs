@@ -1,7 +1,7 @@
 //! One evaluation shared by all who ask: scrapes, the page, the background tick.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,8 +9,9 @@ use super::{SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, Wish, evaluate_as};
+use crate::report::{Evaluation, Selection, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
+use crate::sync::lock;
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
 #[derive(Debug)]
@@ -102,6 +103,21 @@ impl Evaluator {
         self.source.waiting_for()
     }
 
+    /// Says which name of a selection exists nowhere in the cluster.
+    pub fn unknown_name(&self, selection: &Selection) -> Option<String> {
+        if selection.is_everything() {
+            return None;
+        }
+        let moment = self.moment();
+        let cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        selection.unknown_name(&cluster, &moment.evaluation.report)
+    }
+
+    /// The time by the clock of this machine; a recording has another one.
+    pub fn wall(&self) -> Timestamp {
+        (self.clock)()
+    }
+
     /// The page of metrics. Not for async threads either.
     pub fn page(&self, format: Format, web_config: Option<WebConfigReload>) -> Result<String, EncodeError> {
         let moment = self.moment();
@@ -159,9 +175,4 @@ fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
 /// Never negative, although a wall clock may be set back.
 fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
     end.duration_since(begin).as_secs_f64().max(0.0)
-}
-
-/// What these locks guard is replaced as a whole, so it is sound even after a panic elsewhere.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ mod panels;
 mod process;
 
 pub use alerts::ALERTS;
-pub use evaluator::{Evaluator, Moment};
+pub use evaluator::{Evaluator, Moment, ResourceFacts};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::PANELS;

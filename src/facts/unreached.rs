@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 pub enum Unreached {
     /// The name does not resolve.
     Dns,
-    /// Nobody is Ready behind the Service, or nobody listens.
+    /// No pod is Ready behind the Service, or nothing listens.
     Refused,
     /// Packets are lost.
     Timeout,
@@ -51,7 +51,7 @@ impl Unreached {
                 "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
             }
             Unreached::Refused => {
-                "its last attempt was refused: the Service has no Ready endpoint, or nobody listens behind it"
+                "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
             }
             Unreached::Timeout => {
                 "its last attempt timed out: packets to the Service or to the pod behind it are lost"

@@ -40,11 +40,8 @@ struct Receiver {
 /// labels `equal`. No alert may match both sides: it would mute itself in older Alertmanagers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inhibition {
-    /// Who mutes.
     pub source_matchers: Vec<String>,
-    /// Who is muted.
     pub target_matchers: Vec<String>,
-    /// In which labels they agree.
     pub equal: Vec<String>,
 }
 
@@ -57,7 +54,6 @@ Inhibitions, in their order:
 3. a manager that loops mutes the count of its restarts;
 4. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them.";
 
-/// The file.
 pub fn artifact(settings: &Settings) -> Artifact {
     let header = format!("{}\n{EXPLANATION}", Target::Rules.header());
     let config = Config {
@@ -67,7 +63,7 @@ pub fn artifact(settings: &Settings) -> Artifact {
             .into(),
         inhibit_rules: inhibitions(settings),
     };
-    Artifact { path: "rules/alertmanager.example.yaml".to_owned(), content: yaml::document(&header, &config) }
+    Artifact::new("rules/alertmanager.example.yaml", yaml::document(&header, &config))
 }
 
 fn routes(settings: &Settings) -> Route {
@@ -92,7 +88,6 @@ fn routes(settings: &Settings) -> Route {
     }
 }
 
-/// The inhibitions.
 pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
     let owned = |matchers: &[&str]| matchers.iter().map(|matcher| (*matcher).to_owned()).collect();
     vec![

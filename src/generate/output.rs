@@ -1,4 +1,4 @@
-//! Writing artifacts, or comparing them with what is there.
+//! Compares what would be made with what is there, and makes the two agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,24 +9,12 @@ use similar::TextDiff;
 
 use super::{Artifact, MARKER, Section, Target};
 
-/// How a file differs from what would be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drift {
-    /// Path below the output directory.
+/// A file that is not as it would be made.
+#[derive(Debug)]
+pub struct Change {
     pub path: String,
-    /// Unified diff from what is there to what would be made.
-    pub diff: String,
-}
-
-/// What writing changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
-    /// New or different files.
-    pub changed: Vec<String>,
-    /// Files that are not made any more.
-    pub removed: Vec<String>,
-    /// Files that were as they should be.
-    pub unchanged: usize,
+    present: Option<String>,
+    wanted: Option<String>,
 }
 
 /// A file that could not be read or written.
@@ -37,41 +25,61 @@ pub struct OutputError {
     error: io::Error,
 }
 
-/// Compares without writing anything.
-pub fn check(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Vec<Drift>, OutputError> {
-    let mut drifts = Vec::new();
-    for artifact in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
-        let present = read(&out.join(&artifact.path))?;
-        if present.as_deref() != Some(artifact.content.as_str()) {
-            drifts.push(drift(&artifact.path, present.as_deref(), Some(&artifact.content)));
+/// The files that differ, are missing or are not made any more, and the number of those that are right.
+pub fn changes(
+    out: &Path,
+    target: Target,
+    artifacts: &[Artifact],
+) -> Result<(Vec<Change>, usize), OutputError> {
+    let (mut changes, mut unchanged) = (Vec::new(), 0);
+    for Artifact { path, content } in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
+        let present = read(&out.join(path))?;
+        if present.as_ref() == Some(content) {
+            unchanged += 1;
+        } else {
+            changes.push(Change { path: path.clone(), present, wanted: Some(content.clone()) });
         }
     }
-    for path in stale(out, target, artifacts)? {
-        let present = read(&out.join(&path))?;
-        drifts.push(drift(&path, present.as_deref(), None));
+    let made: BTreeSet<PathBuf> = artifacts.iter().map(|artifact| out.join(&artifact.path)).collect();
+    let mut files = BTreeSet::new();
+    list(&out.join(target.name()), &mut files)?;
+    for file in files.difference(&made) {
+        let present = read(file)?;
+        if present.as_deref().is_some_and(is_generated) {
+            let path = file.strip_prefix(out).unwrap_or(file).to_string_lossy().into_owned();
+            changes.push(Change { path, present, wanted: None });
+        }
     }
-    Ok(drifts)
+    Ok((changes, unchanged))
 }
 
-/// Makes the directory agree with the artifacts. Each file is complete at every moment: it is
-/// written beside its place and renamed.
-pub fn write(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Written, OutputError> {
-    let mut written = Written::default();
-    for artifact in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
-        let path = out.join(&artifact.path);
-        if read(&path)?.as_deref() == Some(artifact.content.as_str()) {
-            written.unchanged += 1;
-            continue;
-        }
-        replace(&path, &artifact.content).map_err(|error| OutputError { path, error })?;
-        written.changed.push(artifact.path.clone());
+impl Change {
+    /// True for a file that is not made any more.
+    pub fn is_removal(&self) -> bool {
+        self.wanted.is_none()
     }
-    for stale in stale(out, target, artifacts)? {
-        let path = out.join(&stale);
-        fs::remove_file(&path).map_err(|error| OutputError { path, error })?;
-        written.removed.push(stale);
+
+    /// Unified diff from what is there to what would be made.
+    pub fn diff(&self) -> String {
+        let name = |side: &str, content: &Option<String>| match content {
+            Some(_) => format!("{side}/{}", self.path),
+            None => "/dev/null".to_owned(),
+        };
+        let (old, new) = (name("a", &self.present), name("b", &self.wanted));
+        let text = |content: &Option<String>| content.clone().unwrap_or_default();
+        let (present, wanted) = (text(&self.present), text(&self.wanted));
+        TextDiff::from_lines(&present, &wanted).unified_diff().header(&old, &new).to_string()
     }
-    Ok(written)
+
+    /// Makes the change. The file is complete at every moment: it is written beside its place and renamed.
+    pub fn apply(&self, out: &Path) -> Result<(), OutputError> {
+        let path = out.join(&self.path);
+        let done = match &self.wanted {
+            Some(content) => replace(&path, content),
+            None => fs::remove_file(&path),
+        };
+        done.map_err(|error| OutputError { path, error })
+    }
 }
 
 /// The files that have a place for one of the sections, with the sections in it. Others are nobody's
@@ -114,40 +122,11 @@ fn read(path: &Path) -> Result<Option<String>, OutputError> {
     }
 }
 
-fn drift(path: &str, present: Option<&str>, wanted: Option<&str>) -> Drift {
-    let name = |side: &str, content: Option<&str>| match content {
-        Some(_) => format!("{side}/{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let (old, new) = (name("a", present), name("b", wanted));
-    let diff = TextDiff::from_lines(present.unwrap_or_default(), wanted.unwrap_or_default());
-    let diff = diff.unified_diff().header(&old, &new).to_string();
-    Drift { path: path.to_owned(), diff }
-}
-
-/// Files in the target's directories that say they were generated and are not made any more.
-fn stale(out: &Path, target: Target, artifacts: &[Artifact]) -> Result<Vec<String>, OutputError> {
-    let made: BTreeSet<PathBuf> = artifacts.iter().map(|artifact| out.join(&artifact.path)).collect();
-    let mut stale = Vec::new();
-    for directory in target.directories() {
-        let mut files = Vec::new();
-        list(&out.join(directory), &mut files)?;
-        files.sort();
-        for file in files.into_iter().filter(|file| !made.contains(file)) {
-            if read(&file)?.is_some_and(|content| is_generated(&content)) {
-                let path = file.strip_prefix(out).unwrap_or(&file);
-                stale.push(path.to_string_lossy().into_owned());
-            }
-        }
-    }
-    Ok(stale)
-}
-
 fn is_generated(content: &str) -> bool {
     content.lines().take(5).any(|line| line.contains(MARKER))
 }
 
-fn list(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), OutputError> {
+fn list(directory: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), OutputError> {
     let failed = |error| OutputError { path: directory.to_owned(), error };
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -158,7 +137,7 @@ fn list(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), OutputError> {
         let entry = entry.map_err(failed)?;
         match entry.file_type().map_err(failed)? {
             kind if kind.is_dir() => list(&entry.path(), files)?,
-            kind if kind.is_file() => files.push(entry.path()),
+            kind if kind.is_file() => drop(files.insert(entry.path())),
             _ => {} // links are somebody else's
         }
     }
@@ -173,64 +152,42 @@ mod tests {
         Artifact { path: path.to_owned(), content: content.to_owned() }
     }
 
-    fn paths(drifts: &[Drift]) -> Vec<&str> {
-        drifts.iter().map(|drift| drift.path.as_str()).collect()
+    fn write(out: &Path, artifacts: &[Artifact]) -> (Vec<String>, usize) {
+        let (changes, unchanged) = changes(out, Target::Rules, artifacts).unwrap();
+        changes.iter().for_each(|change| change.apply(out).unwrap());
+        (changes.into_iter().map(|change| change.path).collect(), unchanged)
     }
 
     #[test]
-    fn write_makes_check_agree_and_repeats_nothing() {
+    fn what_was_written_is_right_and_what_is_not_made_any_more_goes() {
         let out = tempfile::tempdir().unwrap();
-        let artifacts = [artifact("rules/a.yaml", "a\n"), artifact("rules/tests/b.yaml", "b\n")];
-        let before = check(out.path(), Target::Rules, &artifacts).unwrap();
-        assert_eq!(paths(&before), ["rules/a.yaml", "rules/tests/b.yaml"]);
-        let written = write(out.path(), Target::Rules, &artifacts).unwrap();
-        assert_eq!(written.changed, ["rules/a.yaml", "rules/tests/b.yaml"]);
-        assert_eq!(check(out.path(), Target::Rules, &artifacts).unwrap(), []);
-        assert_eq!(write(out.path(), Target::Rules, &artifacts).unwrap().unchanged, 2);
-        assert_eq!(
-            fs::read_dir(out.path().join("rules")).unwrap().count(),
-            2,
-            "nothing half-written is left"
-        );
+        let old = format!("# {MARKER}rules` from x\n");
+        let artifacts = [artifact("rules/a.yaml", "a\n"), artifact("rules/tests/old.yaml", &old)];
+        let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        assert_eq!(write(out.path(), &artifacts), (paths(&["rules/a.yaml", "rules/tests/old.yaml"]), 0));
+        assert_eq!(write(out.path(), &artifacts), (paths(&[]), 2));
+        assert_eq!(fs::read_dir(out.path().join("rules")).unwrap().count(), 2, "nothing half-written");
+        assert_eq!(write(out.path(), &[]), (paths(&["rules/tests/old.yaml"]), 0));
+        assert!(out.path().join("rules/a.yaml").exists(), "nothing says that it was generated");
     }
 
     #[test]
     fn a_change_is_shown_as_a_unified_diff() {
         let out = tempfile::tempdir().unwrap();
-        write(out.path(), Target::Rules, &[artifact("rules/a.yaml", "one\ntwo\n")]).unwrap();
-        let drifts = check(out.path(), Target::Rules, &[artifact("rules/a.yaml", "one\n2\n")]).unwrap();
+        write(out.path(), &[artifact("rules/a.yaml", "one\ntwo\n")]);
+        let (changes, _) =
+            changes(out.path(), Target::Rules, &[artifact("rules/a.yaml", "one\n2\n")]).unwrap();
         let expected = "--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
-        assert_eq!(drifts.iter().map(|drift| drift.diff.as_str()).collect::<String>(), expected);
+        assert_eq!(changes.iter().map(Change::diff).collect::<String>(), expected);
     }
 
     #[test]
     fn sections_replace_what_is_between_their_marks_and_nothing_else() {
-        let out = tempfile::tempdir().unwrap();
-        let section = |name| Section { path: "README.md", name, content: format!("\nnew {name}\n") };
-        let sections = [section("a"), section("b"), section("c")];
-        assert_eq!(with_sections(out.path(), &sections).unwrap(), [], "no file, no section");
-        let text = "x\n<!-- generated: a -->\nold\n<!-- /generated -->\ny\n<!-- generated: b -->\n<!-- /generated -->\nz\n";
-        fs::write(out.path().join("README.md"), text).unwrap();
-        let [file] = &with_sections(out.path(), &sections).unwrap()[..] else { panic!("one file") };
-        let expected = "x\n<!-- generated: a -->\n\nnew a\n\n<!-- /generated -->\ny\n\
-                        <!-- generated: b -->\n\nnew b\n\n<!-- /generated -->\nz\n";
-        assert_eq!(file.content, expected);
-        assert_eq!(sections.iter().fold(expected.to_owned(), |text, s| with_section(&text, s)), expected);
-    }
-
-    #[test]
-    fn stale_files_are_flagged_and_removed_and_others_are_left_alone() {
-        let out = tempfile::tempdir().unwrap();
-        let old = format!("# {MARKER}rules` from x\n");
-        write(
-            out.path(),
-            Target::Rules,
-            &[artifact("rules/old.yaml", &old), artifact("rules/mine.yaml", "x\n")],
-        )
-        .unwrap();
-        assert_eq!(paths(&check(out.path(), Target::Rules, &[]).unwrap()), ["rules/old.yaml"]);
-        let written = write(out.path(), Target::Rules, &[]).unwrap();
-        assert_eq!(written.removed, ["rules/old.yaml"]);
-        assert!(out.path().join("rules/mine.yaml").exists());
+        let section = Section { path: "README.md", name: "a", content: "\nnew\n".to_owned() };
+        let text = "x\n<!-- generated: a -->\nold\n<!-- /generated -->\ny\n";
+        let expected = "x\n<!-- generated: a -->\n\nnew\n\n<!-- /generated -->\ny\n";
+        assert_eq!(with_section(text, &section), expected);
+        assert_eq!(with_section(expected, &section), expected);
+        assert_eq!(with_section("no place\n", &section), "no place\n");
     }
 }

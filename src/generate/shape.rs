@@ -1,14 +1,12 @@
 //! The shape of nearly every alert, `max without (…) (family{…}) == 1`: rendered here, and nowhere
 //! read back.
 
-use super::catalogue::Area;
-use crate::check::{Alert, Gauge, When};
+use crate::check::{Alert, Check, Gauge, When};
 use crate::exporter::gauges::FINDING;
 
 /// A family of facts, which are 1 or not there, with what is selected of it.
 #[derive(Debug)]
 pub struct Shape {
-    /// The family.
     pub family: &'static Gauge,
     /// Labels with the values of which a series must have one.
     pub matchers: Vec<(&'static str, Vec<&'static str>)>,
@@ -18,7 +16,7 @@ pub struct Shape {
 
 impl Shape {
     /// The shape of an alert of this area; `None` for a literal expression.
-    pub fn of(area: &Area, alert: &Alert) -> Option<Shape> {
+    pub fn of(area: &Check, alert: &Alert) -> Option<Shape> {
         let (causes, severity, without) = match alert.when {
             When::Promql { .. } => return None,
             When::Flag { gauge, labels, without } => {
@@ -36,7 +34,6 @@ impl Shape {
         Some(Shape { family: &FINDING, matchers, without })
     }
 
-    /// PromQL with placeholders.
     pub fn expr(&self) -> String {
         let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {
             [value] => format!(", {label}=\"{value}\""),
@@ -45,5 +42,15 @@ impl Shape {
         let matchers: String = self.matchers.iter().map(matcher).collect();
         let without = [&["$without"], self.without].concat().join(", ");
         format!("max without ({without}) ({}{{$job{matchers}}}) == 1", self.family.name)
+    }
+}
+
+impl Check {
+    /// The expression of one of its alerts, with placeholders.
+    pub fn expr(&self, alert: &Alert) -> String {
+        match (Shape::of(self, alert), &alert.when) {
+            (None, When::Promql { expr, .. }) => (*expr).to_owned(),
+            (shape, _) => shape.map(|shape| shape.expr()).unwrap_or_default(),
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Verdicts that are remembered for a while.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::digest::Digest;
+use crate::sync;
 
 /// A bounded map whose entries expire. When it is full, the one that expires first gives way.
 pub struct Cache<V> {
@@ -60,7 +61,7 @@ impl<V: Clone> Cache<V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Digest, (V, Instant)>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.entries)
     }
 }
 

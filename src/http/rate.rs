@@ -1,12 +1,13 @@
 //! The rate limit of the web configuration.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hyper::{StatusCode, header};
 use tokio::time::Instant;
 
 use super::respond::Refusal;
 use super::web_config::Rate;
+use crate::sync;
 
 /// A bucket of requests for all clients together, as in exporter-toolkit.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ impl RateLimiter {
     pub fn take(&self, rate: Option<Rate>) -> Result<(), Refusal> {
         let Some(rate) = rate else { return Ok(()) };
         let (now, full) = (Instant::now(), f64::from(rate.burst));
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = sync::lock(&self.bucket);
         let known = bucket.take().filter(|bucket| bucket.rate == rate);
         let mut next = known.unwrap_or(Bucket { rate, tokens: full, filled: now });
         let gained = (now - next.filled).as_secs_f64() / rate.interval.as_secs_f64();

@@ -1,13 +1,14 @@
 //! Questions that several ask at once and that are put once.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use super::digest::Digest;
+use crate::sync;
 
 /// An answer, or why there is none. Shared by all who wait for it.
 type Answer<V> = Result<V, String>;
@@ -72,7 +73,7 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Digest, WeakShared<Flight<V>>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.under_way)
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use hyper::{StatusCode, header};
 
 use super::respond::Refusal;
+use crate::sync;
 
 /// A waiting room with few places, of which one address takes only some.
 pub struct Waiters {
@@ -42,7 +43,7 @@ impl Waiters {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.waiting)
     }
 }
 

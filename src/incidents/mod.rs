@@ -10,6 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{Check, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
@@ -20,7 +21,7 @@ use crate::longhorn::VolumeHealth;
 pub const MAX_LISTED: usize = 100;
 
 /// What a person is told about: everything that one cause brings about.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Incident {
     /// Id of the root's check.
     pub check: &'static str,
@@ -60,7 +61,7 @@ pub struct Incident {
 }
 
 /// Findings of one cause that follow from a root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Consequence {
     /// Id of the check.
     pub check: &'static str,

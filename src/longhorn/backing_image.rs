@@ -18,8 +18,6 @@ narrow! {
         pub disks: StringMap,
         /// Disk UUID to copy; 1.7.0 and later.
         pub disk_file_spec_map: Map<CopySpec>,
-        pub min_number_of_copies: Int,
-        pub source_type: String,
     }
 
     /// What is wanted of a copy.

@@ -72,14 +72,10 @@ narrow! {
         pub failed_at: Time,
         /// 1.5.4, 1.6.1 and later.
         pub last_healthy_at: Time,
-        /// 1.5.4, 1.6.1 and later.
-        pub last_failed_at: Time,
         /// How often the rebuild of this replica was tried again.
         pub rebuild_retry_count: Int,
         /// The node on which data locality wants it.
         pub hard_node_affinity: String,
-        pub data_directory_name: String,
-        pub disk_path: String,
         /// 1.5.4, 1.6.0 and later.
         pub eviction_requested: bool,
     }

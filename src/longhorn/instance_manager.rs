@@ -62,7 +62,6 @@ narrow! {
         pub state: InstanceState,
         #[serde(rename = "type")]
         pub kind: String,
-        pub error_msg: String,
     }
 }
 

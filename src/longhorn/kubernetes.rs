@@ -56,7 +56,6 @@ narrow! {
         pub event_time: Time,
         pub series: Option<EventSeries>,
         pub source: EventSource,
-        pub reporting_component: String,
     }
 
     /// What an event is about.
@@ -140,7 +139,6 @@ narrow! {
         pub desired_number_scheduled: Int,
         pub updated_number_scheduled: Int,
         pub number_ready: Int,
-        pub observed_generation: Int,
     }
 
     /// A Deployment.
@@ -196,7 +194,6 @@ narrow! {
     /// One webhook.
     pub struct Webhook {
         pub name: String,
-        pub failure_policy: String,
         pub client_config: WebhookClientConfig,
     }
 
@@ -291,5 +288,13 @@ impl KubeNode {
     /// True when the node's Ready condition is True.
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+}
+
+impl Webhook {
+    /// The Service it calls, where that is in another namespace than Longhorn.
+    pub fn foreign_service(&self, namespace: &str) -> Option<&WebhookService> {
+        let service = self.client_config.service.as_ref()?;
+        (!service.namespace.is_empty() && service.namespace != namespace).then_some(service)
     }
 }

@@ -66,7 +66,6 @@ narrow! {
     pub struct HttpGet {
         pub path: String,
         pub port: Port,
-        pub scheme: String,
     }
 
     /// TCP action of a probe.

@@ -68,8 +68,6 @@ narrow! {
         pub is_standby: bool,
         /// Data is still to be restored into it.
         pub restore_required: bool,
-        /// State of the share manager of an RWX volume.
-        pub share_state: String,
     }
 
     /// Who uses it, as Longhorn writes it down.
@@ -140,14 +138,6 @@ narrow! {
     /// What the attacher made of it.
     pub struct CsiAttachmentStatus {
         pub attached: bool,
-        pub attach_error: Option<CsiAttachmentError>,
-        pub detach_error: Option<CsiAttachmentError>,
-    }
-
-    /// The last error of the attacher.
-    pub struct CsiAttachmentError {
-        pub time: Time,
-        pub message: String,
     }
 }
 
@@ -190,7 +180,9 @@ open_enum! {
 /// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
 /// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
 /// are detached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum VolumeHealth {
     /// No replica is usable: no I/O, and data at stake.

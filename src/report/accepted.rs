@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Finding, ObjectRef, Severity};
@@ -36,7 +37,7 @@ pub struct Acceptance {
 }
 
 /// An accepted finding.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Accepted {
     /// Id of the check.
     pub check: &'static str,

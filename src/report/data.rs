@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{VolumeRef, counted};
@@ -14,7 +15,7 @@ const MAX_LISTED: usize = 100;
 const MAX_NAMED: usize = 5;
 
 /// Volumes whose data is at stake. The counts are under `cluster.volumes_by_robustness`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Data {
     /// False where volumes cannot be read: nothing is known about data then.
     pub known: bool,

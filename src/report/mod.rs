@@ -3,6 +3,7 @@
 mod accepted;
 mod address;
 mod data;
+pub mod rights;
 mod select;
 mod status;
 pub mod text;
@@ -12,6 +13,7 @@ mod undecodable_tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
@@ -27,9 +29,9 @@ pub use data::Data;
 pub use select::{Selected, Selection};
 pub use status::{Status, exit};
 
-/// The verdict over a cluster, as `check -o json` and `/api/v1/report` print it
-/// (docs/report.schema.json).
-#[derive(Debug, Clone, Serialize)]
+/// What `check -o json` prints and `/api/v1/report` answers (docs/report.schema.json). Within v1 keys
+/// are only added.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this shape: `v1`.
     pub schema: &'static str,
@@ -70,7 +72,7 @@ pub struct Report {
 pub const EVERY_CHECK: &str = "cluster";
 
 /// The whole verdict in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Everything was read and nothing is wrong.
@@ -92,7 +94,7 @@ impl Verdict {
 }
 
 /// What was looked at.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ClusterSummary {
     /// What people call the cluster, if they have said so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,13 +113,13 @@ pub struct ClusterSummary {
     pub clock_skew_seconds: Option<f64>,
     /// True for a recording, in which nothing ages.
     pub recorded: bool,
-    /// Longhorn nodes.
+    /// Number of Longhorn nodes.
     pub nodes: usize,
-    /// Volumes.
+    /// Number of volumes.
     pub volumes: usize,
     /// Volumes by how they are: by robustness, and `detached` for those that are not attached.
     pub volumes_by_robustness: BTreeMap<&'static str, usize>,
-    /// Instance managers.
+    /// Number of instance managers.
     pub instance_managers: usize,
 }
 
@@ -134,20 +136,24 @@ impl ClusterSummary {
 const MAX_SKEW: f64 = 60.0;
 
 /// A check without a (full) verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
-    /// Id of the check, or [`EVERY_CHECK`].
+    /// Id of the check, or `cluster` for all of them: Longhorn itself is not there.
     pub check: &'static str,
     /// Why.
     pub reason: String,
+    /// True when only rights are missing; one sentence says so for all checks.
+    #[serde(skip)]
+    pub forbidden: bool,
 }
 
 /// How a kind could be read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResourceReport {
     /// The kind, as `volumes.longhorn.io`.
     pub resource: String,
-    /// `readable`, `pending`, `not_served`, `forbidden`, `stale`, `not_recorded` or `incomplete`.
+    /// Whether it can be trusted.
+    #[schemars(with = "Readability")]
     pub state: &'static str,
     /// Objects held.
     pub objects: usize,
@@ -219,7 +225,11 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         stock.append(&mut outcome.stock);
         facts.append(&mut outcome.facts);
         samples.append(&mut outcome.samples);
-        unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
+        let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
+        let forbidden = unseen().next().is_some()
+            && unseen().all(|kind| cluster.readability(*kind) == Readability::Forbidden);
+        let reasons = outcome.unknown.into_iter();
+        unknown.extend(reasons.map(|reason| Unknown { check: check.id, reason, forbidden }));
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -235,7 +245,8 @@ fn report(
     wish: &Wish,
 ) -> Report {
     if let Some(absence) = cluster.absence() {
-        unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
+        let reason = absence.to_string();
+        unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
     unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));

@@ -1,12 +1,13 @@
 //! The verdict in a word, and as an exit code.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Report;
 use crate::check::{Finding, Severity};
 
 /// How the cluster is, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Everything was read and nothing is wrong.

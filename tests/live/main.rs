@@ -4,6 +4,7 @@ mod absence;
 mod access;
 mod connect;
 mod crash_logs;
+mod freshness;
 mod headers;
 mod pages;
 mod pods;

@@ -152,11 +152,11 @@ fn expr(rule: &Entry) -> &str {
 fn subjects() -> Vec<Subject> {
     let settings = Settings::default();
     let mut subjects = Vec::new();
-    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
-        let cases = promtool::cases(&area, &settings).unwrap();
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
+        let cases = promtool::cases(area, &settings).unwrap();
         let records = area.records.iter().map(|record| rules::recording(record, &settings).unwrap());
         let records: Vec<_> = records.map(Entry::Record).collect();
-        let alerts = area.alerts.iter().map(|alert| rules::rule(&area, alert, &settings).unwrap());
+        let alerts = area.alerts.iter().map(|alert| rules::rule(area, alert, &settings).unwrap());
         let alerts: Vec<_> = alerts.map(Entry::Alert).collect();
         let reads = |alert: &Entry, record: &Entry| expr(alert).contains(name(record));
         for alert in &alerts {

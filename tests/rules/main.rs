@@ -94,8 +94,8 @@ fn groups_are_small_and_named_after_their_dashboard() {
 fn every_alert_has_every_kind_of_case() {
     let settings = Settings::default();
     let mut missing = Vec::new();
-    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
-        let cases = promtool::cases(&area, &settings).unwrap();
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
+        let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let kinds: BTreeSet<Kind> =
                 cases.iter().filter(|case| case.subject == alert.name).map(|case| case.kind).collect();

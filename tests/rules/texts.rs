@@ -29,9 +29,9 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
     let settings = Settings::default();
     let mut texts = String::new();
     let optional = regex::Regex::new(r#",?(node|disk)="[^"]*""#).unwrap();
-    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
         let rule_file = if area.id == KUBE_STATE_METRICS.id { rules::ALONE } else { rules::PLAIN };
-        let cases = promtool::cases(&area, &settings).unwrap();
+        let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == Kind::Fires);
             let mut asked = vec![question(fires.unwrap(), |series| series.to_owned())];

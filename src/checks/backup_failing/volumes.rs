@@ -116,7 +116,7 @@ fn remedy(cluster: &Cluster, job: &BackupJob, detached: bool) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
     if detached {
         return Remedy::new(
-            "Nothing needs doing where these volumes are not used any more. Otherwise let recurring jobs attach detached volumes for the time of a \
+            "There is nothing to do for volumes that are no longer used. For the others, let recurring jobs attach detached volumes for the time of a \
              backup.",
         )
         .read(format!("kubectl -n {namespace} get settings.longhorn.io allow-recurring-job-while-volume-detached"))

@@ -136,7 +136,7 @@ const IMPATIENT: Threshold = Threshold {
     // below is no window of any release, so that the alert could not fire
     least: 1.0,
     unit: "seconds",
-    why: "releases with the first fix bear 30 seconds",
+    why: "releases with the first fix tolerate 30 seconds",
 };
 
 const UNDER_PRESSURE: Alert = Alert {
@@ -296,7 +296,7 @@ fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Sh
 
 fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
     let message = format!(
-        "{} with less CPU set aside than Longhorn recommends",
+        "less CPU is requested for {} than Longhorn recommends",
         counted(poor.len(), "instance manager")
     );
     let ns = &cluster.namespace;
@@ -360,7 +360,7 @@ fn priority_class_mismatch(
             &serde_json::json!({ "value": class.metadata.name }),
         )),
         None => look(
-            "Longhorn makes idle pods anew within an hour. If the difference stays, see which class new pods get: a \
+            "Longhorn recreates idle pods within an hour. If the difference stays, see which class new pods get: a \
              PriorityClass with globalDefault, or an admission policy that sets one. Then set priority-class to that, while \
              all volumes are detached.",
         ),

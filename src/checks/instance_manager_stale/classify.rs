@@ -207,7 +207,7 @@ fn regular(
     if role == Role::Replica {
         let text = match im.spec.data_engine {
             DataEngine::V2 => "it starts in another one when its volume is attached again",
-            _ => "a new one starts elsewhere when its volume is upgraded or attached again",
+            _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
         return (Why::ReplicaHeld, text.into());
     }
@@ -309,7 +309,6 @@ fn claim<'a>(cluster: &'a Cluster, role: Role, name: &str) -> Option<Claim<'a>> 
         Role::Engine => claim!(objects.engines.get(name), true),
         Role::Replica => claim!(objects.replicas.get(name), false),
         Role::EngineFrontend => claim!(objects.engine_frontends.get(name), true),
-        Role::Shard => None,
     }
 }
 
@@ -319,7 +318,6 @@ fn all_read(cluster: &Cluster, role: Role) -> bool {
         Role::Engine => Resource::Engines,
         Role::Replica => Resource::Replicas,
         Role::EngineFrontend => Resource::EngineFrontends,
-        Role::Shard => return false,
     };
     let status = cluster.resources.get(&resource);
     status.is_some_and(|status| status.readability == Readability::Readable && status.undecodable == 0)

@@ -111,10 +111,7 @@ pub fn foreign_configuration(cluster: &Cluster) -> Option<String> {
     let validating = objects.validating_webhooks.get(VALIDATOR).map(|config| (VALIDATOR, &config.webhooks));
     let mutating = objects.mutating_webhooks.get(MUTATOR).map(|config| (MUTATOR, &config.webhooks));
     validating.into_iter().chain(mutating).find_map(|(name, webhooks)| {
-        let services = webhooks.iter().filter_map(|webhook| webhook.client_config.service.as_ref());
-        let foreign = services
-            .into_iter()
-            .find(|service| !service.namespace.is_empty() && service.namespace != cluster.namespace)?;
+        let foreign = webhooks.iter().find_map(|webhook| webhook.foreign_service(&cluster.namespace))?;
         Some(format!(
             "{name} calls Service {} in namespace {}, and Longhorn is in {}",
             foreign.name, foreign.namespace, cluster.namespace

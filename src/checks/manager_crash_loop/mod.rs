@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::diagnosis::Why;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
@@ -220,7 +221,11 @@ fn finding(
     } else {
         "does not start".to_owned()
     };
-    let message = format!("longhorn-manager on {node} {state}: {}", diagnosis.cause.summary);
+    let why = match diagnosis.why {
+        Some(Why::Listener(port)) => format!("port {port} in its pod is already in use"),
+        _ => diagnosis.cause.summary.to_owned(),
+    };
+    let message = format!("longhorn-manager on {node} {state}: {why}");
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))
@@ -239,7 +244,7 @@ fn finding(
     {
         found = found.because(
             EvidenceSource::Api,
-            "the container runs just now, but not yet long enough to have outlived its last run",
+            "the container is running now, but not yet for as long as its last run",
         );
     }
     found
@@ -247,13 +252,12 @@ fn finding(
 
 fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let mut text = format!(
-        "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts what \
-         the manager of {node} owns and keeps owning: {}",
-        if owned == 0 { "no volume now".to_owned() } else { counted(owned, "volume") }
+        "I/O continues, but nothing attaches, detaches, rebuilds or evicts the volumes that the manager of {node} owns: {}",
+        if owned == 0 { "no volume at the moment".to_owned() } else { counted(owned, "volume") }
     );
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
     if !names.is_empty() {
-        text.push_str(&format!("; waiting for it: {}", listed(&names)));
+        text.push_str(&format!("; blocked now: {}", listed(&names)));
     }
     text
 }

@@ -81,7 +81,7 @@ impl CallFailed {
                 "packets from the API server to port 9502 of the managers are lost: a firewall, the CNI or routes between \
                  control plane and pods"
             }
-            CallFailed::Refused => "the API server reaches an address on which nobody listens on port 9502",
+            CallFailed::Refused => "the API server reaches an address where nothing listens on port 9502",
             CallFailed::NobodyReady => "no manager is Ready behind the Service of the webhook",
             CallFailed::NoService => {
                 "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"

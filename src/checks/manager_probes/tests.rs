@@ -1,3 +1,5 @@
+mod starts;
+
 use super::CHECK;
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::Resource;

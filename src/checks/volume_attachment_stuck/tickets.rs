@@ -190,7 +190,7 @@ fn find(
     };
     let words = match cause.id {
         "migration_broke" => {
-            "Find out on which node the virtual machine shall run, and delete the pod on the other: Longhorn attaches the \
+            "Find out on which node the virtual machine should run, and delete the pod on the other: Longhorn attaches the \
                               volume as soon as one ticket is left."
         }
         _ => {

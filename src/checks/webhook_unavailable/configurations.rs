@@ -8,7 +8,7 @@ use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::age;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
-use crate::longhorn::{self, Resource, WebhookService};
+use crate::longhorn::{Resource, WebhookService};
 
 /// Longhorn's two webhook configurations, where they may be read.
 pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
@@ -45,8 +45,10 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
         if !present && installed && !new && known {
             missing(cluster, kind, name, webhooks.is_some(), out);
         }
-        if let Some(service) =
-            webhooks.unwrap_or_default().iter().find_map(|webhook| foreign(cluster, webhook))
+        if let Some(service) = webhooks
+            .unwrap_or_default()
+            .iter()
+            .find_map(|webhook| webhook.foreign_service(&cluster.namespace))
         {
             out.find(foreign_configuration(cluster, kind, name, service));
         }
@@ -60,12 +62,6 @@ pub fn nobody_is_asked(cluster: &Cluster) -> bool {
     let validators = objects.validating_webhooks.get(VALIDATOR).map_or(0, |object| object.webhooks.len());
     let mutators = objects.mutating_webhooks.get(MUTATOR).map_or(0, |object| object.webhooks.len());
     kinds.iter().all(|kind| cluster.readability(*kind) == Readability::Readable) && validators + mutators == 0
-}
-
-fn foreign<'a>(cluster: &Cluster, webhook: &'a longhorn::Webhook) -> Option<&'a WebhookService> {
-    let service = webhook.client_config.service.as_ref()?;
-    let elsewhere = !service.namespace.is_empty() && service.namespace != cluster.namespace;
-    elsewhere.then_some(service)
 }
 
 fn foreign_configuration(

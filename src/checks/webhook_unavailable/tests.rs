@@ -1,3 +1,7 @@
+mod configurations;
+mod lease;
+mod releases;
+
 use super::CHECK;
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::{Release, Resource};
@@ -203,7 +207,7 @@ fn a_recording_reports_the_lasting_class_and_says_so() {
     assert_eq!(found(&CHECK, &recorded), [DOWN]);
     let finding = run(&CHECK, &recorded).report.findings.remove(0);
     assert!(finding.since.is_none());
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("cannot be told")));
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("how long it has been down is unknown")));
 }
 
 #[test]
@@ -249,63 +253,6 @@ fn endpoints_are_counted_by_pod() {
 }
 
 #[test]
-fn the_conversion_webhook_is_needed_up_to_1_9() {
-    let managers = manager("n1", "True", LONG_AGO, RUNNING);
-    for (version, expected) in [("v1.9.2", true), ("v1.10.0", false)] {
-        let yaml = release(version) + &daemon_set(1) + &managers + &admission(&["longhorn-manager-n1=true"]);
-        let conversion = "critical no_ready_endpoint Service longhorn-conversion-webhook".to_owned();
-        assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&conversion), expected, "{version}");
-    }
-    // both down, same pods: one finding
-    let yaml =
-        release("v1.9.2") + &daemon_set(1) + &manager("n1", "False", LONG_AGO, LOOPING) + &admission(&[]);
-    assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
-}
-
-/// A DaemonSet whose manager has this image tag.
-fn rolled_to(tag: &str) -> String {
-    daemon_set(2).replace(
-        "status: {",
-        &format!(
-            "spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: \
-             'registry.example/longhornio/longhorn-manager:{tag}'}}]}}}}}}\nstatus: {{"
-        ),
-    )
-}
-
-#[test]
-fn what_managers_run_counts_and_not_what_was_installed() {
-    let ready = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
-    let served = admission(&["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
-    // 1.9 to 1.10: the Service of the conversion webhook is gone before the setting tells of 1.10
-    for tag in ["v1.10.0", "v1.10.0-rc1", "v1.10.2-amd64"] {
-        let yaml = release("v1.9.2") + &rolled_to(tag) + &ready + &served;
-        assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new(), "{tag}");
-    }
-    // 1.4 to 1.5: managers serve it now, and do not
-    let looping = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "False", LONG_AGO, LOOPING);
-    let yaml = release("v1.4.4") + &rolled_to("v1.5.5") + &looping + &admission(&[]);
-    assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
-    // 1.6 to 1.7: pods of 1.6 have no label and need none
-    let old = pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING).replace(
-        "spec: {nodeName: n1}",
-        "spec: {nodeName: n1, containers: [{name: longhorn-manager, image: 'longhornio/longhorn-manager:v1.6.4'}]}",
-    );
-    assert!(old.contains("v1.6.4"));
-    let yaml = release("v1.7.3")
-        + &rolled_to("v1.7.3")
-        + &old
-        + &manager("n2", "True", LONG_AGO, RUNNING)
-        + &served
-        + &slice("c", "longhorn-conversion-webhook", &["longhorn-manager-n2=true"]);
-    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new());
-    // the hotfix of 1.11.0 lets Kubernetes nodes be, and calls itself 1.11.0
-    let yaml = release("v1.11.0") + &rolled_to("v1.11.0-hotfix-1") + &looping + &admission(&[]);
-    let finding = run(&CHECK, &at_now(&yaml)).report.findings.remove(0);
-    assert!(!finding.impact.contains("Kubernetes Node"), "{}", finding.impact);
-}
-
-#[test]
 fn nothing_is_missed_while_longhorn_is_uninstalled_or_just_begins() {
     let deleting = daemon_set(2)
         .replace("creationTimestamp:", "deletionTimestamp: '2026-03-01T11:50:00Z', creationTimestamp:");
@@ -334,214 +281,6 @@ fn ready_managers_without_their_label() {
         let yaml = release(version) + &daemon_set(2) + &one + &other + &admission(&endpoints);
         assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&expected), missing, "{name}");
     }
-}
-
-fn lease(holder: &str, acquired: &str, renewed: &str) -> String {
-    format!(
-        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
-         namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
-         acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
-    )
-}
-
-#[test]
-fn the_lease_is_stuck_if_no_manager_of_its_holder_can_give_it_back() {
-    let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "True", LONG_AGO, RUNNING);
-    let base = modern(&managers, &["longhorn-manager-n2=true"]);
-    let alive = "2026-03-01T11:59:55.123456Z";
-    let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
-    let stuck = ["warning lock_stuck Lease longhorn-manager-webhook-lock"];
-    for (name, yaml, expected) in [
-        ("by a node without manager", lease("n9", "2026-03-01T11:55:49Z", alive), &stuck[..]),
-        ("held for 250 s", lease("n9", "2026-03-01T11:55:50Z", alive), &[]),
-        ("by a node that is gone", lease("n9", LONG_AGO, LONG_AGO), &[]),
-        ("by a node that is away", lease("n1", LONG_AGO, alive) + away, &stuck),
-        // the crash loop, or the start that hangs, is the finding
-        ("by a manager that crash-loops", lease("n1", LONG_AGO, alive), &[]),
-        ("by a manager that is Ready", lease("n2", LONG_AGO, alive), &[]),
-        ("by nobody", lease("", LONG_AGO, alive), &[]),
-        ("without times", lease("n9", "", ""), &[]),
-    ] {
-        assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
-    }
-    let held = at_now(&(base + &lease("n1", LONG_AGO, alive)));
-    let family = "longhorn_health_webhook_lock_acquired_timestamp_seconds";
-    assert_eq!(sample(&run(&CHECK, &held), family, &["n1"]), Some(time(LONG_AGO).as_second() as f64));
-}
-
-#[test]
-fn up_to_1_9_a_manager_that_holds_the_lease_is_no_endpoint() {
-    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
-    let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2=true"];
-    let held = lease("n1", "2026-03-01T11:50:00Z", "2026-03-01T11:59:55Z");
-    for (version, served) in [("v1.9.2", 1.0), ("v1.8.0", 1.0), ("v1.10.0", 2.0), ("v1.7.2", 2.0)] {
-        let yaml = release(version)
-            + &daemon_set(2)
-            + &managers
-            + &admission(&ready)
-            + &slice("c", "longhorn-conversion-webhook", &ready)
-            + &held;
-        let cluster = at_now(&yaml);
-        assert_eq!(ready_sample(&cluster, "admission"), Some(served), "{version}");
-        assert_eq!(ready_sample(&cluster, "conversion"), Some(2.0), "{version}");
-        assert_eq!(found(&CHECK, &cluster), Vec::<String>::new(), "{version}");
-    }
-    // the only one
-    let yaml = release("v1.9.2")
-        + &daemon_set(1)
-        + &manager("n1", "True", LONG_AGO, RUNNING)
-        + &admission(&ready[..1])
-        + &slice("c", "longhorn-conversion-webhook", &ready[..1])
-        + &held;
-    assert_eq!(found(&CHECK, &at_now(&yaml)), [DOWN]);
-}
-
-/// Crashed three times after 20 s, and is Ready now since its start.
-fn crashing(node: &str, started: &str) -> String {
-    let state = format!(
-        "restartCount: 3, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: 1, \
-         startedAt: '2026-03-01T11:58:40Z', finishedAt: '2026-03-01T11:59:00Z'}}}}"
-    );
-    manager(node, "True", started, &state)
-}
-
-#[test]
-fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
-    let ready = ["longhorn-manager-n1=true"];
-    let at = |started: &str| at_now(&modern(&crashing("n1", started), &ready));
-    let cluster = at("2026-03-01T11:59:50Z");
-    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
-    assert_eq!(ready_sample(&cluster, "admission"), Some(1.0), "the series are what the API says");
-    let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    // not since the last of its moments, and no promise
-    assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
-    assert!(finding.remedy.text.contains("does not end by itself"), "{}", finding.remedy.text);
-    // the age goes on from one look to the next
-    let mut next = cluster;
-    for _ in 0..4 {
-        next = later(next, 30);
-    }
-    assert_eq!(run(&CHECK, &next).report.findings.len(), 0, "it has outlived its last life");
-    // one that lives longer than the last time serves
-    assert_eq!(found(&CHECK, &at("2026-03-01T11:59:30Z")), Vec::<String>::new());
-    // and so does another
-    let both = crashing("n1", "2026-03-01T11:59:50Z") + &manager("n2", "True", LONG_AGO, RUNNING);
-    let yaml = modern(&both, &["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
-    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new());
-}
-
-#[test]
-fn who_hangs_or_was_never_started_waits_for_nobody() {
-    let down = ["longhorn-manager-n1=false"];
-    let of = |state: &str| modern(&manager("n1", "False", LONG_AGO, state), &down);
-    assert_eq!(found(&CHECK, &at_now(&of(LOOPING))), [DEADLOCK]);
-    let start_error = LOOPING.replace("exitCode: 1", "exitCode: 128, reason: StartError");
-    assert_eq!(found(&CHECK, &at_now(&of(&start_error))), [DOWN]);
-    // neither Ready nor over for longer than any wait
-    let hangs = of("state: {running: {startedAt: '2026-03-01T11:00:00Z'}}")
-        .replace(&format!("lastTransitionTime: '{LONG_AGO}'"), "lastTransitionTime: '2026-03-01T11:00:00Z'");
-    let cluster = at_now(&hangs);
-    assert_eq!(found(&CHECK, &cluster), [DOWN]);
-    let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(finding.message.contains("hanging in their start"), "{}", finding.message);
-}
-
-#[test]
-fn without_a_configuration_nothing_is_rejected() {
-    let yaml = modern(&manager("n1", "False", LONG_AGO, ISCSI), &["longhorn-manager-n1=false"]);
-    let node = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system}\n---\n";
-    let impact = |cluster: &Cluster| run(&CHECK, cluster).report.findings.remove(0).impact;
-    // a new installation: the outage alone is told
-    let new = live_at(NOW, &yaml);
-    assert_eq!(found(&CHECK, &new), [DOWN]);
-    assert!(impact(&new).starts_with("nothing is rejected"), "{}", impact(&new));
-    // one that had its managers before
-    let missing = [
-        "ValidatingWebhookConfiguration longhorn-webhook-validator",
-        "MutatingWebhookConfiguration longhorn-webhook-mutator",
-    ];
-    let lines = found(&CHECK, &live_at(NOW, &(yaml.clone() + node)));
-    assert!(
-        missing.iter().all(|object| lines.contains(&format!("critical configuration_missing {object}"))),
-        "{lines:?}"
-    );
-    // where they cannot be read they may be there
-    let mut blind = live_at(NOW, &yaml);
-    blind.resources.entry(Resource::MutatingWebhookConfigurations).or_default().readability =
-        Readability::Forbidden;
-    assert!(impact(&blind).starts_with("every create and update"), "{}", impact(&blind));
-    assert!(impact(&at_now(&yaml)).starts_with("every create and update"));
-}
-
-#[test]
-fn a_configuration_that_names_another_namespace() {
-    let base = modern(&manager("n1", "True", LONG_AGO, RUNNING), &["longhorn-manager-n1=true"]);
-    let validator = |namespace: &str| {
-        format!(
-            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
-             metadata: {{name: longhorn-webhook-validator}}\nwebhooks: [{{name: validator.longhorn.io, clientConfig: \
-             {{service: {{namespace: {namespace}, name: longhorn-admission-webhook}}}}}}]\n---\n\
-             apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
-             metadata: {{name: longhorn-webhook-mutator}}\nwebhooks: [{{name: mutator.longhorn.io}}]\n---\n"
-        )
-    };
-    let foreign =
-        ["critical configuration_foreign ValidatingWebhookConfiguration longhorn-webhook-validator"];
-    let cluster = live_at(NOW, &(base.clone() + &validator("storage")));
-    assert_eq!(found(&CHECK, &cluster), foreign);
-    let finding = run(&CHECK, &cluster).report.findings.remove(0);
-    assert!(
-        finding.message.contains("names Service storage/longhorn-admission-webhook"),
-        "{}",
-        finding.message
-    );
-    assert_eq!(found(&CHECK, &live_at(NOW, &(base + &validator("longhorn-system")))), Vec::<String>::new());
-}
-
-#[test]
-fn webhook_configurations() {
-    let managers = manager("n1", "True", LONG_AGO, RUNNING);
-    let base = modern(&managers, &["longhorn-manager-n1=true"]);
-    let validator = |webhooks: &str| {
-        object(
-            "ValidatingWebhookConfiguration",
-            "longhorn-webhook-validator",
-            &format!("webhooks: {webhooks}"),
-        )
-    };
-    let mutator = "critical configuration_missing MutatingWebhookConfiguration longhorn-webhook-mutator";
-    let empty = "critical configuration_missing ValidatingWebhookConfiguration longhorn-webhook-validator";
-    let live = |yaml: &str| live_at(NOW, yaml);
-    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[{name: v}]")))), [mutator]);
-    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[]")))), [empty, mutator]);
-    // seen to vanish: a roll-out of three minutes first
-    let vanished = later(live(&(base.clone() + &validator("[{name: v}]"))), 10);
-    assert_eq!(
-        found(&CHECK, &vanished),
-        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
-    );
-    assert_eq!(found(&CHECK, &later(vanished, 170)), [mutator]);
-    // a new installation
-    let new = base.replace("2026-01-01T00:00:00Z", RECENTLY) + &validator("[{name: v}]");
-    assert_eq!(
-        found(&CHECK, &live(&new)),
-        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
-    );
-    // recorded neither: nothing is said; recorded one: the other is missing
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &base)), Vec::<String>::new());
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &(base.clone() + &validator("[{name: v}]")))), [mutator]);
-    // forbidden: that part is unknown, the rest is judged
-    let mut forbidden = live(&(base.clone() + &validator("[]")));
-    for kind in [Resource::ValidatingWebhookConfigurations, Resource::MutatingWebhookConfigurations] {
-        forbidden.resources.entry(kind).or_default().readability = Readability::Forbidden;
-    }
-    let evaluation = run(&CHECK, &forbidden);
-    assert!(evaluation.report.findings.is_empty());
-    assert_eq!(evaluation.report.unknown.len(), 2);
-    let present = "longhorn_health_webhook_configuration_present";
-    assert_eq!(sample(&evaluation, present, &["validator"]), None);
-    assert_eq!(ready_sample(&forbidden, "admission"), Some(1.0));
-    assert_eq!(sample(&run(&CHECK, &live(&base)), present, &["validator"]), Some(0.0));
 }
 
 #[test]

@@ -34,8 +34,6 @@ pub enum Role {
     Replica,
     /// Initiator of a v2 volume, since 1.12.0.
     EngineFrontend,
-    /// Shard or shard group of an erasure-coded volume, since 1.12.1.
-    Shard,
 }
 
 impl Role {
@@ -45,7 +43,6 @@ impl Role {
             Role::Engine => "engine",
             Role::Replica => "replica",
             Role::EngineFrontend => "engine_frontend",
-            Role::Shard => "shard",
         }
     }
 }
@@ -167,7 +164,6 @@ impl<'a> InstanceManagers<'a> {
             Role::EngineFrontend => {
                 objects.engine_frontends.get(name).map(|frontend| &frontend.spec.volume_name)
             }
-            Role::Shard => objects.volumes.get(name).map(|volume| &volume.metadata.name),
         };
         volume.map(String::as_str).filter(|volume| !volume.is_empty())
     }

@@ -25,28 +25,18 @@ pub fn artifacts() -> Vec<Artifact> {
     let mut listed = Vec::new();
     for right in rbac::rights(checks::ALL) {
         let role = right.role(&header);
-        artifacts.push(artifact(format!("{CHART}/rbac/{}.yaml", right.id), &role));
-        match OPTIONAL.iter().find(|(id, _)| *id == right.id) {
-            Some((_, component)) => {
-                let directory = format!("{COMPONENTS}/{component}");
-                artifacts.extend(role_and_binding(&directory, &right, &role, &header));
-            }
-            None => {
-                artifacts.extend(role_and_binding(BASE, &right, &role, &header));
-                listed.push(right);
-            }
+        artifacts.push(Artifact::new(format!("{CHART}/rbac/{}.yaml", right.id), role.as_str()));
+        let component = OPTIONAL.iter().find(|(id, _)| *id == right.id);
+        let directory = component.map_or(BASE.to_owned(), |(_, name)| format!("{COMPONENTS}/{name}"));
+        artifacts.push(Artifact::new(format!("{directory}/{}.yaml", right.id), role));
+        let binding = right.binding(&header);
+        artifacts.push(Artifact::new(format!("{directory}/{}-binding.yaml", right.id), binding));
+        if component.is_none() {
+            listed.push(right);
         }
     }
     artifacts.push(list_of_rights(&listed, &header));
     artifacts
-}
-
-fn role_and_binding(directory: &str, right: &Right, role: &str, header: &str) -> [Artifact; 2] {
-    let id = right.id;
-    [
-        artifact(format!("{directory}/{id}.yaml"), role),
-        artifact(format!("{directory}/{id}-binding.yaml"), &right.binding(header)),
-    ]
 }
 
 fn list_of_rights(rights: &[Right], header: &str) -> Artifact {
@@ -61,7 +51,7 @@ fn list_of_rights(rights: &[Right], header: &str) -> Artifact {
         let id = right.id;
         text.push_str(&format!("  # {reach}\n  - {id}.yaml\n  - {id}-binding.yaml\n"));
     }
-    artifact(format!("{BASE}/kustomization.yaml"), &text)
+    Artifact::new(format!("{BASE}/kustomization.yaml"), text)
 }
 
 /// One ConfigMap per dashboard, so that none grows past what a ConfigMap holds. A file of target
@@ -82,35 +72,5 @@ pub fn dashboards(files: &[Artifact]) -> Artifact {
             rbac::NAMESPACE
         ));
     }
-    artifact(format!("{DASHBOARDS}kustomization.yaml"), &text)
-}
-
-fn artifact(path: impl Into<String>, content: &str) -> Artifact {
-    Artifact { path: path.into(), content: content.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    /// What both deliver is the same, byte for byte, and only the bindings are kustomize's alone.
-    #[test]
-    fn chart_and_kustomize_share_the_same_roles() {
-        let artifacts = artifacts();
-        let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
-        let (chart, kustomize): (Vec<_>, Vec<_>) =
-            artifacts.iter().partition(|artifact| artifact.path.starts_with(CHART));
-        let mut kustomize: BTreeMap<String, &str> = kustomize
-            .into_iter()
-            .filter(|artifact| !artifact.path.ends_with("kustomization.yaml"))
-            .map(|artifact| (name(&artifact.path), artifact.content.as_str()))
-            .collect();
-        assert!(!chart.is_empty());
-        for artifact in &chart {
-            assert_eq!(kustomize.remove(&name(&artifact.path)), Some(artifact.content.as_str()));
-        }
-        assert!(kustomize.keys().all(|name| name.ends_with("-binding.yaml")), "{:?}", kustomize.keys());
-    }
+    Artifact::new(format!("{DASHBOARDS}kustomization.yaml"), text)
 }

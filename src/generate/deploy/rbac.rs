@@ -11,32 +11,28 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::check::Check;
 use crate::generate::yaml;
+use crate::longhorn::Resource;
 use crate::longhorn::resource::{Scope, TABLE};
-use crate::longhorn::{Resource, ResourceInfo};
 
 /// A role and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Right {
     /// File name, suffix of the role's name and, in camelCase, switch in the chart.
     pub id: &'static str,
-    /// Where it holds.
     pub reach: Reach,
     /// What it is for, in one sentence.
     pub purpose: &'static str,
     /// What happens where it is not granted, in one or more sentences.
     pub without: String,
-    /// What it grants.
     pub rules: Vec<Rule>,
 }
 
-/// Where a right holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// In Longhorn's namespace.
     Longhorn,
     /// In this namespace, wherever Longhorn is.
     Namespace(&'static str),
-    /// In the whole cluster.
     Cluster,
 }
 
@@ -49,7 +45,6 @@ pub struct Rule {
     pub resources: Vec<&'static str>,
     /// The only objects it holds for; empty for all.
     pub names: Vec<&'static str>,
-    /// What may be done.
     pub verbs: &'static [&'static str],
 }
 
@@ -75,27 +70,17 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
 
 /// One rule an API group, with the kinds in the order of the table.
 fn longhorn() -> Right {
-    let mut rules: Vec<Rule> = Vec::new();
-    let mine =
-        |info: &&ResourceInfo| info.scope == Scope::Namespaced && rule_elsewhere(info.resource).is_none();
-    for info in TABLE.iter().filter(mine) {
-        match rules.iter_mut().find(|rule| rule.group == info.group) {
-            Some(rule) => rule.resources.push(info.plural),
-            None => rules.push(Rule {
-                group: info.group,
-                resources: vec![info.plural],
-                names: vec![],
-                verbs: WATCH,
-            }),
-        }
-    }
-    Right {
+    let mut right = Right {
         id: "longhorn",
         reach: Reach::Longhorn,
         purpose: "Longhorn's objects, and its pods with what Kubernetes keeps for them.",
         without: "Every check is unknown.".to_owned(),
-        rules,
+        rules: Vec::new(),
+    };
+    for info in TABLE.iter().filter(|info| rule_elsewhere(info.resource).is_none()) {
+        right.add(Rule { group: info.group, resources: vec![info.plural], names: vec![], verbs: WATCH });
     }
+    right
 }
 
 /// The right beside the Role for all of Longhorn's namespace that a kind belongs to, and its rule there.
@@ -178,23 +163,16 @@ fn without(checks: &[&Check], id: &str) -> String {
     let ids = |kinds: fn(&Check) -> &'static [Resource]| -> Vec<&str> {
         checks.iter().filter(|check| kinds(check).iter().any(belongs)).map(|check| check.id).collect()
     };
-    let (needing, using) = (ids(|check| check.needs), ids(|check| check.uses));
-    let said = |ids: &[&str], verb: &str| match ids.len() {
-        0..=4 => format!("These checks {verb}: {}.", ids.join(", ")),
-        number => format!("{number} of {} checks {verb}.", checks.len()),
+    let needing = ids(|check| check.needs);
+    let using = ids(|check| check.uses).into_iter().filter(|id| !needing.contains(id)).collect();
+    let said = |(ids, verb): &(Vec<&str>, &str)| match ids.len() {
+        0 => None,
+        1..=4 => Some(format!("These checks {verb}: {}.", ids.join(", "))),
+        number => Some(format!("{number} of {} checks {verb}.", checks.len())),
     };
-    let mut sentences = Vec::new();
-    if !needing.is_empty() {
-        sentences.push(said(&needing, "are unknown"));
-    }
-    let using: Vec<&str> = using.into_iter().filter(|id| !needing.contains(id)).collect();
-    if !using.is_empty() {
-        sentences.push(said(&using, "know less"));
-    }
-    if sentences.is_empty() {
-        sentences.push("No check changes.".to_owned());
-    }
-    sentences.join(" ")
+    let sentences: Vec<_> =
+        [(needing.clone(), "are unknown"), (using, "know less")].iter().filter_map(said).collect();
+    if sentences.is_empty() { "No check changes.".to_owned() } else { sentences.join(" ") }
 }
 
 impl Right {
@@ -208,7 +186,6 @@ impl Right {
         }
     }
 
-    /// Name of the role.
     pub fn role_name(&self) -> String {
         match self.id {
             "longhorn" => NAME.to_owned(),
@@ -216,7 +193,6 @@ impl Right {
         }
     }
 
-    /// `Role` or `ClusterRole`.
     pub fn kind(&self) -> &'static str {
         match self.reach {
             Reach::Longhorn | Reach::Namespace(_) => "Role",
@@ -291,7 +267,6 @@ impl Rule {
 
 /// Name of the objects, as in the chart's default.
 pub const NAME: &str = "longhorn-health-exporter";
-/// Longhorn's default namespace.
 pub const NAMESPACE: &str = "longhorn-system";
 
 #[cfg(test)]

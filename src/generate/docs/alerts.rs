@@ -1,11 +1,10 @@
 //! docs/alerts.md: every alert as shipped, and why its numbers are what they are.
 
 use super::markdown::{Page, causes, code, or_none};
-use crate::check::{Alert, Cause};
-use crate::generate::catalogue::{self, Area, KUBE_STATE_METRICS};
+use crate::check::{Alert, Cause, Check};
+use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
 use crate::generate::{GenerateError, Settings, rules};
 
-/// The page.
 pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     let mut page = Page::new("Alerts");
     page.paragraph(INTRODUCTION);
@@ -23,7 +22,7 @@ pub fn page(settings: &Settings) -> Result<String, GenerateError> {
         }
         for alert in area.alerts {
             page.heading(3, alert.name);
-            section(&mut page, &area, alert, settings)?;
+            section(&mut page, area, alert, settings)?;
         }
     }
     page.heading(2, "Without the exporter");
@@ -45,7 +44,7 @@ Where the exporter does not run,
 [rules/longhorn-health-kube-state-metrics.rules.yaml](../rules/longhorn-health-kube-state-metrics.rules.yaml) has two alerts that
 kube-state-metrics alone can carry. They have the label `source: kube-state-metrics`, so that both files may be loaded.";
 
-fn section(page: &mut Page, area: &Area, alert: &Alert, settings: &Settings) -> Result<(), GenerateError> {
+fn section(page: &mut Page, area: &Check, alert: &Alert, settings: &Settings) -> Result<(), GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
     let set = settings.alert(alert);
     page.paragraph(alert.summary);
@@ -76,13 +75,13 @@ fn section(page: &mut Page, area: &Area, alert: &Alert, settings: &Settings) -> 
 }
 
 /// The causes of the check that this alert covers.
-pub fn alert_causes(page: &mut Page, area: &Area, alert: &Alert) {
+pub fn alert_causes(page: &mut Page, area: &Check, alert: &Alert) {
     let covered = |cause: &&&Cause| alert.causes().any(|listed| listed == **cause);
     causes(page, area.causes.iter().filter(covered).copied());
 }
 
 /// The dashboard that shows the check of an alert, as a link from a directory below `root`.
-pub fn dashboard(area: &Area, root: &str) -> String {
+pub fn dashboard(area: &Check, root: &str) -> String {
     let uid = area.dashboard().uid();
     format!("[{uid}]({root}/dashboards/{uid}.json)")
 }

@@ -5,7 +5,6 @@ use super::metrics;
 use crate::check::{Check, Severity};
 use crate::checks;
 
-/// The page.
 pub fn page() -> String {
     let mut page = Page::new("Checks");
     page.paragraph(INTRODUCTION);

@@ -7,7 +7,6 @@ use super::markdown::Page;
 /// Columns, on every terminal.
 const WIDTH: usize = 100;
 
-/// The page.
 pub fn page(command: &Command) -> String {
     let mut page = Page::new("Command line");
     page.paragraph(INTRODUCTION);

@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
+use super::json_schema;
 use super::markdown::{Page, code, or_none};
-use super::{json_schema, pretty};
 use crate::check::Alert;
 use crate::generate::settings::{AlertSettings, GREATEST};
-use crate::generate::{Settings, Target, catalogue};
+use crate::generate::{Settings, Target, catalogue, pretty};
 
-/// The example file, below docs/.
 pub const EXAMPLE: &str = "configuration.example.yaml";
-/// The schema, below docs/.
 pub const SCHEMA: &str = "configuration.schema.json";
 
-/// The page.
 pub fn page() -> String {
     let schema = described();
     let mut page = Page::new("Configuration of the generated files");
@@ -75,7 +75,7 @@ fn value(schema: &Value, property: &Value) -> String {
     let reference = at(property, "/$ref").as_str().or_else(|| at(property, "/anyOf/0/$ref").as_str());
     let definition = reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#')));
     match definition {
-        Some(definition) if definition["enum"].is_array() => listed(&definition["enum"]),
+        Some(definition) if definition["oneOf"].is_array() => listed(&definition["oneOf"]),
         Some(definition) => text(definition),
         None if property["properties"].is_object() => "the keys below, by name of the alert".to_owned(),
         None if at(property, "/type/0") == "boolean" => "`true` or `false`".to_owned(),
@@ -84,7 +84,7 @@ fn value(schema: &Value, property: &Value) -> String {
 }
 
 fn listed(values: &Value) -> String {
-    let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let values = values.as_array().into_iter().flatten().filter_map(|value| value["const"].as_str());
     values.map(code).collect::<Vec<_>>().join(", ")
 }
 
@@ -130,14 +130,20 @@ fn example_alert(text: &mut String, alert: &Alert) {
     }
 }
 
-/// JSON Schema of the file.
 pub fn schema() -> String {
     pretty(&described())
 }
 
 /// The schema of the types, with the names of the alerts and of their thresholds.
 fn described() -> Value {
-    let mut schema = json_schema::<Settings>("Configuration of longhorn-health-exporter generate");
+    // a default of null says nothing that "not required" does not say
+    let without_null = RecursiveTransform(|schema: &mut Schema| {
+        if schema.get("default").is_some_and(Value::is_null) {
+            schema.remove("default");
+        }
+    });
+    let settings = SchemaSettings::draft2020_12().with_transform(without_null);
+    let mut schema = json_schema::<Settings>(settings, "Configuration of longhorn-health-exporter generate");
     let names: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
     let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
     let special: Map<_, _> =

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use crate::check::Cause;
 use crate::generate::Target;
 
-/// A page that is being written.
 #[derive(Debug)]
 pub struct Page {
     text: String,
@@ -22,7 +21,6 @@ impl Page {
         Page { text: String::new() }
     }
 
-    /// A heading.
     pub fn heading(&mut self, level: usize, text: &str) {
         let _ = writeln!(self.text, "\n{} {text}", "#".repeat(level));
     }
@@ -32,7 +30,6 @@ impl Page {
         let _ = writeln!(self.text, "\n{}", text.trim_end());
     }
 
-    /// A block of code.
     pub fn code(&mut self, language: &str, text: &str) {
         let _ = writeln!(self.text, "\n```{language}\n{}\n```", text.trim_end());
     }
@@ -52,7 +49,6 @@ impl Page {
         rows.for_each(line);
     }
 
-    /// The text so far.
     pub fn finish(self) -> String {
         self.text
     }
@@ -63,12 +59,10 @@ fn escape(cell: &str) -> String {
     cell.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// As code.
 pub fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
-/// Each as code, with commas between.
 pub fn codes<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().map(code).collect::<Vec<_>>().join(", ")
 }
@@ -97,29 +91,4 @@ pub fn causes<'a>(page: &mut Page, causes: impl IntoIterator<Item = &'a Cause>) 
 
 fn is_alike(a: &Cause, b: &Cause) -> bool {
     (a.severity, a.summary) == (b.severity, b.summary)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::Severity;
-
-    #[test]
-    fn tables_keep_their_shape_whatever_the_cells_hold() {
-        let mut page = Page::part();
-        page.table(["a", "b"], [["x|y".to_owned(), "two\n  lines".to_owned()]]);
-        assert_eq!(page.finish(), "\n| a | b |\n| --- | --- |\n| x\\|y | two lines |\n");
-        let mut page = Page::part();
-        page.table(["a"], []);
-        assert_eq!(page.finish(), "");
-    }
-
-    #[test]
-    fn causes_of_the_same_meaning_share_a_row() {
-        let cause = |id, summary| Cause { id, severity: Severity::Info, summary };
-        let mut page = Page::part();
-        causes(&mut page, &[cause("a", "one"), cause("b", "one"), cause("c", "two")]);
-        let text = page.finish();
-        assert!(text.ends_with("| `a`, `b` | info | one |\n| `c` | info | two |\n"), "{text}");
-    }
 }

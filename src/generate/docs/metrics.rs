@@ -1,11 +1,10 @@
 //! docs/metrics.md: every family with all that is declared about it.
 
 use super::markdown::{Page, code, codes, or_none};
-use crate::check::{Gauge, GaugeKind, Record};
-use crate::generate::catalogue::{self, Area};
+use crate::check::{Check, Gauge, GaugeKind, Record};
+use crate::generate::catalogue;
 use crate::generate::{GenerateError, Settings, rules};
 
-/// The page.
 pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     let mut page = Page::new("Metrics");
     page.paragraph(INTRODUCTION);
@@ -26,7 +25,7 @@ pub fn page(settings: &Settings) -> Result<String, GenerateError> {
     page.paragraph(RECORDING);
     for area in catalogue::areas() {
         for record in area.records {
-            recorded(&mut page, &area, record, settings)?;
+            recorded(&mut page, area, record, settings)?;
         }
     }
     Ok(page.finish())
@@ -52,7 +51,12 @@ number, and so that a Prometheus which collects from many clusters can take thes
 not take the record away. Who copies an alert into rules of their own takes the records that it reads along. The dashboards do
 without: beside the name of a record their queries have its expression, for a Prometheus that does not load these rules.";
 
-fn recorded(page: &mut Page, area: &Area, record: &Record, settings: &Settings) -> Result<(), GenerateError> {
+fn recorded(
+    page: &mut Page,
+    area: &Check,
+    record: &Record,
+    settings: &Settings,
+) -> Result<(), GenerateError> {
     page.heading(3, record.name);
     page.paragraph(record.help);
     let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));
@@ -74,7 +78,6 @@ fn recorded(page: &mut Page, area: &Area, record: &Record, settings: &Settings) 
     Ok(())
 }
 
-/// A link from the directory docs/.
 pub fn record_link(record: &Record) -> String {
     // as GitHub makes anchors: without the colons
     format!("[{}](metrics.md#{})", code(record.name), record.name.replace(':', ""))
@@ -126,34 +129,6 @@ fn unit(gauge: &Gauge) -> &'static str {
     }
 }
 
-/// A link from the directory docs/.
 pub fn link(gauge: &Gauge) -> String {
     format!("[{}](metrics.md#{})", code(gauge.name), gauge.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_family_has_its_section_and_a_line_in_the_overview() {
-        let page = page(&Settings::default()).unwrap();
-        for gauge in catalogue::areas().flat_map(|area| area.gauges) {
-            assert!(page.contains(&format!("\n### {}\n", gauge.name)), "{}", gauge.name);
-            assert!(page.contains(&format!("\n| [{0}](#{0}) |", gauge.name)), "{}", gauge.name);
-        }
-    }
-
-    #[test]
-    fn units_follow_from_names() {
-        let unit_of = |name: &str| {
-            catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name).map(|g| unit(g))
-        };
-        assert_eq!(unit_of("process_cpu_seconds_total"), Some("seconds"));
-        assert_eq!(unit_of("process_resident_memory_bytes"), Some("bytes"));
-        assert_eq!(unit_of("longhorn_health_finding"), Some("always 1"));
-        assert_eq!(unit_of("longhorn_health_check_unknown"), Some("1 or 0"));
-        assert_eq!(unit_of("longhorn_health_findings"), Some("number"));
-        assert_eq!(unit_of("longhorn_health_finding_since_timestamp_seconds"), Some("Unix time in seconds"));
-    }
 }

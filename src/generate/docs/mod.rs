@@ -13,16 +13,16 @@ mod report_schema;
 mod runbooks;
 
 use clap::Command;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 pub use runbooks::runbook;
 
 use super::{Artifact, GenerateError, Section, Settings, Target};
 
-/// The files of this target.
 pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>, GenerateError> {
-    let page = |name: &str, content: String| Artifact { path: format!("docs/{name}"), content };
+    let page = |name: &str, content: String| Artifact::new(format!("docs/{name}"), content);
     let mut artifacts = vec![
         page("README.md", index::page()),
         page("metrics.md", metrics::page(settings)?),
@@ -46,30 +46,9 @@ pub fn sections() -> Vec<Section> {
 }
 
 /// The JSON schema of a type, as a value to be completed.
-fn json_schema<T: JsonSchema>(title: &str) -> Value {
-    let mut schema = schema_for!(T);
+fn json_schema<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
     schema.insert("$comment".to_owned(), Target::Docs.header().into());
-    let mut schema = schema.to_value();
-    without_null_defaults(&mut schema);
-    schema
-}
-
-/// A default of null says nothing that "not required" does not say.
-fn without_null_defaults(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.retain(|key, value| key != "default" || !value.is_null());
-            map.values_mut().for_each(without_null_defaults);
-        }
-        Value::Array(values) => values.iter_mut().for_each(without_null_defaults),
-        _ => {}
-    }
-}
-
-fn pretty(value: &Value) -> String {
-    // a value that is made of strings and numbers can be written
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
+    schema.to_value()
 }

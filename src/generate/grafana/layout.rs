@@ -5,7 +5,6 @@ use crate::check::{Panel, PanelKind, Width};
 
 const COLUMNS: u32 = 24;
 
-/// Where the next panels go.
 #[derive(Debug, Default)]
 pub struct Grid {
     y: u32,
@@ -19,7 +18,6 @@ impl Grid {
         self.last_id
     }
 
-    /// A heading over the whole width.
     pub fn row(&mut self) -> GridPos {
         let place = GridPos { h: 1, w: COLUMNS, x: 0, y: self.y };
         self.y += 1;

@@ -11,11 +11,11 @@ mod variables;
 
 use serde_json::json;
 
-use super::catalogue::{self, Area};
+use super::catalogue;
 use super::{Artifact, GenerateError, Settings, Target, promql};
-use crate::check::{self, Dashboard};
+use crate::check::{self, Check, Dashboard};
 use layout::Grid;
-use model::{DATASOURCE, List, TimeRange};
+use model::{List, datasource};
 
 /// Every dashboard, in the order of the dropdown.
 pub const DASHBOARDS: [Dashboard; 7] = [
@@ -31,18 +31,15 @@ pub const DASHBOARDS: [Dashboard; 7] = [
 /// Tag by which the dashboards find each other.
 const TAG: &str = "longhorn-health";
 
-/// The files of this target.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     DASHBOARDS.iter().map(|board| artifact(*board, settings)).collect()
 }
 
 fn artifact(board: Dashboard, settings: &Settings) -> Result<Artifact, GenerateError> {
-    let mut content = serde_json::to_string_pretty(&dashboard(board, settings)?).unwrap_or_default();
-    content.push('\n');
-    Ok(Artifact { path: format!("dashboards/{}.json", board.uid()), content })
+    let content = super::pretty(&dashboard(board, settings)?);
+    Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
 }
 
-/// One dashboard, complete.
 pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboard, GenerateError> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
@@ -56,44 +53,50 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
             panels.push(panel::panel(grid.next_id(), declared, place, &context)?);
         }
     }
-    let variables = variables::of(settings, |name| panels.iter().any(|panel| panel.uses(name)));
+    let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
+    let (title, question) = heading(board);
     Ok(model::Dashboard {
-        description: format!("{} {}", description(board), Target::Dashboards.header()),
+        description: format!("{question} {}", Target::Dashboards.header()),
         id: None,
         uid: board.uid(),
-        title: title(board),
+        title,
         tags: vec![TAG],
         editable: false,
         schema_version: 39,
         version: 1,
         timezone: "browser",
         refresh: "1m",
-        time: TimeRange { from: "now-6h", to: "now" },
+        time: json!({ "from": "now-6h", "to": "now" }),
         graph_tooltip: 1,
         links: vec![links_to_sisters()],
-        annotations: List { list: annotations(settings) },
+        annotations: json!({ "list": annotations(settings) }),
         templating: List { list: variables },
         panels,
     })
 }
 
-/// Panels under one heading.
+/// Does a query of the panel use this variable?
+fn uses(panel: &model::Panel, variable: &str) -> bool {
+    let quoted = format!("\"${variable}\"");
+    panel.content.iter().flat_map(|content| &content.targets).any(|target| target.expr.contains(&quoted))
+}
+
 struct Section {
     title: Option<&'static str>,
-    panels: Vec<(Area, &'static check::Panel)>,
+    panels: Vec<(&'static Check, &'static check::Panel)>,
 }
 
 /// The overview is one page without headings: numbers first, the verdict before the single checks,
 /// then tables, then what happened over time. The others have a heading for each check.
 fn sections(board: Dashboard) -> Vec<Section> {
-    let panels_of = |area: Area| area.panels.iter().map(move |panel| (area, panel));
-    let on_board = |(_, panel): &(Area, &check::Panel)| panel.dashboard == board;
+    let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
+    let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(panel.kind), area.id != "exporter"));
         return vec![Section { title: None, panels }];
     }
-    let section = |area: Area| Section {
+    let section = |area: &'static Check| Section {
         title: (area.id != "exporter").then_some(area.title),
         panels: panels_of(area).filter(on_board).collect(),
     };
@@ -109,33 +112,35 @@ fn rank(kind: check::PanelKind) -> u8 {
     }
 }
 
-fn title(board: Dashboard) -> &'static str {
+/// Title, and the question that the dashboard answers.
+fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
-        Dashboard::Overview => "Longhorn health / Overview",
-        Dashboard::Volumes => "Longhorn health / Volumes",
-        Dashboard::InstanceManagers => "Longhorn health / Instance managers and upgrades",
-        Dashboard::Managers => "Longhorn health / Managers and webhook",
-        Dashboard::Eviction => "Longhorn health / Eviction and drain",
-        Dashboard::Storage => "Longhorn health / Storage and backups",
-        Dashboard::Exporter => "Longhorn health / Exporter",
-    }
-}
-
-fn description(board: Dashboard) -> &'static str {
-    match board {
-        Dashboard::Overview => "Is Longhorn healthy, and if not, what is wrong and what to do?",
-        Dashboard::Volumes => {
-            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?"
+        Dashboard::Overview => {
+            ("Longhorn health / Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?")
         }
-        Dashboard::InstanceManagers => {
-            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?"
+        Dashboard::Volumes => (
+            "Longhorn health / Volumes",
+            "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?",
+        ),
+        Dashboard::InstanceManagers => (
+            "Longhorn health / Instance managers and upgrades",
+            "Which instance managers are down, were replaced, or are still there after an upgrade, and why?",
+        ),
+        Dashboard::Managers => (
+            "Longhorn health / Managers and webhook",
+            "Which managers crash and why, do they start in time, and does the admission webhook answer?",
+        ),
+        Dashboard::Eviction => (
+            "Longhorn health / Eviction and drain",
+            "Does eviction progress, do its flags contradict each other, and is it safe?",
+        ),
+        Dashboard::Storage => (
+            "Longhorn health / Storage and backups",
+            "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
+        ),
+        Dashboard::Exporter => {
+            ("Longhorn health / Exporter", "Does the exporter see everything, and how fresh is what it sees?")
         }
-        Dashboard::Managers => {
-            "Which managers crash and why, do they start in time, and does the admission webhook answer?"
-        }
-        Dashboard::Eviction => "Does eviction progress, do its flags contradict each other, and is it safe?",
-        Dashboard::Storage => "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
-        Dashboard::Exporter => "Does the exporter see everything, and how fresh is what it sees?",
     }
 }
 
@@ -155,7 +160,7 @@ fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
             "hide": true, "iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts", "type": "dashboard",
         }),
         json!({
-            "datasource": DATASOURCE, "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
+            "datasource": datasource(), "enable": true, "hide": false, "iconColor": "red", "name": "Longhorn alerts",
             "expr": format!("ALERTS{{{}, alertstate=\"firing\"}}", our_alerts(settings)),
             "step": "60s", "titleFormat": "{{alertname}}", "textFormat": "{{object}} {{node}}", "useValueForTime": false,
         }),
@@ -170,20 +175,18 @@ fn our_alerts(settings: &Settings) -> String {
 
 /// Labels of a family or of a recorded series.
 fn labels_of(name: &str) -> &'static [&'static str] {
-    let gauge =
-        catalogue::areas().flat_map(|area| area.gauges.iter().copied()).find(|gauge| gauge.name == name);
-    let record = || catalogue::areas().flat_map(|area| area.records).find(|record| record.name == name);
-    gauge.map(|gauge| &gauge.labels).or_else(|| record().map(|record| record.labels)).unwrap_or_default()
+    let gauge = catalogue::areas().flat_map(|area| area.gauges).find(|gauge| gauge.name == name);
+    let record = || catalogue::record(name).map(|record| record.labels);
+    gauge.map(|gauge| &gauge.labels).or_else(record).unwrap_or_default()
 }
 
 /// Puts beside each recorded series the expression that it records. Both give the same number, and a
 /// dashboard without its rules says what is there instead of "no data", which reads like health.
 fn with_expressions_of_records(expr: &str) -> String {
-    let beside = |expr: String, record: &&check::Record| {
+    catalogue::records().fold(expr.to_owned(), |expr, record| {
         let recorded = format!("{}{{$job}}", record.name);
         expr.replace(&recorded, &format!("{recorded} or {}", record.expr))
-    };
-    catalogue::areas().flat_map(|area| area.records).fold(expr.to_owned(), beside)
+    })
 }
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
@@ -193,7 +196,7 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
         "job" => {
             let family =
                 before.trim_end_matches('{').rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
-            let matchers = [settings.selector.clone(), variables::filter(labels_of(family), settings)];
+            let matchers = [settings.matchers(), variables::filter(labels_of(family), settings)];
             let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
             Some(matchers.join(", "))
         }

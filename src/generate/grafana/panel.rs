@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::model::{
-    Content, DATASOURCE, Defaults, FieldConfig, GridPos, Panel, Target, ThresholdStep, Thresholds,
-};
+use super::model::{Content, Defaults, FieldConfig, GridPos, Panel, Target, datasource};
 use super::{expression, table};
-use crate::check::{self, PanelKind, Unit};
-use crate::generate::catalogue::Area;
+use crate::check::{self, Check, PanelKind, Unit};
 use crate::generate::{GenerateError, Settings};
 
 /// Colour of what is neither good nor bad.
@@ -15,28 +12,15 @@ const NEUTRAL: &str = "#808080";
 
 /// What a panel needs to know beside its declaration.
 pub struct Context<'a> {
-    /// Who declares it.
-    pub area: &'a Area,
-    /// What users set.
+    pub area: &'a Check,
     pub settings: &'a Settings,
 }
 
-/// A heading.
 pub fn row(id: u32, title: &str, grid_pos: GridPos) -> Panel {
-    let (collapsed, panels) = (Some(false), Some(Vec::new()));
-    Panel {
-        id,
-        kind: "row",
-        title: title.to_owned(),
-        description: String::new(),
-        grid_pos,
-        collapsed,
-        panels,
-        content: None,
-    }
+    let (title, collapsed, panels) = (title.to_owned(), Some(false), Some([]));
+    Panel { id, kind: "row", title, grid_pos, collapsed, panels, ..Panel::default() }
 }
 
-/// A panel as declared.
 pub fn panel(
     id: u32,
     declared: &check::Panel,
@@ -46,7 +30,7 @@ pub fn panel(
     let queries = declared.queries.iter().enumerate();
     let targets = queries.map(|(number, query)| target(number, query, declared, context.settings));
     let content = Content {
-        datasource: DATASOURCE,
+        datasource: datasource(),
         targets: targets.collect::<Result<_, _>>()?,
         field_config: field_config(declared, context),
         options: options(declared),
@@ -62,9 +46,8 @@ pub fn panel(
         title: declared.title.to_owned(),
         description: declared.description.to_owned(),
         grid_pos,
-        collapsed: None,
-        panels: None,
         content: Some(content),
+        ..Panel::default()
     })
 }
 
@@ -91,7 +74,7 @@ fn target(
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
     Ok(Target {
         ref_id: char::from(b'A' + (number % 26) as u8).to_string(),
-        datasource: DATASOURCE,
+        datasource: datasource(),
         expr,
         format: if declared.kind == PanelKind::Table { "table" } else { "time_series" },
         instant,
@@ -133,7 +116,6 @@ fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// Lines have a colour each, everything else that of its value.
 fn color(declared: &check::Panel) -> Value {
     let mode = match declared.kind {
         // lines keep a colour each; the threshold is a line of its own
@@ -145,13 +127,15 @@ fn color(declared: &check::Panel) -> Value {
 
 /// Grafana draws "no data" in the colour of the first step, so that one is neutral: what is absent is
 /// never green.
-fn thresholds(steps: &[check::Step], settings: &Settings) -> Thresholds {
-    let first = ThresholdStep { color: if steps.is_empty() { "text" } else { NEUTRAL }, value: None };
+fn thresholds(steps: &[check::Step], settings: &Settings) -> Value {
+    let neutral = if steps.is_empty() { "text" } else { NEUTRAL };
+    let first = json!({ "color": neutral, "value": null });
     let mut declared: Vec<_> = steps.iter().map(|step| (settings.bound(&step.from), step.color)).collect();
     // a configured threshold may lie below a fixed step
     declared.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    let declared = declared.into_iter().map(|(from, color)| ThresholdStep { color, value: Some(from) });
-    Thresholds { mode: "absolute", steps: [first].into_iter().chain(declared).collect() }
+    let declared = declared.into_iter().map(|(from, color)| json!({ "color": color, "value": from }));
+    let steps: Vec<_> = std::iter::once(first).chain(declared).collect();
+    json!({ "mode": "absolute", "steps": steps })
 }
 
 fn mappings(unit: Unit) -> Vec<Value> {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::check::{self, Dashboard, Unit};
+use crate::check::{self, Check, Dashboard, Unit};
 use crate::generate::Settings;
-use crate::generate::catalogue::{self, Area};
+use crate::generate::catalogue;
 
 /// Labels that links need and no column shows.
 const DASHBOARD: &str = "dashboard";
@@ -70,7 +70,7 @@ fn value_heading(unit: Unit) -> &'static str {
 }
 
 /// Colours of severities, hidden helpers, and links from what a cell names to where more is said.
-pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> Vec<Value> {
+pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> Vec<Value> {
     let has = |label: &str| declared.columns.contains(&label);
     let mut overrides = Vec::new();
     if has("severity") {
@@ -122,12 +122,11 @@ pub fn overrides(declared: &check::Panel, area: &Area, settings: &Settings) -> V
     overrides
 }
 
-/// Does the table list alerts?
 pub fn lists_alerts(declared: &check::Panel) -> bool {
     declared.dashboard == Dashboard::Overview && declared.columns.contains(&"alertname")
 }
 
-fn board(declared: &check::Panel, area: &Area) -> String {
+fn board(declared: &check::Panel, area: &Check) -> String {
     let board = if declared.dashboard == Dashboard::Overview { area.dashboard() } else { declared.dashboard };
     board.uid()
 }

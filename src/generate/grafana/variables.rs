@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::model::{DATASOURCE, Variable};
+use super::model::{self, Variable};
 use crate::generate::Settings;
 
 /// A matcher of a label against a variable, empty without a label. "All" is `.*`, which also matches
@@ -23,10 +23,10 @@ pub fn filter(labels: &[&str], settings: &Settings) -> String {
 /// The variables that a dashboard uses, in the order in which they are shown.
 pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Variable> {
     let mut variables = vec![datasource()];
-    let matchers = [settings.selector.clone(), matcher(&settings.cluster_label, "cluster")];
+    let matchers = [settings.matchers(), matcher(&settings.cluster_label, "cluster")];
     let scope = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ");
     if used("cluster") {
-        let (selector, label) = (&settings.selector, &settings.cluster_label);
+        let (selector, label) = (settings.matchers(), &settings.cluster_label);
         let values = format!("label_values(longhorn_health_findings{{{selector}}}, {label})");
         variables.push(query("cluster", "Cluster", values));
     }
@@ -48,16 +48,8 @@ fn datasource() -> Variable {
         name: "datasource",
         label: "Data source",
         query: json!("prometheus"),
-        datasource: None,
-        definition: None,
         refresh: 1,
-        multi: false,
-        include_all: false,
-        all_value: None,
-        sort: 0,
-        current: None,
-        hide: 0,
-        regex: "",
+        ..Variable::default()
     }
 }
 
@@ -67,7 +59,7 @@ fn query(name: &'static str, label: &'static str, values: String) -> Variable {
         name,
         label,
         query: json!({ "query": values, "refId": "Variable" }),
-        datasource: Some(DATASOURCE),
+        datasource: Some(model::datasource()),
         definition: Some(values),
         refresh: 2,
         multi: true,
@@ -75,7 +67,6 @@ fn query(name: &'static str, label: &'static str, values: String) -> Variable {
         all_value: Some(".*"),
         sort: 1,
         current: Some(json!({ "selected": true, "text": ["All"], "value": ["$__all"] })),
-        hide: 0,
-        regex: "",
+        ..Variable::default()
     }
 }

@@ -14,15 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use self::exporter::{Exporter, Labels};
 use super::alertmanager::EXPORTER_DOWN;
-use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
 use super::{Artifact, GenerateError, Settings, Target, yaml};
-use crate::check::{Alert, When};
+use crate::check::{Alert, Check, When};
 use crate::checks::manager_crash_loop;
 
-/// What a case shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -41,16 +40,13 @@ pub enum Kind {
 /// A test in promtool's form, with what it is for.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
-    /// The alert it is about.
     #[serde(skip)]
     pub subject: String,
-    /// What it shows.
     #[serde(skip)]
     pub kind: Kind,
     name: String,
     /// Length of a tick.
     pub interval: String,
-    /// The series that Prometheus is given.
     pub input_series: Vec<Input>,
     /// Which alerts fire, and when.
     pub promql_expr_test: Vec<Question>,
@@ -63,7 +59,6 @@ pub struct Input {
     values: String,
 }
 
-/// A query with its answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Question {
     expr: String,
@@ -73,7 +68,6 @@ pub struct Question {
     pub exp_samples: Vec<Sample>,
 }
 
-/// A member of an answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     labels: String,
@@ -96,9 +90,9 @@ const SLOW: u64 = 3 * 3_600;
 /// at other intervals.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let mut artifacts = Vec::new();
-    for area in catalogue::areas().chain([KUBE_STATE_METRICS]) {
+    for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
         let mut by_interval: BTreeMap<String, Vec<Case>> = BTreeMap::new();
-        for case in cases(&area, settings)? {
+        for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
         }
         let without = area.alerts.iter().filter(|alert| has_no_cases(alert, settings));
@@ -116,22 +110,22 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
             let suffix = if interval == ticks_of(USUAL) { String::new() } else { format!(".{interval}") };
             let file = TestFile { rule_files: [&rule_file], evaluation_interval: &interval, tests: &tests };
             let path = format!("rules/tests/{}{suffix}.test.yaml", area.id);
-            artifacts.push(Artifact { path, content: yaml::document(&header, &file) });
+            artifacts.push(Artifact::new(path, yaml::document(&header, &file)));
         }
     }
     if KUBE_STATE_METRICS.alerts.iter().all(|alert| settings.alert(alert) == AlertSettings::of(alert)) {
         let cases = written::filled(manager_crash_loop::INCIDENT_CASES, settings);
         let content = format!("# {}\n{cases}", Target::Rules.header());
-        artifacts.push(Artifact { path: "rules/tests/incident.test.yaml".to_owned(), content });
+        artifacts.push(Artifact::new("rules/tests/incident.test.yaml", content));
     }
     Ok(artifacts)
 }
 
 /// The cases of the enabled alerts of one area.
-pub fn cases(area: &Area, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
+pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-        let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        let failed = |reason| GenerateError { owner: alert.name.to_owned(), reason };
         let maker = Maker::new(area, alert, settings)?;
         match (Shape::of(area, alert), &alert.when) {
             (Some(shape), _) => cases.extend(maker.shaped(area, &shape)),
@@ -151,7 +145,6 @@ fn has_no_cases(alert: &Alert, settings: &Settings) -> bool {
     set.enabled && set.thresholds != AlertSettings::of(alert).thresholds
 }
 
-/// Makes the cases of one alert.
 struct Maker {
     rule: Rule,
     exporter: Exporter,
@@ -165,9 +158,9 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(area: &Area, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
+    fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
         let rule = rules::rule(area, alert, settings)?;
-        let failed = |reason| GenerateError::Case { owner: alert.name.to_owned(), reason };
+        let failed = |reason| GenerateError { owner: alert.name.to_owned(), reason };
         let (hold, keep) = (seconds(&rule.hold), seconds(&rule.keep_firing_for));
         let (hold, keep) = (hold.map_err(failed)?, keep.map_err(failed)?);
         // a tick that divides both, so that "one tick before" is exact; half of a short wait
@@ -193,7 +186,7 @@ impl Maker {
             |alert: &&Alert| !self.is_alone && alert.name == EXPORTER_DOWN && settings.alert(alert).enabled;
         let mut areas = catalogue::areas();
         if let Some((area, alert)) = areas.find_map(|area| Some((area, area.alerts.iter().find(is_down)?))) {
-            let down = Maker { tick: self.tick, ..Maker::new(&area, alert, settings)? };
+            let down = Maker { tick: self.tick, ..Maker::new(area, alert, settings)? };
             let hold = seconds(&down.rule.hold).unwrap_or_default();
             moment = moment.max(hold.div_ceil(self.tick));
             questions.push(down.firing(moment, &[Labels::new()]));
@@ -247,26 +240,23 @@ fn braced(labels: &Labels) -> String {
 
 /// Reads a Prometheus duration; empty is zero.
 pub fn seconds(duration: &str) -> Result<u64, String> {
-    let wrong = || format!("not a duration: {duration}");
-    let mut total = 0;
-    let mut rest = duration;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let (number, after) = rest.split_at(digits);
-        let unit = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit);
-        let factor = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3_600,
-            "d" => 86_400,
-            "w" => 604_800,
-            _ => return Err(wrong()),
+    let (mut total, mut number) = (0, None);
+    for c in duration.chars() {
+        let factor = match c {
+            '0'..='9' => {
+                number = Some(number.unwrap_or(0) * 10 + u64::from(c.to_digit(10).unwrap_or_default()));
+                continue;
+            }
+            's' => 1,
+            'm' => 60,
+            'h' => 3_600,
+            'd' => 86_400,
+            'w' => 604_800,
+            _ => return Err(format!("not a duration: {duration}")),
         };
-        total += number.parse::<u64>().map_err(|_| wrong())? * factor;
-        rest = after;
+        total += number.take().ok_or_else(|| format!("not a duration: {duration}"))? * factor;
     }
-    Ok(total)
+    if number.is_some() { Err(format!("not a duration: {duration}")) } else { Ok(total) }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

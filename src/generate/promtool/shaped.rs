@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::exporter::Labels;
 use super::{Case, Input, Kind, Maker};
-use crate::generate::catalogue::Area;
+use crate::check::Check;
 use crate::generate::shape::Shape;
 
 /// Ticks of health before the trouble, so that what fires fires from the trouble on and not from the
@@ -15,7 +15,7 @@ const LEAD: u64 = 3;
 const TAIL: u64 = 3;
 
 impl Maker {
-    pub(super) fn shaped(&self, area: &Area, shape: &Shape) -> Vec<Case> {
+    pub(super) fn shaped(&self, area: &Check, shape: &Shape) -> Vec<Case> {
         vec![self.fires(area, shape), self.stays_silent(area, shape), self.two_pods(area, shape)]
     }
 
@@ -24,7 +24,7 @@ impl Maker {
         LEAD + self.hold
     }
 
-    fn fires(&self, area: &Area, shape: &Shape) -> Case {
+    fn fires(&self, area: &Check, shape: &Shape) -> Case {
         let all = self.apart(shape, self.troubled(area, shape));
         let end = self.fire() + TAIL;
         let inputs =
@@ -42,7 +42,7 @@ impl Maker {
     }
 
     /// What belongs to other alerts, to other targets, and a fact that does not hold.
-    fn stays_silent(&self, area: &Area, shape: &Shape) -> Case {
+    fn stays_silent(&self, area: &Check, shape: &Shape) -> Case {
         let end = self.fire() + TAIL;
         let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
             return self.case(Kind::Silent, "silent", Vec::new(), Vec::new());
@@ -63,7 +63,7 @@ impl Maker {
     }
 
     /// One pod sees it and another does not; then the other sees it and the first is gone.
-    fn two_pods(&self, area: &Area, shape: &Shape) -> Case {
+    fn two_pods(&self, area: &Check, shape: &Shape) -> Case {
         let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
             return self.case(Kind::TwoPods, "two pods", Vec::new(), Vec::new());
         };
@@ -89,7 +89,7 @@ impl Maker {
     }
 
     /// Labels of a series for each alternative, with every label that the family declares.
-    fn troubled(&self, area: &Area, shape: &Shape) -> Vec<Labels> {
+    fn troubled(&self, area: &Check, shape: &Shape) -> Vec<Labels> {
         let mut all: Vec<Labels> = vec![Labels::new()];
         for label in &shape.family.labels {
             let matched = shape.matchers.iter().find(|(matched, _)| matched == label);

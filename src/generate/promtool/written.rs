@@ -24,7 +24,6 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct WrittenCase {
     kind: Kind,
-    /// What it shows.
     name: String,
     /// Selector with all labels, a space, and promtool's notation of values, one a minute. `$target`
     /// stands for the labels of the exporter's target, `$other` for those of another target,

@@ -7,27 +7,24 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::catalogue::{self, Area, KUBE_STATE_METRICS};
+use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
-use crate::check::{Alert, Dashboard, Record};
+use crate::check::{Alert, Check, Dashboard, Record};
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
 
-/// The plain rule file.
 pub const PLAIN: &str = "rules/longhorn-health.rules.yaml";
 
 /// The rule file for kube-state-metrics without the exporter.
 pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
 
-/// A rule file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleFile {
-    /// Groups with a name each.
+    /// One a dashboard.
     pub groups: Vec<Group>,
 }
 
-/// Rules that are evaluated together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// `longhorn-health.<dashboard>`.
@@ -37,13 +34,10 @@ pub struct Group {
     pub rules: Vec<Entry>,
 }
 
-/// A member of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// A recording rule.
     Record(Recording),
-    /// An alerting rule.
     Alert(Rule),
 }
 
@@ -51,28 +45,20 @@ pub enum Entry {
 /// ones are for alerts, and a panel could not tell them from those of the series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recording {
-    /// Its name.
     pub record: &'static str,
-    /// PromQL.
     pub expr: String,
 }
 
-/// An alerting rule, with every placeholder filled in.
+/// An alerting rule, with every placeholder filled in; the names are Prometheus' own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rule {
-    /// Its name.
     pub alert: String,
-    /// PromQL.
     pub expr: String,
-    /// How long the expression must hold.
     #[serde(rename = "for")]
     pub hold: String,
-    /// How long the alert goes on.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub keep_firing_for: String,
-    /// Labels beside those of the series.
     pub labels: BTreeMap<String, String>,
-    /// What people read.
     pub annotations: BTreeMap<&'static str, String>,
 }
 
@@ -91,7 +77,6 @@ struct Metadata {
     labels: BTreeMap<&'static str, &'static str>,
 }
 
-/// The files of this target.
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let header = Target::Rules.header();
     let plain = rule_file(settings)?;
@@ -104,27 +89,21 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         },
         spec: &plain,
     };
-    let artifact = |path: &str, content: String| Artifact { path: path.to_owned(), content };
     Ok(vec![
-        artifact(PLAIN, yaml::document(&header, &plain)),
-        artifact("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
-        artifact(ALONE, yaml::document(&header, &alone(settings)?)),
+        Artifact::new(PLAIN, yaml::document(&header, &plain)),
+        Artifact::new("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
+        Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
         alertmanager::artifact(settings),
     ])
 }
 
-/// The groups of the exporter's alerts.
 pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
     let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
     for area in catalogue::areas() {
-        // also when the alerts that read them are switched off: panels draw them
-        for record in area.records {
-            let recording = recording(record, settings)?;
-            groups.entry(area.dashboard()).or_default().push(Entry::Record(recording));
-        }
-        for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-            let rule = rule(&area, alert, settings)?;
-            groups.entry(area.dashboard()).or_default().push(Entry::Alert(rule));
+        // records also when the alerts that read them are switched off: panels draw them
+        let records = area.records.iter().map(|record| recording(record, settings).map(Entry::Record));
+        for entry in records.chain(alerts(area, settings)) {
+            groups.entry(area.dashboard()).or_default().push(entry?);
         }
     }
     let group =
@@ -134,24 +113,24 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
 
 /// The group that stands on kube-state-metrics alone.
 pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
-    let area = KUBE_STATE_METRICS;
-    let enabled = area.alerts.iter().filter(|alert| settings.alert(alert).enabled);
-    let rules = enabled.map(|alert| rule(&area, alert, settings).map(Entry::Alert));
-    let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
-    let group = Group { name: format!("longhorn-health.{}", area.id), rules };
+    let rules: Vec<Entry> = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<_, _>>()?;
+    let group = Group { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
     Ok(RuleFile { groups: vec![group].into_iter().filter(|group| !group.rules.is_empty()).collect() })
 }
 
-/// The recording rule of a record.
+fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry, GenerateError>> {
+    let enabled = check.alerts.iter().filter(|alert| settings.alert(alert).enabled);
+    enabled.map(|alert| rule(check, alert, settings).map(Entry::Alert))
+}
+
 pub fn recording(record: &Record, settings: &Settings) -> Result<Recording, GenerateError> {
     let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
     Ok(Recording { record: record.name, expr })
 }
 
-/// Placeholders that mean the same in every rule.
 fn common(name: &str, settings: &Settings) -> Option<String> {
     match name {
-        "job" => Some(settings.selector.clone()),
+        "job" => Some(settings.matchers()),
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.clone()),
         "cluster" => Some(settings.cluster_list()),
@@ -159,8 +138,7 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
     }
 }
 
-/// The rule of an alert.
-pub fn rule(area: &Area, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
+pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
     let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {

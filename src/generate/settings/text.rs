@@ -9,24 +9,19 @@ use std::sync::LazyLock;
 use regex::Regex;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::check::Severity;
 use crate::did_you_mean;
 use crate::generate::{catalogue, rules};
 
 /// The greatest threshold; the least is declared with it.
 pub const GREATEST: f64 = 1e9;
 
-/// A kind of string.
 pub trait Text {
-    /// Name in the schema.
     const NAME: &'static str;
     /// The whole string, in the syntax that ECMAScript and the regex crate share.
     const PATTERN: &'static str;
-    /// Number of characters.
     const LENGTH: RangeInclusive<usize> = 0..=usize::MAX;
-    /// What an error expects.
     const EXPECTED: &'static str;
 
     /// Strings of this form that mean something else here, and why.
@@ -38,6 +33,7 @@ pub trait Text {
 macro_rules! texts {
     ($($(#[$about:meta])* $name:ident $expected:literal $pattern:expr $(, length $length:expr)? $(, refused $refused:expr)?;)*) => { $(
         $(#[$about])*
+        #[derive(PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name {}
 
         impl Text for $name {
@@ -132,79 +128,25 @@ fn quoted(text: &str) -> String {
     }
 }
 
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Checked<T>(String, PhantomData<T>);
 
 impl<'de, T: Text> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // any, so that a number or a boolean is seen as one and the error says what is expected
-        deserializer.deserialize_any(TextVisitor(PhantomData))
+        // any value, so that a number or a boolean is seen as one and the error says what is expected
+        let text = match Value::deserialize(deserializer)? {
+            Value::String(text) => checked::<T>(text),
+            Value::Null => Err(format!("expected {}, found nothing", T::EXPECTED)),
+            other => {
+                let quotes = checked::<T>(other.to_string()).is_ok();
+                let hint = if quotes { "; put it in quotes" } else { "" };
+                Err(format!("expected {}, found {other}{hint}", T::EXPECTED))
+            }
+        };
+        text.map(|text| Checked(text, PhantomData)).map_err(de::Error::custom)
     }
 }
 
-struct TextVisitor<T>(PhantomData<T>);
-
-impl<T: Text> Visitor<'_> for TextVisitor<T> {
-    type Value = Checked<T>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(T::EXPECTED)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Checked<T>, E> {
-        checked::<T>(text.to_owned()).map(|text| Checked(text, PhantomData)).map_err(E::custom)
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Checked<T>, E> {
-        Err(unquoted::<T, E>(value))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Checked<T>, E> {
-        Err(unquoted::<T, E>(value))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Checked<T>, E> {
-        Err(unquoted::<T, E>(value))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Checked<T>, E> {
-        Err(unquoted::<T, E>(value))
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Checked<T>, E> {
-        Err(E::custom(format!("expected {}, found nothing", T::EXPECTED)))
-    }
-}
-
-/// What YAML reads as a number or a boolean, where the same in quotes may be meant.
-fn unquoted<T: Text, E: de::Error>(value: impl std::fmt::Display) -> E {
-    let hint = match checked::<T>(value.to_string()) {
-        Ok(_) => "; put it in quotes",
-        Err(_) => "",
-    };
-    E::custom(format!("expected {}, found {value}{hint}", T::EXPECTED))
-}
-
-impl<T> PartialEq for Checked<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<T> Eq for Checked<T> {}
-
-impl<T> PartialOrd for Checked<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Checked<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-
-/// A string of a kind.
 pub fn text<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<String, D::Error> {
     Checked::<T>::deserialize(deserializer).map(|checked| checked.0)
 }
@@ -221,7 +163,6 @@ pub fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Str
     Ok(labels.into_iter().map(|(name, value)| (name.0, value.0)).collect())
 }
 
-/// Labels, for the schema.
 pub enum Labels {}
 
 impl JsonSchema for Labels {
@@ -263,130 +204,70 @@ impl JsonSchema for Selector {
     }
 }
 
-/// A job name or labels, as the matchers of PromQL.
-pub fn selector<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// A job name or labels, as labels with their values.
+pub fn selector<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     deserializer.deserialize_any(SelectorVisitor)
 }
 
 struct SelectorVisitor;
 
 impl<'de> Visitor<'de> for SelectorVisitor {
-    type Value = String;
+    type Value = Vec<(String, String)>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(Job::EXPECTED)
     }
 
-    fn visit_str<E: de::Error>(self, job: &str) -> Result<String, E> {
+    fn visit_str<E: de::Error>(self, job: &str) -> Result<Self::Value, E> {
         let job = checked::<Job>(job.to_owned()).map_err(E::custom)?;
-        Ok(format!("job=\"{job}\""))
+        Ok(vec![("job".to_owned(), job)])
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut labels: A) -> Result<String, A::Error> {
-        let mut matchers = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut labels: A) -> Result<Self::Value, A::Error> {
+        let mut selected = Vec::new();
         while let Some((label, value)) = labels.next_entry::<Checked<TargetLabel>, Checked<Job>>()? {
-            matchers.push(format!("{}=\"{}\"", label.0, value.0));
+            selected.push((label.0, value.0));
         }
-        match matchers.is_empty() {
+        match selected.is_empty() {
             true => Err(de::Error::custom(format!("expected {}, found no labels", Job::EXPECTED))),
-            false => Ok(matchers.join(", ")),
+            false => Ok(selected),
         }
     }
 }
 
-/// A number or a boolean that is written as one, not as text in quotes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+// A number or a boolean that is written as one, not as text in quotes; no doc comment, as that would be
+// the description in the schema.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
+#[schemars(transparent, inline)]
 pub struct Plain<T>(pub T);
 
-impl<T: JsonSchema> JsonSchema for Plain<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
-
-impl<'de, T> Deserialize<'de> for Plain<T>
-where
-    PlainVisitor<T>: Visitor<'de, Value = Self>,
-{
+impl<'de> Deserialize<'de> for Plain<bool> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PlainVisitor(PhantomData))
+        let value = Value::deserialize(deserializer)?;
+        let flag = value.as_bool().map(Plain);
+        flag.ok_or_else(|| de::Error::custom(format!("expected true or false, found {value}")))
     }
 }
 
-pub struct PlainVisitor<T>(PhantomData<T>);
-
-impl Visitor<'_> for PlainVisitor<bool> {
-    type Value = Plain<bool>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("true or false")
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Plain<bool>, E> {
-        Ok(Plain(value))
+impl<'de> Deserialize<'de> for Plain<f64> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let number = value.as_f64().map(Plain);
+        number.ok_or_else(|| de::Error::custom(format!("expected a number, found {value}")))
     }
 }
 
-impl Visitor<'_> for PlainVisitor<f64> {
-    type Value = Plain<f64>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a number")
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Plain<f64>, E> {
-        Ok(Plain(number))
-    }
-
-    // what is not exact is beyond every threshold
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Plain<f64>, E> {
-        Ok(Plain(number as f64))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Plain<f64>, E> {
-        Ok(Plain(number as f64))
-    }
-}
-
-/// The name of a declared alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AlertName(pub &'static str);
 
 impl<'de> Deserialize<'de> for AlertName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
-        let alert = super::declared(&name).map(|alert| AlertName(alert.name));
-        alert
-            .ok_or_else(|| de::Error::custom(format!("unknown alert; {}", did_you_mean::hint(&name, &known))))
-    }
-}
-
-/// A severity, as written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SeverityName {
-    Info,
-    Warning,
-    Critical,
-}
-
-impl From<SeverityName> for Severity {
-    fn from(name: SeverityName) -> Self {
-        match name {
-            SeverityName::Info => Severity::Info,
-            SeverityName::Warning => Severity::Warning,
-            SeverityName::Critical => Severity::Critical,
+        if let Some(alert) = super::declared(&name) {
+            return Ok(AlertName(alert.name));
         }
+        let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+        Err(de::Error::custom(format!("unknown alert; {}", did_you_mean::hint(&name, &known))))
     }
 }
 

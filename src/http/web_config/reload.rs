@@ -2,13 +2,14 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::{WebConfig, WebConfigError};
 use crate::exporter::WebConfigReload;
+use crate::sync;
 
 /// The configuration in force, read again when one of its files changed. A file that became
 /// unusable leaves the configuration before it in force, and is told in the log once.
@@ -141,6 +142,6 @@ impl WebConfigFile {
 
     /// What the lock guards is replaced as a whole, so it is sound even after a panic elsewhere.
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 }

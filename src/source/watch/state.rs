@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -16,6 +16,7 @@ use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Kind, Lease, Objects, PerKind, Pod, Resource, Store};
 use crate::source::ApiErrorReason;
+use crate::sync;
 
 /// What the tasks of the live source share.
 pub(super) struct Shared {
@@ -129,7 +130,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 
     fn status(&self, state: &State, resource: Resource) -> ResourceStatus {

@@ -5,7 +5,7 @@
 //! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -26,6 +26,7 @@ use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
 use crate::source::{ApiErrorReason, ApiTotals};
+use crate::sync;
 
 /// Calls per kind, and when each kind was last answered.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Traffic {
     }
 
     pub(super) fn skew(&self) -> Option<SignedDuration> {
-        *self.skew.lock().unwrap_or_else(PoisonError::into_inner)
+        *sync::lock(&self.skew)
     }
 
     pub(super) fn totals(&self, resource: Resource) -> ApiTotals {
@@ -142,7 +143,7 @@ impl Traffic {
     }
 
     fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
-        self.calls[resource].lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.calls[resource])
     }
 
     fn call(self: &Arc<Self>, uri: &Uri) -> Option<Call> {
@@ -252,8 +253,7 @@ impl Call {
 
     fn read_headers<B>(&self, sent: Timestamp, response: &Response<B>) {
         let now = (self.traffic.clock)();
-        *self.traffic.skew.lock().unwrap_or_else(PoisonError::into_inner) =
-            headers::skew(sent, now, response.headers());
+        *sync::lock(&self.traffic.skew) = headers::skew(sent, now, response.headers());
         let wait = match response.status().as_u16() {
             // what priority and fairness of the API server sends with it is a second
             429 | 503 => headers::retry_after(now, response.headers()),

@@ -1,7 +1,12 @@
-//! What is refused, where, and with which words.
+//! What the configuration of `generate` refuses, where, and with which words.
 
-use super::*;
-use crate::check::Severity;
+use longhorn_health_exporter::check::{Alert, Severity};
+use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::generate::settings::{Settings, parse};
+
+fn declared(name: &str) -> &'static Alert {
+    catalogue::alerts().find(|alert| alert.name == name).unwrap()
+}
 
 fn error(text: &str) -> String {
     parse("c.yaml", text).unwrap_err().to_string()
@@ -22,13 +27,13 @@ fn what_is_said_is_set() {
          LonghornHealthAccessDenied: {enabled: false}\n",
     )
     .unwrap();
-    let alert = |name| settings.alert(declared(name).unwrap());
+    let alert = |name| settings.alert(declared(name));
     let restarts = alert("LonghornManagerHighRestarts");
     assert_eq!((restarts.hold.as_str(), restarts.severity), ("10m", Severity::Critical));
     assert_eq!(restarts.thresholds["restarts"], 5.0);
     assert!(!alert("LonghornHealthAccessDenied").enabled);
     assert_eq!(
-        (settings.selector.as_str(), settings.cluster_label.as_str()),
+        (settings.matchers().as_str(), settings.cluster_label.as_str()),
         ("job=\"x\", namespace=\"y\"", "")
     );
     assert_eq!(settings.labels["team"], "storage");
@@ -79,7 +84,7 @@ fn values_are_refused_with_the_path_of_their_key() {
     for (text, path, said) in [
         ("labels: []", "labels", "expected keys with values"),
         ("1: x", "", "expected text, found 1; if"),
-        ("labels: {a: {{ x }}}", "labels.a", "expected text on one line"),
+        ("labels: {a: {{ x }}}", "labels.a", "expected a string"),
         ("labels: {a: x, a: y}", "labels", "duplicate key a"),
         ("labels: {a: '{{ $value }}'}", "labels.a", "without the {{ of a template, found \"{{ $value }}\""),
         ("labels: {a-b: x}", "labels.a-b", "expected the name of a label"),

@@ -1,9 +1,169 @@
-//! The two tables of the "Longhorn resilience configuration" write-up, recomputed.
+//! The two tables of the "Longhorn resilience configuration" write-up, recomputed: what becomes of one
+//! start of a manager, given its probes, its release and how long its webhook takes to answer.
 
 use proptest::prelude::*;
 
-use super::model::*;
+use super::super::model::*;
 use crate::longhorn::Release;
+
+/// Seconds after which the manager's own requests to its webhook time out
+/// (longhorn-manager v1.12.1 webhook/webhook.go), whatever the probes say.
+const OWN_REQUEST_TIMEOUT: f64 = 1.0;
+/// Longest pause of the kubelet between two starts of a crashing container.
+const MAX_BACK_OFF: i64 = 300;
+/// Starts that are followed before a loop is called endless.
+const MAX_STARTS: u32 = 64;
+
+impl Timing {
+    /// The first probe at or after a moment.
+    fn first_at(self, moment: i64) -> i64 {
+        let waited = moment.saturating_sub(self.delay).max(0);
+        let period = self.period.max(1);
+        let steps = waited / period + i64::from(waited % period != 0);
+        self.delay.saturating_add(steps.saturating_mul(period))
+    }
+
+    fn answered(self, latency: f64) -> bool {
+        latency < self.timeout as f64
+    }
+}
+
+/// How one start goes, seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Start {
+    /// Seconds in the queue for the webhook Lease.
+    queued: i64,
+    /// Seconds from there until the listener answers on localhost; `None` for never.
+    listener: Option<i64>,
+    /// Seconds until the pod's network works, so that kubelet and Service reach it.
+    network: Option<i64>,
+    /// Seconds that one answer takes.
+    latency: f64,
+    /// Whether another manager is Ready and answers through the Service.
+    others_ready: bool,
+}
+
+/// What the manager was waiting for when it gave up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Its own listener: "webhook is not ready on localhost".
+    Listener,
+    /// The Service: "webhook service is not accessible on cluster".
+    Service,
+}
+
+/// What becomes of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It starts, and the pod is Ready from this second on.
+    Ready(i64),
+    /// The process ends itself.
+    Exits(i64, Wait),
+    /// The kubelet kills it.
+    Killed(i64, ProbeKind),
+    /// It runs but is never Ready.
+    NeverReady,
+}
+
+/// What becomes of one start.
+fn fate(probes: &Probes, wait: OwnWait, start: &Start) -> Fate {
+    let listens = start.listener.map(|seconds| start.queued.saturating_add(seconds));
+    let reachable = listens.zip(start.network).map(|(listens, network)| listens.max(network));
+    let (ready, kill) = probed(probes, reachable, start.latency);
+    let exit = gives_up(wait, start, listens, ready);
+    match (kill, exit) {
+        (Some((killed, by)), Some((exits, _))) if killed < exits => Fate::Killed(killed, by),
+        (_, Some((exits, wait))) => Fate::Exits(exits, wait),
+        (Some((killed, by)), None) => Fate::Killed(killed, by),
+        (None, None) => ready.map_or(Fate::NeverReady, Fate::Ready),
+    }
+}
+
+/// When the pod becomes Ready and when a probe kills it, if ever.
+fn probed(probes: &Probes, reachable: Option<i64>, latency: f64) -> (Option<i64>, Option<(i64, ProbeKind)>) {
+    let begun = match probes.startup {
+        None => 0,
+        Some(startup) => {
+            let passed = reachable.filter(|_| startup.answered(latency)).map(|at| startup.first_at(at));
+            match passed.filter(|at| *at < startup.window()) {
+                Some(at) => at,
+                None => return (None, Some((startup.window(), ProbeKind::Startup))),
+            }
+        }
+    };
+    // NotReady after `threshold` failures is no verdict for good: the kubelet goes on probing, and
+    // the first answer makes the pod Ready
+    let ready = match probes.readiness {
+        None => Some(begun),
+        Some(readiness) => reachable
+            .filter(|_| readiness.answered(latency))
+            .map(|reachable| readiness.first_at(reachable.max(begun))),
+    };
+    let kill = probes.liveness.and_then(|liveness| {
+        let killed = begun.max(liveness.delay).saturating_add(liveness.tolerance());
+        let lives = liveness.answered(latency) && reachable.is_some_and(|reachable| reachable < killed);
+        (!lives).then_some((killed, ProbeKind::Liveness))
+    });
+    (ready, kill)
+}
+
+/// When the manager itself gives up, if ever.
+fn gives_up(wait: OwnWait, start: &Start, listens: Option<i64>, ready: Option<i64>) -> Option<(i64, Wait)> {
+    let limit = wait.limit?;
+    let deadline = start.queued.saturating_add(limit);
+    let heard = listens.filter(|at| *at <= deadline && start.latency < OWN_REQUEST_TIMEOUT);
+    let Some(heard) = heard else { return Some((deadline, Wait::Listener)) };
+    if !wait.service {
+        return None;
+    }
+    let deadline = heard.saturating_add(limit);
+    let someone_ready = if start.others_ready { Some(heard) } else { ready };
+    let served = someone_ready.zip(start.network).map(|(ready, network)| ready.max(network));
+    served.is_none_or(|at| at > deadline).then_some((deadline, Wait::Service))
+}
+
+/// How a pod gets on over several starts of its container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Course {
+    /// Restarts until then.
+    restarts: u32,
+    /// Seconds after the pod's first start at which it is Ready for good; `None` for an endless loop.
+    ready_at: Option<i64>,
+}
+
+/// Follows a pod through the kubelet's back-off. The network comes up once for the pod, however
+/// often the container starts; a slow listener is slow at every start.
+fn course(probes: &Probes, wait: OwnWait, first: &Start) -> Course {
+    let (mut began, mut back_off) = (0_i64, 10);
+    for restarts in 0..MAX_STARTS {
+        let network = first.network.map(|seconds| seconds.saturating_sub(began).max(0));
+        let queued = if restarts == 0 { first.queued } else { 0 };
+        let ended = match fate(probes, wait, &Start { network, queued, ..*first }) {
+            Fate::Ready(at) => return Course { restarts, ready_at: Some(began.saturating_add(at)) },
+            Fate::NeverReady => return Course { restarts, ready_at: None },
+            Fate::Exits(at, _) | Fate::Killed(at, _) => at,
+        };
+        began = began.saturating_add(ended).saturating_add(back_off);
+        back_off = (back_off * 2).min(MAX_BACK_OFF);
+    }
+    Course { restarts: MAX_STARTS, ready_at: None }
+}
+
+/// How a manager that is past its start bears slow answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bearing {
+    /// Seconds until it leaves its Services; it comes back with the first fast answer.
+    not_ready_after: Option<i64>,
+    /// Seconds until the kubelet kills it.
+    killed_after: Option<i64>,
+}
+
+/// How a running manager bears answers that take `latency` seconds.
+fn bearing(probes: &Probes, latency: f64) -> Bearing {
+    let failing =
+        |timing: Option<Timing>| timing.filter(|timing| !timing.answered(latency)).map(Timing::tolerance);
+    Bearing { not_ready_after: failing(probes.readiness), killed_after: failing(probes.liveness) }
+}
 
 const READINESS: Timing = Timing { delay: 0, period: 10, timeout: 1, threshold: 3 };
 const STOCK: Probes = Probes { startup: None, liveness: None, readiness: Some(READINESS) };

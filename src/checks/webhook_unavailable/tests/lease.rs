@@ -1,0 +1,113 @@
+//! Who holds the Lease, and who waits for it.
+
+use super::*;
+
+fn lease(holder: &str, acquired: &str, renewed: &str) -> String {
+    format!(
+        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, \
+         namespace: longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, \
+         acquireTime: '{acquired}', renewTime: '{renewed}'}}\n---\n"
+    )
+}
+
+#[test]
+fn the_lease_is_stuck_if_no_manager_of_its_holder_can_give_it_back() {
+    let managers = manager("n1", "False", LONG_AGO, LOOPING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let base = modern(&managers, &["longhorn-manager-n2=true"]);
+    let alive = "2026-03-01T11:59:55.123456Z";
+    let away = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
+    let stuck = ["warning lock_stuck Lease longhorn-manager-webhook-lock"];
+    for (name, yaml, expected) in [
+        ("by a node without manager", lease("n9", "2026-03-01T11:55:49Z", alive), &stuck[..]),
+        ("held for 250 s", lease("n9", "2026-03-01T11:55:50Z", alive), &[]),
+        ("by a node that is gone", lease("n9", LONG_AGO, LONG_AGO), &[]),
+        ("by a node that is away", lease("n1", LONG_AGO, alive) + away, &stuck),
+        // the crash loop, or the start that hangs, is the finding
+        ("by a manager that crash-loops", lease("n1", LONG_AGO, alive), &[]),
+        ("by a manager that is Ready", lease("n2", LONG_AGO, alive), &[]),
+        ("by nobody", lease("", LONG_AGO, alive), &[]),
+        ("without times", lease("n9", "", ""), &[]),
+    ] {
+        assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
+    }
+    let held = at_now(&(base + &lease("n1", LONG_AGO, alive)));
+    let family = "longhorn_health_webhook_lock_acquired_timestamp_seconds";
+    assert_eq!(sample(&run(&CHECK, &held), family, &["n1"]), Some(time(LONG_AGO).as_second() as f64));
+}
+
+#[test]
+fn up_to_1_9_a_manager_that_holds_the_lease_is_no_endpoint() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let ready = ["longhorn-manager-n1=true", "longhorn-manager-n2=true"];
+    let held = lease("n1", "2026-03-01T11:50:00Z", "2026-03-01T11:59:55Z");
+    for (version, served) in [("v1.9.2", 1.0), ("v1.8.0", 1.0), ("v1.10.0", 2.0), ("v1.7.2", 2.0)] {
+        let yaml = release(version)
+            + &daemon_set(2)
+            + &managers
+            + &admission(&ready)
+            + &slice("c", "longhorn-conversion-webhook", &ready)
+            + &held;
+        let cluster = at_now(&yaml);
+        assert_eq!(ready_sample(&cluster, "admission"), Some(served), "{version}");
+        assert_eq!(ready_sample(&cluster, "conversion"), Some(2.0), "{version}");
+        assert_eq!(found(&CHECK, &cluster), Vec::<String>::new(), "{version}");
+    }
+    // the only one
+    let yaml = release("v1.9.2")
+        + &daemon_set(1)
+        + &manager("n1", "True", LONG_AGO, RUNNING)
+        + &admission(&ready[..1])
+        + &slice("c", "longhorn-conversion-webhook", &ready[..1])
+        + &held;
+    assert_eq!(found(&CHECK, &at_now(&yaml)), [DOWN]);
+}
+
+/// Crashed three times after 20 s, and is Ready now since its start.
+fn crashing(node: &str, started: &str) -> String {
+    let state = format!(
+        "restartCount: 3, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: 1, \
+         startedAt: '2026-03-01T11:58:40Z', finishedAt: '2026-03-01T11:59:00Z'}}}}"
+    );
+    manager(node, "True", started, &state)
+}
+
+#[test]
+fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
+    let ready = ["longhorn-manager-n1=true"];
+    let at = |started: &str| at_now(&modern(&crashing("n1", started), &ready));
+    let cluster = at("2026-03-01T11:59:50Z");
+    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
+    assert_eq!(ready_sample(&cluster, "admission"), Some(1.0), "the series are what the API says");
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    // not since the last of its moments, and no promise
+    assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
+    assert!(finding.remedy.text.contains("does not end by itself"), "{}", finding.remedy.text);
+    // the age goes on from one look to the next
+    let mut next = cluster;
+    for _ in 0..4 {
+        next = later(next, 30);
+    }
+    assert_eq!(run(&CHECK, &next).report.findings.len(), 0, "it has outlived its last life");
+    // one that lives longer than the last time serves
+    assert_eq!(found(&CHECK, &at("2026-03-01T11:59:30Z")), Vec::<String>::new());
+    // and so does another
+    let both = crashing("n1", "2026-03-01T11:59:50Z") + &manager("n2", "True", LONG_AGO, RUNNING);
+    let yaml = modern(&both, &["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
+    assert_eq!(found(&CHECK, &at_now(&yaml)), Vec::<String>::new());
+}
+
+#[test]
+fn who_hangs_or_was_never_started_waits_for_nobody() {
+    let down = ["longhorn-manager-n1=false"];
+    let of = |state: &str| modern(&manager("n1", "False", LONG_AGO, state), &down);
+    assert_eq!(found(&CHECK, &at_now(&of(LOOPING))), [DEADLOCK]);
+    let start_error = LOOPING.replace("exitCode: 1", "exitCode: 128, reason: StartError");
+    assert_eq!(found(&CHECK, &at_now(&of(&start_error))), [DOWN]);
+    // neither Ready nor over for longer than any wait
+    let hangs = of("state: {running: {startedAt: '2026-03-01T11:00:00Z'}}")
+        .replace(&format!("lastTransitionTime: '{LONG_AGO}'"), "lastTransitionTime: '2026-03-01T11:00:00Z'");
+    let cluster = at_now(&hangs);
+    assert_eq!(found(&CHECK, &cluster), [DOWN]);
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(finding.message.contains("hanging in their start"), "{}", finding.message);
+}

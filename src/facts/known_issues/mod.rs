@@ -1,0 +1,101 @@
+//! Known bugs of Longhorn releases that stop the manager or hurt its node, and whether this
+//! cluster meets what triggers them.
+//!
+//! Ranges are those of the tags of longhorn-manager in which the faulty code stands, from the first
+//! such tag to the first with the fix; change logs name the issue but not where it begins. That a
+//! tag has the code does not prove that the bug can strike in it, only that nothing keeps it away.
+//! Two issues of the change logs are not here, because no tag has their bug: that of 10749 (a disk
+//! without UUID) reached its first tags (v1.7.4, v1.8.2, v1.9.0) together with its guard
+//! (datastore/longhorn.go), as did that of 6987 (annotations of settings, v1.5.2,
+//! upgrade/util/util.go).
+
+mod table;
+#[cfg(test)]
+mod tests;
+mod triggers;
+
+use crate::check::uncapitalised;
+use crate::cluster::Cluster;
+use crate::longhorn::Release;
+
+pub use table::ALL;
+
+/// A bug of some releases.
+#[derive(Debug)]
+pub struct KnownIssue {
+    /// Number in github.com/longhorn/longhorn.
+    pub number: u32,
+    /// Cause id in findings: `issue_` and the number.
+    pub cause: &'static str,
+    /// What goes wrong, as the second half of a sentence.
+    pub effect: &'static str,
+    /// True when the manager process panics (exit code 2).
+    pub panics: bool,
+    /// Releases that have it, from the first up to but not including the second of a pair.
+    pub ranges: &'static [(Release, Release)],
+    /// Releases to go to, one per minor line that has one.
+    pub fixed: &'static [Release],
+    /// Texts of which one stands in what the manager writes last: in the stack trace of a panic, else
+    /// in its fatal line. Empty when the manager does not end by it.
+    pub frames: &'static [&'static str],
+    /// What keeps it away until the upgrade.
+    pub until_then: &'static str,
+    /// Whether this cluster meets what triggers it.
+    trigger: fn(&Cluster) -> Trigger,
+}
+
+/// Whether a cluster meets what triggers a bug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// It does; the text says where.
+    Met(String),
+    /// It can come at any time or does not show in the API; the text says what it is.
+    Possible(&'static str),
+    /// What the bug needs is not there.
+    Absent,
+}
+
+impl KnownIssue {
+    /// True when the manager process ends by it, in a panic or a fatal error.
+    pub fn ends_the_manager(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// True when what the manager wrote last shows this bug.
+    pub fn shows_in(&self, last_words: &str) -> bool {
+        self.frames.iter().any(|frame| last_words.contains(frame))
+    }
+
+    /// True when this release has the bug.
+    pub fn affects(&self, release: Release) -> bool {
+        self.ranges.iter().any(|(first, fixed)| *first <= release && release < *fixed)
+    }
+
+    /// The release to go to from this one: the first fixed one of the same minor line, else the
+    /// first fixed one after it.
+    pub fn way_out(&self, release: Release) -> Option<Release> {
+        let later = || self.fixed.iter().copied().filter(|fixed| *fixed > release);
+        let same_line = |fixed: &Release| (fixed.major, fixed.minor) == (release.major, release.minor);
+        later().filter(same_line).min().or_else(|| later().min())
+    }
+
+    /// What to do on this release, as sentences.
+    pub fn advice(&self, release: Release) -> String {
+        let way_out = match self.way_out(release) {
+            Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
+                format!("Upgrade to {fixed} or later.")
+            }
+            Some(fixed) => format!(
+                "The {}.{} line has no fixed release; the next one is {fixed}. Go one minor release at a time.",
+                release.major, release.minor
+            ),
+            None => "Upgrade to a later release.".to_owned(),
+        };
+        format!("{way_out} Until then: {}", uncapitalised(self.until_then))
+    }
+
+    /// Whether this cluster meets what triggers the bug.
+    pub fn trigger(&self, cluster: &Cluster) -> Trigger {
+        (self.trigger)(cluster)
+    }
+}

@@ -1,0 +1,129 @@
+//! Whether a cluster meets what triggers an issue.
+
+use super::Trigger;
+use crate::cluster::Cluster;
+use crate::facts::instance_managers::missing_labels;
+use crate::facts::stale_copies;
+use crate::longhorn::{DataEngine, KubeNode, Resource};
+
+pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
+    match stale_copies::all(cluster).iter().find(|copy| copy.is_hit()) {
+        Some(copy) => Trigger::Met(copy.to_string()),
+        None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
+            Trigger::Absent
+        }
+        None => Trigger::Possible("it strikes when a node or disk with backing images is evicted"),
+    }
+}
+
+pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
+    match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
+        true => Trigger::Possible(
+            "default-data-path is a block device; which nodes have it the API does not show",
+        ),
+        false => Trigger::Absent,
+    }
+}
+
+/// Only a default instance manager is looked for and made when it is not found.
+pub(super) fn unlabelled_instance_manager(cluster: &Cluster) -> Trigger {
+    let default = cluster.setting("default-instance-manager-image").map(|setting| setting.value.as_str());
+    let is_default = |image: &str| default.is_none_or(|default| default == image);
+    for manager in cluster.objects.instance_managers.iter().filter(|one| is_default(&one.spec.image)) {
+        if let Some(label) = missing_labels(manager, cluster.release()).first() {
+            return Trigger::Met(format!("instance manager {} has no label {label}", manager.metadata.name));
+        }
+    }
+    Trigger::Absent
+}
+
+/// The systems whose packages 1.7.0 to 1.7.2 ask for with rpm at every sync of a node, by the name of
+/// the system's image (longhorn-manager v1.7.0 controller/node_controller.go syncPackagesInstalled;
+/// Red Hat's own is not among them before v1.7.3).
+pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
+    const RPM: [&str; 4] = ["centos", "fedora", "rocky", "suse"];
+    let rpm = |image: &str| RPM.iter().any(|name| image.to_lowercase().contains(name));
+    let readable = cluster.can_read(Resource::KubeNodes) && !cluster.objects.kube_nodes.is_empty();
+    let mut nodes = cluster.objects.kube_nodes.iter();
+    match nodes.find(|node| rpm(&node.status.node_info.os_image)) {
+        Some(node) => {
+            Trigger::Met(format!("node {} runs {}", node.metadata.name, node.status.node_info.os_image))
+        }
+        None if readable => Trigger::Absent,
+        None => Trigger::Possible("hosts with an RPM database are affected; nodes could not be read"),
+    }
+}
+
+/// The old setting in thousandths of a core becomes a share of the smallest node, of which the new one allows 40 %
+/// (longhorn-manager v1.10.0 datastore/longhorn.go).
+pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
+    const OLD: &str = "v2-data-engine-guaranteed-instance-manager-cpu";
+    const HIGHEST_PERCENT: f64 = 40.0;
+    let Some(wanted) = cluster.setting(OLD).and_then(|setting| setting.value.trim().parse::<f64>().ok())
+    else {
+        return Trigger::Absent;
+    };
+    let cores = |node: &KubeNode| node.status.allocatable.get("cpu").and_then(|cpu| cpu.value());
+    let smallest = cluster.objects.kube_nodes.iter().filter_map(cores).fold(f64::INFINITY, f64::min);
+    match wanted / (smallest * 1000.0) * 100.0 {
+        share if share > HIGHEST_PERCENT && smallest.is_finite() => {
+            Trigger::Met(format!("{OLD} is {wanted} m, and the smallest node has {smallest} cores"))
+        }
+        _ if smallest.is_finite() => Trigger::Absent,
+        _ => Trigger::Possible("the cores of the nodes are not known"),
+    }
+}
+
+pub(super) fn engine_image_missing(cluster: &Cluster) -> Trigger {
+    let missing = cluster.objects.engine_images.iter().find_map(|image| {
+        let (node, _) = image.status.node_deployment_map.iter().find(|(_, deployed)| !**deployed)?;
+        (image.status.ref_count.0 > 0)
+            .then(|| format!("engine image {} is not deployed on node {node}", image.spec.image))
+    });
+    missing.map_or(Trigger::Absent, Trigger::Met)
+}
+
+/// The instance managers of release 1.11.0 run this image for as long as volumes hold them, also after an upgrade.
+pub(super) fn leaking_instance_manager(cluster: &Cluster) -> Trigger {
+    let leaks = |image: &str| image.ends_with(":v1.11.0");
+    let managers: Vec<_> =
+        cluster.objects.instance_managers.iter().filter(|one| leaks(&one.spec.image)).collect();
+    match managers.first() {
+        Some(first) => Trigger::Met(format!(
+            "{} of image v1.11.0, {} on node {} among them",
+            crate::check::counted(managers.len(), "instance manager"),
+            first.metadata.name,
+            first.spec.node_id
+        )),
+        None => Trigger::Absent,
+    }
+}
+
+/// ext4 does not set the flag that Longhorn looks for from Linux 6.12 on.
+pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
+    let version = |text: &str| -> Option<(u32, u32)> {
+        let mut parts = text.split(['.', '-']);
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    };
+    let new = |node: &&KubeNode| {
+        version(&node.status.node_info.kernel_version).is_some_and(|found| found >= (6, 12))
+    };
+    match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
+        true => Trigger::Possible("nodes run a kernel from 6.12 on; it shows when a filesystem has errors"),
+        false => Trigger::Absent,
+    }
+}
+
+pub(super) fn rwx_volume(cluster: &Cluster) -> Trigger {
+    let mut volumes = cluster.objects.volumes.iter();
+    match volumes
+        .find(|volume| volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable)
+    {
+        Some(volume) => Trigger::Met(format!("volume {} is RWX", volume.metadata.name)),
+        None => Trigger::Absent,
+    }
+}
+
+pub(super) fn v2_volume(cluster: &Cluster) -> bool {
+    cluster.objects.volumes.iter().any(|volume| volume.spec.data_engine == DataEngine::V2)
+}

@@ -1,0 +1,126 @@
+use super::*;
+use crate::testing::{NAMESPACE, cluster};
+
+const GIB: i64 = 1 << 30;
+
+fn node(name: &str, more_spec: &str, zone: &str, disk_spec: &str, status: [i64; 3]) -> String {
+    let [maximum, available, scheduled] = status.map(|gib| gib * GIB);
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
+         spec: {{allowScheduling: true, disks: {{d: {{allowScheduling: true, diskType: filesystem{disk_spec}}}}}{more_spec}}}\n\
+         status:\n  zone: '{zone}'\n  conditions: [{{type: Ready, status: 'True'}}, {{type: Schedulable, status: 'True'}}]\n  \
+         diskStatus: {{d: {{diskUUID: u-{name}, storageMaximum: {maximum}, storageAvailable: {available}, storageScheduled: {scheduled}, \
+         conditions: [{{type: Schedulable, status: 'True'}}]}}}}\n---\n"
+    )
+}
+
+fn judged(nodes: &str, spec: &str, replica_on: &str, settings: &str) -> Option<Vec<(Obstacle, String)>> {
+    let volume = format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: v, namespace: {NAMESPACE}}}\n\
+         spec: {{size: '{}', dataEngine: v1{spec}}}\nstatus: {{actualSize: {}}}\n---\n\
+         apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: v-r-1, namespace: {NAMESPACE}}}\n\
+         spec: {{volumeName: v, nodeID: {replica_on}, diskID: u-{replica_on}, active: true}}\n---\n",
+        10 * GIB,
+        4 * GIB
+    );
+    let cluster = cluster(&format!("{nodes}{volume}{settings}"));
+    let volume = cluster.objects.volumes.get("v").unwrap();
+    refusals(&cluster, volume).map(|all| all.into_iter().map(|r| (r.obstacle, r.text)).collect())
+}
+
+fn setting(name: &str, value: &str) -> String {
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
+    )
+}
+
+fn obstacles(judged: Option<Vec<(Obstacle, String)>>) -> Option<Vec<Obstacle>> {
+    judged.map(|all| all.into_iter().map(|(obstacle, _)| obstacle).collect())
+}
+
+#[test]
+fn each_rule_refuses_a_disk_and_its_neighbour_does_not() {
+    use Obstacle::*;
+    let free = [100, 90, 20];
+    let one = |spec: &str, zone: &str, disk: &str, status| node("one", spec, zone, disk, status);
+    for (nodes, volume, on, settings, expected) in [
+        (one("", "", "", free), "", "elsewhere", String::new(), None),
+        (one("", "", "", free), "", "one", String::new(), Some(vec![AntiAffinity])),
+        (one("", "", "", free), "", "one", setting("replica-soft-anti-affinity", "true"), None),
+        (one("", "", "", free), ", replicaSoftAntiAffinity: enabled", "one", String::new(), None),
+        (
+            one("", "", "", free),
+            ", replicaSoftAntiAffinity: ignored",
+            "one",
+            String::new(),
+            Some(vec![AntiAffinity]),
+        ),
+        (one("", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), Some(vec![Tags])),
+        (one(", tags: [ssd]", "", "", free), ", nodeSelector: [ssd]", "elsewhere", String::new(), None),
+        (one("", "", "", free), ", diskSelector: [nvme]", "elsewhere", String::new(), Some(vec![Tags])),
+        (one("", "", ", tags: [a, nvme]", free), ", diskSelector: [nvme]", "elsewhere", String::new(), None),
+        (
+            one("", "", ", tags: [a]", free),
+            "",
+            "elsewhere",
+            setting("allow-empty-disk-selector-volume", "false"),
+            Some(vec![Tags]),
+        ),
+        (one("", "", ", evictionRequested: true", free), "", "elsewhere", String::new(), Some(vec![Disk])),
+        // 29 free less 4 of data is 25: not more than 25 of 100
+        (one("", "", "", [100, 29, 20]), "", "elsewhere", String::new(), Some(vec![Space])),
+        (one("", "", "", [100, 30, 20]), "", "elsewhere", String::new(), None),
+        (
+            one("", "", "", [100, 29, 20]),
+            "",
+            "elsewhere",
+            setting("storage-minimal-available-percentage", "24"),
+            None,
+        ),
+        // 90 scheduled and 10 more are just what 100 allow
+        (one("", "", "", [100, 90, 90]), "", "elsewhere", String::new(), None),
+        (one("", "", "", [100, 90, 91]), "", "elsewhere", String::new(), Some(vec![Provisioning])),
+        (
+            one("", "", "", [100, 90, 91]),
+            "",
+            "elsewhere",
+            setting("storage-over-provisioning-percentage", "{\"v1\":\"200\",\"v2\":\"100\"}"),
+            None,
+        ),
+        (
+            one("", "", ", storageReserved: 32212254720", [100, 90, 61]),
+            "",
+            "elsewhere",
+            String::new(),
+            Some(vec![Provisioning]),
+        ),
+        (one("", "", ", storageReserved: 32212254720", [100, 90, 60]), "", "elsewhere", String::new(), None),
+    ] {
+        let found = obstacles(judged(&nodes, volume, on, &settings));
+        assert_eq!(found, expected, "{nodes}{volume} {on} {settings}");
+    }
+}
+
+#[test]
+fn hard_zones_refuse_the_zone_of_a_replica_and_the_lack_of_zones() {
+    let hard = setting("replica-zone-soft-anti-affinity", "false");
+    let free = [100, 90, 0];
+    let zones = |a: &str, b: &str| node("a", "", a, "", free) + &node("b", "", b, "", free);
+    assert_eq!(judged(&zones("z1", "z2"), "", "a", &hard), None);
+    assert_eq!(judged(&zones("z1", "z1"), "", "a", "").map(|all| all.len()), None);
+    let refused = judged(&zones("z1", "z1"), "", "a", &hard).unwrap();
+    assert_eq!(refused[1].1, "b: zone z1 has a replica of the volume already");
+    let refused = judged(&zones("", ""), "", "a", &hard).unwrap();
+    assert!(refused[1].1.contains("nodes without a zone count as one zone"), "{refused:?}");
+}
+
+#[test]
+fn the_figures_of_the_scheduler_are_shown() {
+    let refused = judged(&node("one", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
+    assert_eq!(
+        refused[0].1,
+        "one: disk d: 95 GiB scheduled plus 10 GiB of the replica is more than 100 GiB (100 % of 100 GiB less 0 B reserved, \
+         storage-over-provisioning-percentage)"
+    );
+    assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
+}

@@ -1,0 +1,125 @@
+//! What the layout of src/ promises: no circles between modules, small files, one form of check folders,
+//! and no cause or series that its check forgot to list.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longhorn_health_exporter::checks;
+use regex::Regex;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Rust files below a directory of the repository, with their text.
+fn files(directory: &str) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut directories = vec![root().join(directory)];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                directories.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&entry).unwrap();
+                found.insert(entry.strip_prefix(root()).unwrap().to_owned(), text);
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{directory}");
+    found
+}
+
+/// Names in the text, by the first group of a pattern.
+fn names(pattern: &str, text: &str) -> BTreeSet<String> {
+    Regex::new(pattern).unwrap().captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+fn part(path: &Path, number: usize) -> String {
+    let part = path.components().nth(number).unwrap().as_os_str().to_str().unwrap();
+    part.trim_end_matches(".rs").to_owned()
+}
+
+fn is_test(path: &Path) -> bool {
+    path.components()
+        .any(|part| ["tests", "tests.rs", "testing"].contains(&part.as_os_str().to_str().unwrap()))
+}
+
+/// The modules that each module of the crate uses. Tests may use anything.
+fn uses() -> BTreeMap<String, BTreeSet<String>> {
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in files("src").into_iter().filter(|(path, _)| !is_test(path)) {
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        assert!(!code.contains("crate::{"), "{}: one `use crate::x` a line", path.display());
+        let module = part(&path, 1);
+        let used = names(r"\bcrate::([a-z_]+)\b", &code).into_iter().filter(|used| *used != module);
+        uses.entry(module.clone()).or_default().extend(used);
+    }
+    uses
+}
+
+#[test]
+fn the_modules_of_the_crate_form_no_circle() {
+    let mut left = uses();
+    assert!(left["checks"].contains("facts"), "{left:?}");
+    // take away what uses nothing that is left, until nothing is
+    while !left.is_empty() {
+        let free: Vec<String> = left
+            .iter()
+            .filter(|(_, used)| !used.iter().any(|used| left.contains_key(used)))
+            .map(|(module, _)| module.clone())
+            .collect();
+        assert!(!free.is_empty(), "a circle among these: {left:#?}");
+        left.retain(|module, _| !free.contains(module));
+    }
+}
+
+#[test]
+fn a_file_is_read_in_one_sitting() {
+    let all = ["src", "tests", "benches"].into_iter().flat_map(files);
+    let long = all.map(|(path, text)| (path, text.lines().count())).filter(|(_, lines)| *lines > 400);
+    let long: Vec<_> = long.filter(|(path, _)| !KNOWN_LONG.contains(&path.to_str().unwrap())).collect();
+    assert!(long.is_empty(), "{long:?}");
+}
+
+const KNOWN_LONG: [&str; 3] = ["benches/sync/objects.rs", "tests/corpus/cluster.rs", "tests/ordinary_day.rs"];
+
+/// Declarations stand at the top of `mod.rs` or in the one file that has their name.
+#[test]
+fn every_check_folder_has_the_same_form() {
+    let places = [
+        ("causes.rs", r"\b(Cause::(?:critical|warning|info))\("),
+        ("gauges.rs", r"\bstatic (\w+): Gauge<"),
+        ("rules.rs", r"\b(Alert|Panel|Record) \{"),
+        ("follows.rs", r"\b(Follows) \{"),
+    ];
+    for (path, text) in files("src/checks") {
+        if is_test(&path) || path.components().count() < 4 {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap();
+        for (place, pattern) in places.iter().filter(|(place, _)| ![place, "mod.rs"].contains(&name)) {
+            let found = names(pattern, &text);
+            assert!(found.is_empty(), "{}: {found:?} belongs in {place} or mod.rs", path.display());
+        }
+        let is_only_for_tests = text.starts_with("#![cfg(test)]") || name.ends_with("_tests.rs");
+        assert!(!is_only_for_tests, "{}: tests are tests.rs and below tests/", path.display());
+    }
+}
+
+#[test]
+fn a_check_lists_every_cause_and_every_series_that_it_declares() {
+    let mut declared: BTreeMap<String, String> = BTreeMap::new();
+    for (path, text) in files("src/checks").into_iter().filter(|(path, _)| !is_test(path)) {
+        declared.entry(part(&path, 2)).or_default().push_str(&text);
+    }
+    for check in checks::ALL {
+        let text = &declared[check.id];
+        let listed: BTreeSet<String> = check.causes.iter().map(|cause| cause.id.to_owned()).collect();
+        let causes = names(r#"Cause::(?:critical|warning|info)\(\s*"([a-z0-9_]+)""#, text);
+        assert!(causes.is_subset(&listed), "{}: {causes:?} are not all in {listed:?}", check.id);
+        let gauges = names(r"\bstatic (\w+): Gauge<", text);
+        assert_eq!(gauges.len(), check.gauges.len(), "{}: of {gauges:?} some are not listed", check.id);
+    }
+}
