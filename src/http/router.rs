@@ -16,7 +16,7 @@ use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
 use crate::did_you_mean;
-use crate::exporter::Evaluator;
+use crate::exporter::{Evaluator, Rendered};
 use crate::generate::{catalogue, docs};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
@@ -148,7 +148,7 @@ impl Router {
             Route::Landing => Ok(self.landing(&self.view(query)?, headers)),
             Route::Runbook(name) => {
                 let page = docs::runbook(name).unwrap_or_default();
-                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", page))
+                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(page)))
             }
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
@@ -167,7 +167,7 @@ impl Router {
         let accept = text_header(headers, header::ACCEPT);
         let (format, content_type) = negotiate::metrics_format(accept.as_deref());
         match self.evaluator.page(format, self.access.reload()) {
-            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", page)),
+            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", &page)),
             Err(error) => {
                 tracing::error!(%error, "the page of metrics could not be written");
                 let message = format!("the page could not be written: {error}");
@@ -183,7 +183,7 @@ impl Router {
             tracing::error!(%error, "the report could not be written");
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
         })?;
-        Ok(compressible(headers, respond::JSON, "Accept-Encoding", json + "\n"))
+        Ok(compressible(headers, respond::JSON, "Accept-Encoding", &Rendered::new(json + "\n")))
     }
 
     /// The table of `check`: with `kubectl get --raw …/proxy/report.txt` an operator needs no more.
@@ -197,14 +197,18 @@ impl Router {
         let written = table::write(&mut text, &shown, Style::PLAIN, Details::Brief);
         let text = written.ok().and_then(|()| String::from_utf8(text).ok());
         match text {
-            Some(text) => Ok(refreshing(compressible(headers, respond::TEXT, "Accept-Encoding", text), view)),
+            Some(text) => Ok(refreshing(
+                compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(text)),
+                view,
+            )),
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
         }
     }
 
     fn landing(&self, view: &View, headers: &HeaderMap) -> Answer {
         let html = page::landing(&self.evaluator.moment(), view, &self.links, self.evaluator.wall());
-        let mut answer = refreshing(compressible(headers, respond::HTML, "Accept-Encoding", html), view);
+        let mut answer =
+            refreshing(compressible(headers, respond::HTML, "Accept-Encoding", &Rendered::new(html)), view);
         for (name, value) in page::HEADERS {
             answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
         }

@@ -234,7 +234,7 @@ fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)>
     }
     if let Some(node) = unsynced(cluster).next() {
         let name = &node.metadata.name;
-        let managers = cluster.objects.instance_managers.iter().filter(|im| im.spec.node_id == *name).count();
+        let managers = cluster.instance_managers_on(name).count();
         let fact = format!(
             "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
             counted(managers, "instance manager")

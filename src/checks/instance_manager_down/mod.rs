@@ -10,6 +10,7 @@ mod follows;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
@@ -133,7 +134,7 @@ const UNLABELLED: Alert = Alert {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
-    let (claims, active_v2) = (claims(cluster), active_v2(cluster));
+    let (claims, active_v2) = (LazyCell::new(|| claims(cluster)), active_v2(cluster));
     let mut states: BTreeMap<&str, usize> =
         InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
     for im in cluster.objects.instance_managers.iter() {

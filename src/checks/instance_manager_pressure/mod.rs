@@ -177,7 +177,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for im in cluster.objects.instance_managers.iter() {
         let engine = im.spec.data_engine.or_v1().as_str();
         let most = busiest.entry(engine).or_default();
-        *most = (*most).max(fleet.holders(im).len());
+        // a list of them is made only where it may be the longest
+        if im.status.all_instances().count() > *most {
+            *most = (*most).max(fleet.holders(im).len());
+        }
         let Some(pod) = fleet.pod_of(im) else { continue };
         if let Some(window) = window_of(pod) {
             let least = windows.entry(engine).or_insert(window);

@@ -30,6 +30,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
             continue;
         }
+        // nearly all are satisfied, and cost nothing but this look
+        if !tickets(cluster, attachment, volume).any(|one| !one.satisfied || is_left_over(cluster, &one)) {
+            continue;
+        }
         let tickets: Vec<Ticket> = tickets(cluster, attachment, volume).collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
         let waits = tickets.iter().find(|ticket| {
