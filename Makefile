@@ -1,6 +1,6 @@
 # Recipes for those who like make; the scripts do the work.
 
-.PHONY: demo test generate golden bench
+.PHONY: demo test generate golden bench bench-peers
 demo: ; scripts/demo
 test: ; scripts/test
 
@@ -11,4 +11,7 @@ generate: ; cargo run --quiet --locked -- generate all
 # (not the other tests: they would take minutes, and the first that fails would end it)
 golden: ; UPDATE_GOLDEN=1 cargo test --locked --no-fail-fast --test scenarios --test chain --test monitoring
 
-bench: ; cargo bench --locked
+bench: ; cargo bench --locked --bench sync
+
+# the exporter beside kube-state-metrics, which must be on PATH, on a real API server (tests/e2e/tools/build.sh)
+bench-peers: ; LHE_E2E=required cargo bench --locked --bench peers

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::history::FactKey;
-use longhorn_health_exporter::http::{self, Access, Limits, Router, Transport};
+use longhorn_health_exporter::http::{self, Access, Limits, Links, Router, Transport};
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::source::{Source, demo};
 
@@ -214,7 +214,7 @@ impl Server {
         let router = Router::new(
             Arc::new(Evaluator::new(source, now, false)),
             Access::open(),
-            "/metrics",
+            Links::own("/metrics"),
             max_requests,
         );
         let (stop, stopped) = tokio::sync::oneshot::channel();

@@ -7,6 +7,7 @@
 //!
 //! `LONGHORN_HEALTH_BENCH_BINARY` names another binary to measure, such as one of another commit.
 
+mod evaluate;
 mod objects;
 mod process;
 mod scrape;
@@ -22,6 +23,7 @@ use process::{Exporter, Helper};
 use serde_json::Value;
 
 const SERVER: &str = "--as-api-server";
+const EVALUATE: &str = "--evaluate";
 const READER: &str = "--as-plain-reader";
 
 /// Measured with kube-state-metrics and its custom resource state on a cluster of the largest
@@ -33,12 +35,29 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         [SERVER, volumes, down] => {
-            let shape = Shape::new(volumes.parse().expect("a number"), down.parse().expect("a number"));
+            let shape = shape(volumes.parse().expect("a number"), down.parse().expect("a number"));
             runtime().block_on(serve(shape));
+        }
+        [EVALUATE, volumes, down, rounds] => {
+            let number = |text: &str| text.parse().expect("a number");
+            let evaluations = evaluate::Evaluations::new(Shape::new(number(volumes), number(down)));
+            for _ in 0..number(rounds) {
+                evaluations.change();
+                println!("{:?} bytes", evaluations.page());
+            }
         }
         [READER, kubeconfig] => runtime().block_on(read(Path::new(kubeconfig))),
         // cargo adds an argument of its own
         _ => measure_all(),
+    }
+}
+
+/// Its backups are an hour old by the clock that the exporter goes by.
+#[allow(clippy::disallowed_methods, reason = "a bench measures")]
+fn shape(volumes: usize, down: usize) -> Shape {
+    Shape {
+        newest: jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1),
+        ..Shape::new(volumes, down)
     }
 }
 
@@ -50,9 +69,9 @@ fn runtime() -> tokio::runtime::Runtime {
 fn measure_all() {
     println!("healthy clusters");
     for volumes in [100, 1000] {
-        measure(Shape::new(volumes, 0));
+        measure(shape(volumes, 0));
     }
-    let (peak, cpu, page, p50, p99) = measure(Shape::new(5000, 0));
+    let (peak, cpu, page, p50, p99) = measure(shape(5000, 0));
     let (other_peak, other_cpu, other_page, other_p50, other_p99) = OTHERS;
     println!(
         "\nkube-state-metrics with custom resource state needs {:.1} times the memory, {:.1} times the CPU, \
@@ -64,7 +83,7 @@ fn measure_all() {
         other_p99 / p99
     );
     println!("\na fifth of the nodes down");
-    measure(Shape::new(5000, 100));
+    measure(shape(5000, 100));
 }
 
 /// Measures one shape: peak MB, CPU seconds, page MB, scrapes p50 and p99 in ms.

@@ -25,7 +25,8 @@ pub struct Alert {
     pub description: &'static str,
     /// Why this threshold and this `for`.
     pub why: &'static str,
-    /// Runbook in Markdown: what to do first, then the sections Meaning, Impact, Diagnosis, Mitigation.
+    /// Runbook in Markdown: what to do first, then the sections Meaning, Impact, Diagnosis,
+    /// Mitigation and, where other write-ups say otherwise, Background.
     pub runbook: &'static str,
 }
 

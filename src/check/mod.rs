@@ -26,7 +26,7 @@ pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::Outcome;
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
-pub use words::{capitalised, counted};
+pub use words::{capitalised, counted, uncapitalised};
 
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;

@@ -15,13 +15,24 @@ pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
 }
 
 /// A fragment with the capital it begins with where it stands on its own. Names of objects stay as
-/// they are: only plain words are capitalised.
+/// they are: only plain words are capitalised, and no field such as `evictionRequested`.
 pub fn capitalised(text: &str) -> String {
     let word = text.split_whitespace().next().unwrap_or_default();
     let mut chars = text.chars();
     match chars.next() {
-        Some(first) if word.chars().all(char::is_alphabetic) => {
+        Some(first) if word.chars().all(char::is_lowercase) => {
             first.to_uppercase().collect::<String>() + chars.as_str()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A sentence that goes on after a colon. Names and abbreviations keep their capital.
+pub fn uncapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().collect::<String>() + chars.as_str()
         }
         _ => text.to_owned(),
     }
@@ -42,6 +53,9 @@ mod tests {
     fn only_words_get_a_capital() {
         assert_eq!(capitalised("setting x waits"), "Setting x waits");
         assert_eq!(capitalised("pvc-12 waits"), "pvc-12 waits");
+        assert_eq!(capitalised("evictionRequested is true"), "evictionRequested is true");
+        assert_eq!(uncapitalised("Do not wait."), "do not wait.");
+        assert_eq!(uncapitalised("CSI waits."), "CSI waits.");
         assert_eq!(capitalised(""), "");
     }
 }

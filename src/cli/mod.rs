@@ -1,6 +1,8 @@
 //! The command line: one file a subcommand.
 
 mod check;
+mod completion;
+mod explain;
 mod generate;
 mod listen;
 mod logging;
@@ -35,8 +37,12 @@ enum Command {
     Record(record::RecordArgs),
     /// Print the runbook of an alert
     Runbook(runbook::RunbookArgs),
-    /// Make rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
+    /// Print what a check sees and what its causes mean
+    Explain(explain::ExplainArgs),
+    /// Write rules, dashboards, deploy files and docs from the checks, or see whether they are up to date
     Generate(generate::GenerateArgs),
+    /// Print a script that completes this command line: source <(longhorn-health-exporter completion bash)
+    Completion(completion::CompletionArgs),
 }
 
 /// Exit codes of every subcommand. A contract.
@@ -71,7 +77,9 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Record(args) => record::run(args),
         Command::Runbook(args) => runbook::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Generate(args) => generate::run(args),
+        Command::Completion(args) => completion::run(args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

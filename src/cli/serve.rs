@@ -17,7 +17,7 @@ use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::{Failure, SourceArgs, exit};
 use crate::exporter::Evaluator;
-use crate::http::{self, Access, Digester, Limits, Reviewer, Router, Transport, WebConfigFile};
+use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
@@ -81,9 +81,17 @@ struct WebArgs {
     #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 
-    /// Who may read metrics, page and report; health endpoints are open to everybody
+    /// Who may read metrics, page and report; health endpoints are open to anyone
     #[arg(long = "web.auth", value_enum, default_value_t = WebAuth::None, value_name = "WAY", env = "LONGHORN_HEALTH_WEB_AUTH")]
     auth: WebAuth,
+
+    /// Where the page's links to runbooks lead [default: the runbooks that serve has itself]
+    #[arg(long = "web.runbook-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_RUNBOOK_URL")]
+    runbook_url: Option<String>,
+
+    /// Where Grafana is; with it the page links to the dashboards
+    #[arg(long = "web.grafana-url", value_name = "URL", value_parser = address, env = "LONGHORN_HEALTH_WEB_GRAFANA_URL")]
+    grafana_url: Option<String>,
 
     /// Leave out metrics about the exporter's own process
     #[arg(
@@ -94,10 +102,20 @@ struct WebArgs {
     disable_exporter_metrics: bool,
 }
 
+impl WebArgs {
+    fn links(&self) -> Links {
+        Links {
+            runbooks: self.runbook_url.clone(),
+            grafana: self.grafana_url.clone(),
+            ..Links::own(&self.telemetry_path)
+        }
+    }
+}
+
 /// Who decides who may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WebAuth {
-    /// Nobody, or the users of the web configuration
+    /// Anyone, or the users of the web configuration
     None,
     /// The Kubernetes API: a bearer token whose owner may get the path; needs TLS
     Kubernetes,
@@ -130,6 +148,17 @@ fn telemetry_path(text: &str) -> Result<String, String> {
     }
 }
 
+/// The base of links, to which a name is appended.
+fn address(text: &str) -> Result<String, String> {
+    let plain = text.starts_with("https://") || text.starts_with("http://");
+    match plain && !text.contains(['?', '#', '"']) && !text.contains(char::is_whitespace) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("use an address such as https://grafana.example.org, without query and fragment".to_owned())
+        }
+    }
+}
+
 /// Runs `serve`.
 pub fn run(args: ServeArgs) -> Result<u8, Failure> {
     logging::init(args.log.level, args.log.format);
@@ -159,10 +188,10 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
     announce(&args, &listeners);
 
-    let WebArgs { telemetry_path, max_requests, disable_exporter_metrics, .. } = &args.web;
+    let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
     let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).wishing(wish);
     let evaluator = Arc::new(evaluator);
-    let router = Router::new(evaluator.clone(), access.clone(), telemetry_path, *max_requests);
+    let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
     let (shutdown, mut shut_down) = watch::channel(());
     let until_shutdown = async move {
         let _ = shut_down.changed().await;
@@ -275,6 +304,8 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         max_requests,
         web_config_file = args.web.config_file.as_ref().map(|path| path.display().to_string()),
         web_auth = spelled(args.web.auth),
+        web_runbook_url = args.web.runbook_url,
+        web_grafana_url = args.web.grafana_url,
         disable_exporter_metrics,
         log_level = spelled(args.log.level),
         log_format = spelled(args.log.format),

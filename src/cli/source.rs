@@ -47,7 +47,8 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// File of accepted findings, each with reason and last day; counted apart, never hidden
+    /// File of accepted findings, each with a reason and a last day; counted apart, never hidden. Read once,
+    /// at the start
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
@@ -55,7 +56,7 @@ pub struct SourceArgs {
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Distrust a kind about which the API server has not answered for so long
+    /// Treat a kind as unknown when the API server has not answered for it for this long
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = positive_duration, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }

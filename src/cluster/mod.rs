@@ -5,7 +5,8 @@ mod left_out;
 mod refs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -118,30 +119,40 @@ struct Joins {
     replicas_by_volume: OnceLock<Index<Replica>>,
     engines_by_volume: OnceLock<Index<Engine>>,
     replicas_by_disk: OnceLock<Index<Replica>>,
+    instance_managers_by_node: OnceLock<Index<InstanceManager>>,
     left_out: OnceLock<BTreeSet<Resource>>,
 }
 
-/// Objects in the order of a field, and of their names where that is the same. Shares the objects,
-/// so that tens of thousands cost no copy of a name.
+/// Objects by a field that several share, and in the order of their names where they do. Ordered by a
+/// hash of the field: comparing tens of thousands of long names costs more than everything else.
 #[derive(Debug)]
 struct Index<T> {
-    objects: Vec<Arc<T>>,
+    store: Store<T>,
+    places: Vec<(u64, usize)>,
     key: fn(&T) -> &str,
 }
 
 impl<T: Kind> Index<T> {
     fn new(store: &Store<T>, key: fn(&T) -> &str) -> Self {
-        let mut objects: Vec<_> = store.iter_shared().cloned().collect();
-        // stable: they come in the order of their names
-        objects.sort_by(|a, b| key(a).cmp(key(b)));
-        Index { objects, key }
+        let places = store.iter().enumerate().map(|(place, object)| (hash(key(object)), place));
+        let mut places: Vec<_> = places.collect();
+        places.sort_unstable();
+        Index { store: store.clone(), places, key }
     }
 
     fn of(&self, wanted: &str) -> impl Iterator<Item = &T> {
-        let first = self.objects.partition_point(|object| (self.key)(object) < wanted);
-        let from_there = self.objects.get(first..).unwrap_or_default().iter().map(|object| &**object);
-        from_there.take_while(move |object| (self.key)(object) == wanted)
+        let wanted_hash = hash(wanted);
+        let first = self.places.partition_point(|(hash, _)| *hash < wanted_hash);
+        let same_hash = self.places.iter().skip(first).take_while(move |(hash, _)| *hash == wanted_hash);
+        let objects = same_hash.filter_map(|(_, place)| self.store.nth(*place));
+        objects.filter(move |object| (self.key)(object) == wanted)
     }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Cluster {
@@ -316,6 +327,12 @@ impl Cluster {
     pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
         let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.disk_id);
         self.joins.replicas_by_disk.get_or_init(index).of(disk_uuid)
+    }
+
+    /// Instance managers of a node, by name.
+    pub fn instance_managers_on(&self, node: &str) -> impl Iterator<Item = &InstanceManager> {
+        let index = || Index::new(&self.objects.instance_managers, |manager| &manager.spec.node_id);
+        self.joins.instance_managers_by_node.get_or_init(index).of(node)
     }
 
     /// The disk with this UUID, as the status of a node lists it.

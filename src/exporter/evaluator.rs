@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{SelfMetrics, WebConfigReload, families};
+use super::{Rendered, SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, Wish, evaluate_as};
+use crate::report::{Evaluation, Selection, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 use crate::sync::lock;
 
@@ -27,6 +27,16 @@ pub struct Moment {
     /// How long the checks ran, in seconds.
     pub seconds: f64,
     key: Key,
+    /// The pages of metrics that were written last, one per format.
+    pages: [Mutex<Option<WrittenPage>>; 2],
+}
+
+/// A page of metrics, and what it depends on beside the moment.
+#[derive(Debug)]
+struct WrittenPage {
+    second: i64,
+    web_config: Option<WebConfigReload>,
+    page: Arc<Rendered>,
 }
 
 /// How a kind could be read.
@@ -103,16 +113,47 @@ impl Evaluator {
         self.source.waiting_for()
     }
 
-    /// The page of metrics. Not for async threads either.
-    pub fn page(&self, format: Format, web_config: Option<WebConfigReload>) -> Result<String, EncodeError> {
+    /// Says which name of a selection exists nowhere in the cluster.
+    pub fn unknown_name(&self, selection: &Selection) -> Option<String> {
+        if selection.is_everything() {
+            return None;
+        }
         let moment = self.moment();
+        let cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        selection.unknown_name(&cluster, &moment.evaluation.report)
+    }
+
+    /// The time by the clock of this machine; a recording has another one.
+    pub fn wall(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The page of metrics. Whoever comes while another has it written waits for that one. Not for async
+    /// threads either.
+    pub fn page(
+        &self,
+        format: Format,
+        web_config: Option<WebConfigReload>,
+    ) -> Result<Arc<Rendered>, EncodeError> {
+        let moment = self.moment();
+        let [text, open_metrics] = &moment.pages;
+        let mut written = lock(match format {
+            Format::Text => text,
+            Format::OpenMetrics => open_metrics,
+        });
         let begin = (self.clock)();
+        // what the process uses grows older even where the moment stands still, as in a recording
+        let second = begin.as_second();
+        if let Some(same) = written.as_ref().filter(|is| (is.second, is.web_config) == (second, web_config)) {
+            return Ok(same.page.clone());
+        }
         let render_seconds = *lock(&self.render_seconds);
         let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
         let families = families(&moment, &self.totals(), web_config, own);
-        let page = metrics::encode(families, format);
+        let page = Arc::new(Rendered::new(metrics::encode(families, format)?));
         *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
-        page
+        *written = Some(WrittenPage { second, web_config, page: page.clone() });
+        Ok(page)
     }
 
     fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
@@ -131,6 +172,7 @@ impl Evaluator {
             waiting_for: key.waiting_for.clone(),
             seconds: seconds_between(begin, (self.clock)()),
             key,
+            pages: Default::default(),
         }
     }
 }

@@ -7,9 +7,11 @@ pub mod gauges;
 mod page;
 mod panels;
 mod process;
+mod rendered;
 
 pub use alerts::ALERTS;
-pub use evaluator::{Evaluator, Moment};
+pub use evaluator::{Evaluator, Moment, ResourceFacts};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::PANELS;
+pub use rendered::Rendered;

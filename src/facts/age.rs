@@ -56,7 +56,7 @@ impl Held {
                 EvidenceSource::Api,
                 "how long this has held is unknown; no object carries the time".to_owned(),
             ),
-            None => (EvidenceSource::History, "seen for the first time just now".to_owned()),
+            None => (EvidenceSource::History, "seen for the first time".to_owned()),
         };
         Evidence { source, text }
     }

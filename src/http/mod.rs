@@ -9,6 +9,7 @@ mod cache;
 mod connection;
 mod connections;
 mod digest;
+mod links;
 mod negotiate;
 mod page;
 mod passwords;
@@ -19,6 +20,7 @@ mod router;
 mod single_flight;
 mod timeouts;
 mod transport;
+mod view;
 mod waiters;
 mod web_config;
 
@@ -33,6 +35,7 @@ use tokio::net::TcpListener;
 
 pub use access::Access;
 pub use digest::Digester;
+pub use links::Links;
 pub use reviewer::{Reviewer, is_open_to_all};
 pub use router::Router;
 pub use transport::Transport;

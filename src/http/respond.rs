@@ -1,15 +1,12 @@
 //! Answers.
 
-use std::io::Write;
-
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
 
 use super::negotiate::accepts_gzip;
+use crate::exporter::Rendered;
 
 /// An answer, all of it in memory: never half a page.
 pub type Answer = Response<Full<Bytes>>;
@@ -70,14 +67,13 @@ pub fn answer(status: StatusCode, content_type: &str, body: impl Into<Bytes>) ->
 }
 
 /// A body, compressed if the client takes it so.
-pub fn compressible(request: &HeaderMap, content_type: &str, vary: &'static str, body: String) -> Answer {
+pub fn compressible(request: &HeaderMap, content_type: &str, vary: &'static str, body: &Rendered) -> Answer {
+    let plain = body.plain();
     let wanted = accepts_gzip(text_header(request, header::ACCEPT_ENCODING).as_deref());
-    let zipped = if wanted && body.len() >= MIN_GZIP { gzip(body.as_bytes()) } else { None };
-    let is_zipped = zipped.is_some();
-    let body = zipped.map_or_else(|| Bytes::from(body), Bytes::from);
-    let mut answer = answer(StatusCode::OK, content_type, body);
+    let zipped = if wanted && plain.len() >= MIN_GZIP { body.gzip() } else { None };
+    let mut answer = answer(StatusCode::OK, content_type, zipped.unwrap_or(plain).clone());
     answer.headers_mut().insert(header::VARY, HeaderValue::from_static(vary));
-    if is_zipped {
+    if zipped.is_some() {
         answer.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     answer
@@ -87,10 +83,4 @@ pub fn compressible(request: &HeaderMap, content_type: &str, vary: &'static str,
 pub fn text_header(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
     let values: Vec<_> = headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
     (!values.is_empty()).then(|| values.join(","))
-}
-
-fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes).ok()?;
-    encoder.finish().ok()
 }

@@ -163,9 +163,10 @@ pub fn is_open_to_all(path: &str) -> bool {
 }
 
 /// The path whose right is asked for: that of the request, or of the page when everybody has the
-/// former. The page shows what the report does.
+/// former. The page shows what the report does, in JSON and as text, and leads to the runbooks.
 fn asked_path(path: &str) -> &str {
-    if is_open_to_all(path) { "/" } else { path }
+    let of_page = path == "/report.txt" || path.starts_with("/runbooks/");
+    if of_page || is_open_to_all(path) { "/" } else { path }
 }
 
 /// What the API server said of a request.

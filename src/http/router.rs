@@ -10,10 +10,13 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 use tokio::sync::Semaphore;
 
 use super::access::Access;
+use super::links::Links;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
+use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
-use crate::exporter::Evaluator;
+use crate::did_you_mean;
+use crate::exporter::{Evaluator, Rendered};
 use crate::generate::{catalogue, docs};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
@@ -23,7 +26,7 @@ use crate::report::text::table::{self, Details};
 pub struct Router {
     evaluator: Arc<Evaluator>,
     access: Access,
-    telemetry_path: Arc<str>,
+    links: Arc<Links>,
     slots: Option<Arc<Semaphore>>,
     max_requests: usize,
 }
@@ -50,9 +53,9 @@ enum Route {
 
 impl Router {
     /// A router. `max_requests` of zero means no limit.
-    pub fn new(evaluator: Arc<Evaluator>, access: Access, telemetry_path: &str, max_requests: usize) -> Self {
+    pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
         let slots = (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests)));
-        Router { evaluator, access, telemetry_path: telemetry_path.into(), slots, max_requests }
+        Router { evaluator, access, links: Arc::new(links), slots, max_requests }
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -90,8 +93,9 @@ impl Router {
         self.access.take_turn(config)?;
         let _slot = self.take_slot()?;
         let (router, headers) = (self.clone(), request.headers.clone());
+        let query = request.uri.query().unwrap_or_default().to_owned();
         // evaluating and writing may take long on large clusters
-        let work = tokio::task::spawn_blocking(move || router.render(route, &headers));
+        let work = tokio::task::spawn_blocking(move || router.render(route, &query, &headers));
         work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an answer could not be made");
             Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
@@ -102,16 +106,17 @@ impl Router {
         match path {
             "/livez" | "/healthz" | "/-/healthy" => Ok(Route::Live),
             "/readyz" | "/-/ready" => Ok(Route::Ready),
-            path if path == &*self.telemetry_path => Ok(Route::Metrics),
+            path if path == self.links.metrics => Ok(Route::Metrics),
             "/api/v1/report" => Ok(Route::Report),
             "/report.txt" => Ok(Route::Text),
             "/" => Ok(Route::Landing),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.trim_start_matches(RUNBOOKS);
-                let known = catalogue::alerts().map(|alert| alert.name).find(|known| *known == name);
-                known
-                    .map(Route::Runbook)
-                    .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "no such runbook"))
+                let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
+                known.iter().find(|known| **known == name).map(|name| Route::Runbook(name)).ok_or_else(|| {
+                    let message = format!("no such runbook; {}", did_you_mean::hint(name, &known));
+                    Refusal::new(StatusCode::NOT_FOUND, message)
+                })
             }
             _ => Err(Refusal::new(StatusCode::NOT_FOUND, "no such path; / lists what there is")),
         }
@@ -135,25 +140,34 @@ impl Router {
         })
     }
 
-    fn render(&self, route: Route, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn render(&self, route: Route, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
         match route {
             Route::Metrics => self.metrics(headers),
-            Route::Report => self.report(headers),
-            Route::Text => self.text(headers),
-            Route::Landing => Ok(self.landing(headers)),
+            Route::Report => self.report(&self.view(query)?, headers),
+            Route::Text => self.text(&self.view(query)?, headers),
+            Route::Landing => Ok(self.landing(&self.view(query)?, headers)),
             Route::Runbook(name) => {
                 let page = docs::runbook(name).unwrap_or_default();
-                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", page))
+                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(page)))
             }
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
+    }
+
+    /// What is asked for. A name that does not exist is refused, since nothing is wrong with it.
+    fn view(&self, query: &str) -> Result<View, Refusal> {
+        let view = View::parse(query).and_then(|view| match self.evaluator.unknown_name(&view.selection) {
+            Some(message) => Err(message),
+            None => Ok(view),
+        });
+        view.map_err(|message| Refusal::new(StatusCode::BAD_REQUEST, message))
     }
 
     fn metrics(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let accept = text_header(headers, header::ACCEPT);
         let (format, content_type) = negotiate::metrics_format(accept.as_deref());
         match self.evaluator.page(format, self.access.reload()) {
-            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", page)),
+            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", &page)),
             Err(error) => {
                 tracing::error!(%error, "the page of metrics could not be written");
                 let message = format!("the page could not be written: {error}");
@@ -162,38 +176,52 @@ impl Router {
         }
     }
 
-    fn report(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn report(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let moment = self.evaluator.moment();
-        let json = serde_json::to_string_pretty(&moment.evaluation.report).map_err(|error| {
+        let (_, shown) = view.of(&moment.evaluation.report);
+        let json = serde_json::to_string_pretty(&shown).map_err(|error| {
             tracing::error!(%error, "the report could not be written");
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
         })?;
-        Ok(compressible(headers, respond::JSON, "Accept-Encoding", json + "\n"))
+        Ok(compressible(headers, respond::JSON, "Accept-Encoding", &Rendered::new(json + "\n")))
     }
 
     /// The table of `check`: with `kubectl get --raw …/proxy/report.txt` an operator needs no more.
-    fn text(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn text(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let (moment, mut text) = (self.evaluator.moment(), Vec::new());
         if !moment.waiting_for.is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
         }
-        let written = table::write(&mut text, &moment.evaluation.report, Style::PLAIN, Details::Brief);
+        let (_, shown) = view.of(&moment.evaluation.report);
+        let written = table::write(&mut text, &shown, Style::PLAIN, Details::Brief);
         let text = written.ok().and_then(|()| String::from_utf8(text).ok());
         match text {
-            Some(text) => Ok(compressible(headers, respond::TEXT, "Accept-Encoding", text)),
+            Some(text) => Ok(refreshing(
+                compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(text)),
+                view,
+            )),
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
         }
     }
 
-    fn landing(&self, headers: &HeaderMap) -> Answer {
-        let html = page::landing(&self.evaluator.moment(), &self.telemetry_path);
-        let mut answer = compressible(headers, respond::HTML, "Accept-Encoding", html);
+    fn landing(&self, view: &View, headers: &HeaderMap) -> Answer {
+        let html = page::landing(&self.evaluator.moment(), view, &self.links, self.evaluator.wall());
+        let mut answer =
+            refreshing(compressible(headers, respond::HTML, "Accept-Encoding", &Rendered::new(html)), view);
         for (name, value) in page::HEADERS {
             answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
         }
         answer
     }
+}
+
+/// Browsers ask for the same again after these seconds; it takes no script.
+fn refreshing(mut answer: Answer, view: &View) -> Answer {
+    if let Some(seconds) = view.refresh {
+        answer.headers_mut().insert(header::REFRESH, seconds.into());
+    }
+    answer
 }
 
 #[cfg(test)]
@@ -208,7 +236,8 @@ pub mod tests {
     pub fn demo_router() -> Router {
         let now = || time("2026-01-01T12:00:00Z");
         let source = Fixed::moving(demo::cluster(now()).unwrap());
-        Router::new(Arc::new(Evaluator::new(Arc::new(source), now, true)), Access::open(), "/metrics", 2)
+        let evaluator = Arc::new(Evaluator::new(Arc::new(source), now, true));
+        Router::new(evaluator, Access::open(), Links::own("/metrics"), 2)
     }
 
     async fn get(router: &Router, method: &str, path: &str, headers: &[(&'static str, &str)]) -> Answer {
@@ -241,6 +270,13 @@ pub mod tests {
             ("/runbooks/LonghornWebhookDeadlock", 200, respond::TEXT),
             ("/runbooks/LonghornNothing", 404, respond::TEXT),
             ("/nothing", 404, respond::TEXT),
+            ("/?node=worker-1&severity=critical&refresh=30", 200, respond::HTML),
+            ("/report.txt?node=worker-1", 200, respond::TEXT),
+            ("/api/v1/report?check=manager_probes", 200, respond::JSON),
+            ("/?node=worker-99", 400, respond::TEXT),
+            ("/?refresh=1", 400, respond::TEXT),
+            ("/report.txt?severity=bad", 400, respond::TEXT),
+            ("/api/v1/report?nod=worker-1", 400, respond::TEXT),
         ] {
             let answer = get(&router, "GET", path, &[]).await;
             assert_eq!(answer.status().as_u16(), status, "{path}");
@@ -306,6 +342,27 @@ pub mod tests {
         let text = String::from_utf8(body(answer).await.to_vec()).unwrap();
         assert!(text.starts_with("CRITICAL  "), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("Data      1 volume faulted: monitoring/metrics-0"));
+    }
+
+    #[tokio::test]
+    async fn a_part_is_answered_and_looked_at_again_only_where_asked_for() {
+        let router = demo_router();
+        let whole = get(&router, "GET", "/", &[]).await;
+        assert!(whole.headers().get(header::REFRESH).is_none());
+        for path in ["/?node=worker-5&refresh=30", "/report.txt?node=worker-5&refresh=30"] {
+            let answer = get(&router, "GET", path, &[]).await;
+            assert_eq!(answer.headers()[header::REFRESH], "30", "{path}");
+            let text = String::from_utf8(body(answer).await.to_vec()).unwrap();
+            assert!(text.contains("open-iscsi") && !text.contains("worker-4"), "{text}");
+            assert!(text.contains("node worker-5"), "{text}");
+        }
+        let answer = get(&router, "GET", "/api/v1/report?node=worker-5", &[]).await;
+        let report: serde_json::Value = serde_json::from_slice(&body(answer).await).unwrap();
+        assert_eq!(report["selected"]["by"], "node worker-5");
+        let refused = body(get(&router, "GET", "/?node=worker-55", &[]).await).await;
+        assert_eq!(&refused[..], b"no node 'worker-55'; did you mean worker-5?\n");
+        let refused = body(get(&router, "GET", "/runbooks/LonghornWebhookDeadlok", &[]).await).await;
+        assert_eq!(&refused[..], b"no such runbook; did you mean LonghornWebhookDeadlock?\n");
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ pub mod resource;
 pub mod setting;
 pub mod share_manager;
 pub mod start;
+pub mod store;
 pub mod volume;
 
 pub use backing_image::{
@@ -38,13 +39,14 @@ pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
-pub use objects::{Kind, KindVisitor, Objects, Store, visit_kinds};
+pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
 pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
+pub use store::Store;
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
     VolumeState, Workload,

@@ -1,9 +1,6 @@
-//! One store a kind, cheap to clone, ordered by name.
+//! Every kind that is read, and one store for each.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
@@ -35,120 +32,6 @@ pub trait Kind: DeserializeOwned + Compact + Clone + std::fmt::Debug + Send + Sy
 pub trait KindVisitor {
     /// Called once a kind.
     fn visit<T: Kind>(&mut self);
-}
-
-/// All objects of one kind by name, ordered. Cloning shares the objects; changing a shared store
-/// copies the set of pointers, never the objects.
-///
-/// Namespaced kinds hold Longhorn's namespace only, so names are unique.
-#[derive(Debug)]
-pub struct Store<T>(Arc<BTreeSet<ByName<T>>>);
-
-/// An object that is found and ordered by its name, without a second copy of the name.
-#[derive(Debug)]
-struct ByName<T>(Arc<T>);
-
-impl<T> Clone for ByName<T> {
-    fn clone(&self) -> Self {
-        ByName(self.0.clone())
-    }
-}
-
-impl<T: Kind> ByName<T> {
-    fn name(&self) -> &str {
-        &self.0.meta().name
-    }
-}
-
-impl<T: Kind> Borrow<str> for ByName<T> {
-    fn borrow(&self) -> &str {
-        self.name()
-    }
-}
-
-impl<T: Kind> PartialEq for ByName<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl<T: Kind> Eq for ByName<T> {}
-
-impl<T: Kind> PartialOrd for ByName<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Kind> Ord for ByName<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.name().cmp(other.name())
-    }
-}
-
-impl<T> Clone for Store<T> {
-    fn clone(&self) -> Self {
-        Store(self.0.clone())
-    }
-}
-
-impl<T> Default for Store<T> {
-    fn default() -> Self {
-        Store(Arc::default())
-    }
-}
-
-impl<T: Kind> Store<T> {
-    /// The object of this name.
-    pub fn get(&self, name: &str) -> Option<&T> {
-        self.0.get(name).map(|object| &*object.0)
-    }
-
-    /// The object of this name, shared.
-    pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
-        self.0.get(name).map(|object| object.0.clone())
-    }
-
-    /// All objects in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().map(|object| &*object.0)
-    }
-
-    /// All objects in the order of their names, shared.
-    pub fn iter_shared(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.0.iter().map(|object| &object.0)
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// True without any.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds or replaces an object, unless it is one that no check reads.
-    pub fn insert(&mut self, object: T) {
-        if object.is_kept() {
-            Arc::make_mut(&mut self.0).replace(ByName(Arc::new(object)));
-        } else if self.get(&object.meta().name).is_some() {
-            self.remove(&object.meta().name);
-        }
-    }
-
-    /// Removes an object and returns it.
-    pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
-        Arc::make_mut(&mut self.0).take(name).map(|object| object.0)
-    }
-
-    /// Replaces everything at once, as a relist does.
-    pub fn replace(&mut self, objects: impl IntoIterator<Item = T>) {
-        let mut replaced = Store::default();
-        objects.into_iter().for_each(|object| replaced.insert(object));
-        *self = replaced;
-    }
 }
 
 /// Declares [`Objects`] and what each kind needs to live in it.

@@ -3,6 +3,7 @@
 mod accepted;
 mod address;
 mod data;
+pub mod rights;
 mod select;
 mod status;
 pub mod text;
@@ -139,6 +140,9 @@ pub struct Unknown {
     pub check: &'static str,
     /// Why.
     pub reason: String,
+    /// True when only rights are missing; one sentence says so for all checks.
+    #[serde(skip)]
+    pub forbidden: bool,
 }
 
 /// How a kind could be read.
@@ -219,7 +223,11 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         stock.append(&mut outcome.stock);
         facts.append(&mut outcome.facts);
         samples.append(&mut outcome.samples);
-        unknown.extend(outcome.unknown.into_iter().map(|reason| Unknown { check: check.id, reason }));
+        let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
+        let forbidden = unseen().next().is_some()
+            && unseen().all(|kind| cluster.readability(*kind) == Readability::Forbidden);
+        let reasons = outcome.unknown.into_iter();
+        unknown.extend(reasons.map(|reason| Unknown { check: check.id, reason, forbidden }));
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -235,7 +243,8 @@ fn report(
     wish: &Wish,
 ) -> Report {
     if let Some(absence) = cluster.absence() {
-        unknown.insert(0, Unknown { check: EVERY_CHECK, reason: absence.to_string() });
+        let reason = absence.to_string();
+        unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
     unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));

@@ -5,7 +5,10 @@ use serde::Serialize;
 
 use super::{Report, Status, Verdict};
 use crate::check::{Finding, Severity};
+use crate::cluster::Cluster;
+use crate::did_you_mean;
 use crate::incidents;
+use crate::longhorn::Resource;
 
 /// What is asked for. Of one kind any may match; kinds must all match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,6 +57,39 @@ impl Selection {
         }) && any(&self.pvcs, &|name| {
             finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
         }) && any(&self.checks, &|id| finding.check == id)
+    }
+
+    /// Says which name exists nowhere in the cluster: nothing is wrong with what does not exist, which would
+    /// look like health. Where the kind cannot be read, any name may exist.
+    pub fn unknown_name(&self, cluster: &Cluster, report: &Report) -> Option<String> {
+        let objects = &cluster.objects;
+        let nodes = || {
+            let longhorn = objects.longhorn_nodes.iter().map(|node| node.metadata.name.clone());
+            let kube = objects.kube_nodes.iter().map(|node| node.metadata.name.clone());
+            let pods = cluster.manager_pods().map(|pod| pod.spec.node_name.clone());
+            // a node that is gone can still be what a finding is about
+            let found = report.findings.iter().filter_map(|finding| finding.node.clone());
+            longhorn.chain(kube).chain(pods).chain(found).collect()
+        };
+        let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
+        let names = || volumes().map(|volume| volume.name).collect();
+        let claims = || volumes().filter_map(|volume| volume.pvc).collect();
+        let kinds: [(&str, Resource, &[String], &dyn Fn() -> Vec<String>); 3] = [
+            ("node", Resource::LonghornNodes, &self.nodes, &nodes),
+            ("volume", Resource::Volumes, &self.volumes, &names),
+            ("PVC with a Longhorn volume", Resource::Volumes, &self.pvcs, &claims),
+        ];
+        kinds.into_iter().find_map(|(what, resource, asked, known)| {
+            if asked.is_empty() || !cluster.can_read(resource) {
+                return None;
+            }
+            let mut known = known();
+            known.sort_unstable();
+            known.dedup();
+            let name = asked.iter().find(|name| !known.contains(name))?;
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Some(format!("no {what} '{name}'; {}", did_you_mean::hint(name, &known)))
+        })
     }
 
     fn words(&self) -> String {

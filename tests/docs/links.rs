@@ -116,6 +116,8 @@ fn runbooks_have_their_sections_in_order() {
     for path in files("docs/runbooks", &[".md"]) {
         let text = text(&path);
         let sections: Vec<_> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
+        // what argues with other write-ups stands behind what to do
+        let sections = sections.strip_suffix(&["Background"]).unwrap_or(&sections);
         assert_eq!(sections, ["Meaning", "Impact", "Diagnosis", "Mitigation"], "{}", path.display());
         let first = text.split("\n\n").nth(3);
         assert!(

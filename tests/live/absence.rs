@@ -180,3 +180,27 @@ async fn an_exporter_of_a_wrong_namespace_shows_unknown() {
     assert_eq!(report.verdict, Verdict::Unknown);
     assert!(report.unknown[0].reason.contains("namespace storage"), "{:?}", report.unknown);
 }
+
+#[tokio::test]
+async fn printed_commands_say_which_cluster_they_are_for() {
+    let server = server().await;
+    let pending =
+        json!({"metadata": {"name": "priority-class", "namespace": NAMESPACE}, "status": {"applied": false}});
+    server.put(SETTINGS, setting());
+    server.put(SETTINGS, pending);
+    server.put("pods", manager());
+    for (more, cluster) in [(&[][..], "cluster fake ·"), (&["--cluster-name=prod"], "cluster prod ·")] {
+        let output = check(&server, &[&["-v", "--only=danger_zone_pending"], more].concat()).await;
+        let said = text(&output.stdout);
+        assert!(said.lines().next().unwrap_or_default().contains(cluster), "{said}");
+        let commands: Vec<_> =
+            said.lines().filter(|line| line.trim_start().starts_with("kubectl ")).collect();
+        assert!(!commands.is_empty(), "{output:?}");
+        for command in commands {
+            assert!(
+                command.contains("kubectl --kubeconfig /") && command.contains(" --context fake "),
+                "{command}"
+            );
+        }
+    }
+}

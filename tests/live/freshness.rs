@@ -63,6 +63,7 @@ async fn a_page_that_fails_is_asked_for_again_by_itself() {
         for number in 0..2600 {
             server.put(VOLUMES, volume(&format!("v{number}")));
         }
+        in_pages(&server);
         server.fault(VOLUMES, fault.clone().on(Verb::List).every(3));
         let live = start(&server, options()).await;
         within("the first sync", live.synced()).await;

@@ -60,6 +60,9 @@ async fn a_server_that_asks_for_a_pause_gets_it_in_lists_pages_and_watches() {
         (0..600).for_each(|number| {
             server.put(VOLUMES, volume(&format!("v{number}")));
         });
+        if nth == 2 {
+            in_pages(&server);
+        }
         server.fault(VOLUMES, Fault::Status(code, Some(1)).on(verb).every(nth).times(1));
         let begin = Instant::now();
         let live = synced(&server).await;

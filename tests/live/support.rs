@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fake_apiserver::{FakeApiServer, ResourceDef, Verb};
+use fake_apiserver::{FakeApiServer, Fault, ResourceDef, Verb};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::{Cluster, Readability, ResourceStatus};
 use longhorn_health_exporter::longhorn::Resource;
@@ -147,4 +147,9 @@ pub fn verbs(server: &FakeApiServer) -> BTreeMap<String, Vec<Verb>> {
         verbs.entry(resource).or_default().push(verb);
     }
     verbs
+}
+
+/// Breaks off the first list of volumes, so that the next comes in pages.
+pub fn in_pages(server: &FakeApiServer) {
+    server.fault(VOLUMES, Fault::TruncatedBody.on(Verb::List).times(1));
 }

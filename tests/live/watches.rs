@@ -12,16 +12,29 @@ use serde_json::json;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_large_kind_comes_in_pages_and_counts_as_one_list() {
+async fn a_large_kind_is_one_list_from_the_memory_of_the_api_server() {
     let server = server().await;
     for number in 0..1203 {
         server.put(VOLUMES, volume(&format!("v{number:04}")));
     }
     let live = synced(&server).await;
     assert_eq!(live.snapshot(now()).objects.volumes.len(), 1203);
-    assert_eq!(server.requests(VOLUMES, Verb::List), 5);
-    assert!(parameters(&server, VOLUMES, Verb::List, "limit").iter().all(|limit| limit == "250"));
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "resourceVersion"), ["0"]);
     assert_eq!(live.totals()[&Resource::Volumes].lists, 1);
+}
+
+#[tokio::test]
+async fn a_list_that_fails_is_asked_for_in_pages() {
+    let server = server().await;
+    for number in 0..1203 {
+        server.put(VOLUMES, volume(&format!("v{number:04}")));
+    }
+    in_pages(&server);
+    let live = synced(&server).await;
+    assert_eq!(live.snapshot(now()).objects.volumes.len(), 1203);
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1 + 5);
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit")[1..], ["250"; 5]);
+    assert_eq!(live.totals()[&Resource::Volumes].lists, 2);
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ fn resource(object: &Value) -> Resource {
     Resource::of(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap()
 }
 
-/// The files that the commands of the README write.
+/// The files that the commands of docs/recording.md write.
 pub fn kubectl(objects: &[Value]) -> Vec<RecordedFile> {
     let mut files: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for object in objects {

@@ -142,7 +142,7 @@ fn finding(
     )
     .node(node)
     .volumes(users)
-    .impact(format!("workloads start on no other node while these attachments stay: {whose}"));
+    .impact(format!("workloads cannot start on another node while these attachments exist: {whose}"));
     for attachment in attachments.iter().take(5) {
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
         let text =
@@ -160,9 +160,9 @@ fn remedy(node: &str, gone: bool, attachments: &[&CsiAttachment]) -> Remedy {
     let pods = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
     if !gone {
         return Remedy::new(
-            "If the node comes back, wait: everything goes on by itself. If it does not, switch it off first (a machine that still runs \
-             would go on writing), then taint it: Kubernetes deletes its pods and attachments, and Longhorn attaches the volumes elsewhere. \
-             Take the taint away when the node is back.",
+            "If the node comes back, wait: everything continues by itself. If it does not, switch it off first (a machine that still runs \
+             would keep writing), then taint it: Kubernetes deletes its pods and attachments, and Longhorn attaches the volumes elsewhere. \
+             Remove the taint when the node is back.",
         )
         .read(format!("kubectl describe node {node}"))
         .read(pods)

@@ -49,7 +49,7 @@ impl<'a> Words<'a> {
             format!("eviction of {node} crashes its manager: backing image {image} has a stale copy");
         let impact = format!(
             "while the manager of {node} crashes, nothing attaches, detaches, rebuilds or evicts for the {} it \
-             looks after; running I/O goes on",
+             owns; running I/O continues",
             count(&volumes)
         );
         let mut finding =
@@ -94,11 +94,12 @@ impl<'a> Words<'a> {
     pub fn transient(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(
-            "backing image {image} is just removing its copy on disk {} of node {node}; \
+            "backing image {image} is still removing its copy on disk {} of node {node}; \
              wait for that before requesting eviction there",
             pair.place.name
         );
-        let remedy = Remedy::new(format!("Wait some seconds before requesting eviction of {}.", scope(pair)));
+        let remedy =
+            Remedy::new(format!("Wait a few seconds before requesting eviction of {}.", scope(pair)));
         self.start(&causes::TRANSIENT, pair, message).impact("none").remedy(remedy.read(self.list()))
     }
 
@@ -142,7 +143,7 @@ impl<'a> Words<'a> {
         let uuids: Vec<_> = disks_of_node.filter(|uuid| !uuid.is_empty()).collect();
         Remedy::new(format!(
             "Withdraw the request for eviction on {}, wait until no copy is in the status only, then request it again. \
-             Upgrade to 1.8.2, 1.9.1 or later to be rid of it.",
+             Upgrade to 1.8.2, 1.9.1 or later to get rid of it.",
             scope(pair)
         ))
         .read(list.clone())

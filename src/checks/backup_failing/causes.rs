@@ -15,7 +15,7 @@ pub const RECURRING_JOB_OVERDUE: Cause = Cause::warning(
     "a recurring job has not been started for longer than its schedule ever pauses",
 );
 pub const RECURRING_JOB_SUSPENDED: Cause =
-    Cause::info("recurring_job_suspended", "somebody has suspended the CronJob of a recurring job");
+    Cause::info("recurring_job_suspended", "the CronJob of a recurring job is suspended");
 pub const VOLUME_BACKUP_OLD: Cause = Cause::warning(
     "volume_backup_old",
     "a recurring backup job runs, but the last good backup of volumes is older than two of its runs, or there is none",

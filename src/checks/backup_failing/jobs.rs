@@ -8,7 +8,7 @@ use super::{causes, schedule};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::{age, api, pods, text};
-use crate::longhorn::{CronJob, RecurringJob, Resource};
+use crate::longhorn::{CronJob, RecurringJob, Resource, Volume};
 
 /// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
@@ -145,7 +145,7 @@ fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {
 /// The volumes with a label of the job or of one of its groups.
 pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'a str> {
     let labels = labels_of(job);
-    let has = |volume: &&crate::longhorn::Volume| {
+    let has = |volume: &&Volume| {
         let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
         enabled.into_iter().any(|(label, _)| labels.contains(label))
     };
@@ -159,21 +159,22 @@ fn labels_of(job: &RecurringJob) -> BTreeSet<String> {
     groups.chain([format!("recurring-job.longhorn.io/{}", job.metadata.name)]).collect()
 }
 
-/// The jobs of each volume, as places in the list.
-pub(super) fn by_volume<'a>(cluster: &'a Cluster, jobs: &[BackupJob]) -> BTreeMap<&'a str, Vec<usize>> {
+/// The jobs with each label of volumes, as places in the list.
+pub(super) fn by_label(jobs: &[BackupJob]) -> BTreeMap<String, Vec<usize>> {
     let mut by_label: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, job) in jobs.iter().enumerate() {
         for label in labels_of(job.job) {
             by_label.entry(label).or_default().push(place);
         }
     }
-    let mut by_volume: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for volume in cluster.objects.volumes.iter() {
-        let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
-        let places = enabled.filter_map(|(label, _)| by_label.get(label)).flatten();
-        for place in places {
-            by_volume.entry(&volume.metadata.name).or_default().push(*place);
-        }
-    }
-    by_volume
+    by_label
+}
+
+/// The jobs of a volume, as places in the list.
+pub(super) fn of_volume<'a>(
+    by_label: &'a BTreeMap<String, Vec<usize>>,
+    volume: &'a Volume,
+) -> impl Iterator<Item = usize> {
+    let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
+    enabled.filter_map(|(label, _)| by_label.get(label)).flatten().copied()
 }

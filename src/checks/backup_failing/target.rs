@@ -17,7 +17,7 @@ const SILENT: SignedDuration = SignedDuration::from_mins(10);
 const REASONS: [(&[&str], &str); 6] = [
     (
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
-        "The target refuses the credentials, or the secret is missing or lacks a key: compare it with what the store gave out.",
+        "The target refuses the credentials, or the secret is missing or lacks a key: compare it with the keys that the object store issued.",
     ),
     (&["nosuchbucket", "bucket does not exist"], "The bucket does not exist: create it, or correct the URL."),
     (
@@ -74,10 +74,13 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
         ObjectRef::new("BackupTarget", namespace, name),
         format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
     )
-    .impact(format!(
-        "no backup is taken, restored or deleted there; the backups of {} on it grow old",
-        counted(backed_up, "volume")
-    ));
+    .impact(match backed_up {
+        0 => "no backup is taken, restored or deleted there".to_owned(),
+        number => format!(
+            "no backup is taken, restored or deleted there; the backups of {} on it grow old",
+            counted(number, "volume")
+        ),
+    });
     finding.evidence.push(api(match message {
         "" => format!("backup target {name} is not available; it does not say why"),
         message => format!("backup target {name}: {}", text::shortened(message, 600)),

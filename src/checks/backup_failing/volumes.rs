@@ -29,12 +29,12 @@ pub(super) fn find<'a>(
     let also_detached =
         cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
     let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
-    for (name, places) in jobs::by_volume(cluster, jobs) {
-        let Some(volume) = cluster.objects.volumes.get(name) else { continue };
+    let by_label = jobs::by_label(jobs);
+    for volume in cluster.objects.volumes.iter() {
+        let name = volume.metadata.name.as_str();
         // the job that runs most often is the one to be measured by
-        let Some((place, job)) = places
-            .iter()
-            .filter_map(|place| Some((*place, jobs.get(*place)?)))
+        let Some((place, job)) = jobs::of_volume(&by_label, volume)
+            .filter_map(|place| Some((place, jobs.get(place)?)))
             .min_by_key(|(_, job)| job.pause)
         else {
             continue;
@@ -116,7 +116,7 @@ fn remedy(cluster: &Cluster, job: &BackupJob, detached: bool) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
     if detached {
         return Remedy::new(
-            "Nothing needs doing where these volumes are not used any more. Otherwise let recurring jobs attach detached volumes for the time of a \
+            "There is nothing to do for volumes that are no longer used. For the others, let recurring jobs attach detached volumes for the time of a \
              backup.",
         )
         .read(format!("kubectl -n {namespace} get settings.longhorn.io allow-recurring-job-while-volume-detached"))

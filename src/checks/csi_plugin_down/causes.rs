@@ -3,7 +3,7 @@
 use crate::check::Cause;
 
 pub const PLUGIN_CRASHING: Cause =
-    Cause::warning("plugin_crashing", "a container of the CSI plugin on the node ends again and again");
+    Cause::warning("plugin_crashing", "a container of the CSI plugin on the node keeps crashing");
 pub const PLUGIN_NOT_RUNNING: Cause = Cause::warning(
     "plugin_not_running",
     "the pod of the CSI plugin on the node does not start or is not Ready",

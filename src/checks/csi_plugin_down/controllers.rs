@@ -18,7 +18,7 @@ const CONTROLLERS: [(&str, &Cause, &str); 4] = [
         &causes::CONTROLLER_DOWN,
         "no volume is created or deleted for a claim; new claims stay Pending",
     ),
-    ("csi-resizer", &causes::SIDECAR_DOWN, "claims that are enlarged stay as they are"),
+    ("csi-resizer", &causes::SIDECAR_DOWN, "claims are not expanded"),
     ("csi-snapshotter", &causes::SIDECAR_DOWN, "VolumeSnapshots are not taken, which backup tools rely on"),
 ];
 

@@ -56,9 +56,9 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     if let Some((container, crash)) = crashing(cluster, pod) {
         let end = match crash.end {
             Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
-            None => "how it ended is not written".to_owned(),
+            None => "how it ended is not recorded".to_owned(),
         };
-        let message = format!("container {container} of the CSI plugin on node {node} ends again and again");
+        let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         return Some(
             Finding::new(&causes::PLUGIN_CRASHING, object, message)
                 .because(
@@ -162,7 +162,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let mut finding = Finding::new(
         &causes::PLUGIN_MISSING,
         ObjectRef::cluster("Node", node),
-        format!("no CSI plugin is on node {node}, which Longhorn uses"),
+        format!("node {node}, which Longhorn uses, has no CSI plugin"),
     )
     .since(held.since)
     .remedy(
@@ -201,7 +201,7 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
     let impact = match volumes.len() {
         0 => "pods with a Longhorn volume cannot start on the node".to_owned(),
         count => format!(
-            "pods with a Longhorn volume cannot start or end on the node; {} attached there go on while nobody mounts or unmounts them",
+            "pods with a Longhorn volume cannot start or end on the node; {} attached there keep working as long as nothing mounts or unmounts them",
             counted(count, "volume")
         ),
     };
@@ -211,8 +211,8 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
 fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     Remedy::new(
-        "Read the log of the container that ends. The plugin asks longhorn-backend for everything, so see the managers and DNS first; \
-         a registrar that finds no socket follows upon the plugin. A pod that does not start names its reason in its events: an image, a \
+        "Read the log of the container that crashes. The plugin asks longhorn-backend for everything, so see the managers and DNS first; \
+         a registrar that finds no socket is a consequence of the plugin. A pod that does not start names its reason in its events: an image, a \
          missing directory of the kubelet.",
     )
     .read(format!("kubectl -n {namespace} describe pod {name}"))

@@ -12,7 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "No pod of Longhorn's CSI attacher or provisioner works.",
         description: "Deployment {{ $labels.object }} has no pod that works, so Kubernetes attaches or creates no Longhorn volume. Look at its pods \
                       and at the CSI plugin.",
-        why: "The finding allows five minutes for a roll-out; by then pods that move wait for their volumes.",
+        why: "The finding allows five minutes for a rollout; by then pods that move wait for their volumes.",
         runbook: include_str!("LonghornCsiControllerDown.md"),
         ..Alert::PLAIN
     },
@@ -36,7 +36,7 @@ pub(super) const ALERTS: &[Alert] = &[
         hold: "5m",
         summary: "Longhorn's CSI plugin does not work on a node.",
         description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: {{ $labels.cause }}. Pods with a Longhorn volume cannot start or end there.",
-        why: "The finding allows five minutes for a reboot or a roll-out; five more let a slow image arrive.",
+        why: "The finding allows five minutes for a reboot or a rollout; five more let a slow image arrive.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::PLAIN
     },

@@ -8,7 +8,7 @@ pub const DISK_UUID_MISMATCH: Cause = Cause::warning(
 );
 pub const FILE_SYSTEM_CHANGED: Cause = Cause::warning(
     "file_system_changed",
-    "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was made new",
+    "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was recreated",
 );
 pub const FILE_SYSTEM_SHARED: Cause =
     Cause::warning("file_system_shared", "the disk lies on the same file system as another disk of the node");
@@ -23,10 +23,10 @@ pub const DISK_SERVICE_UNREACHABLE: Cause = Cause::warning(
     "no instance manager of the node serves the disk, or its data engine is switched off",
 );
 pub const DISK_NOT_READY: Cause =
-    Cause::warning("disk_not_ready", "Longhorn calls the disk not ready for another reason");
+    Cause::warning("disk_not_ready", "Longhorn reports the disk as not ready, without saying why");
 pub const DISK_FULL: Cause = Cause::warning(
     "disk_full",
-    "the disk takes no more replicas: too little is free, or too much is promised to volumes already",
+    "the disk takes no more replicas: too little is free, or too much is already promised to volumes",
 );
 pub const DISK_NEARLY_FULL: Cause = Cause::info(
     "disk_nearly_full",
@@ -38,7 +38,7 @@ pub const NODE_NOT_READY: Cause = Cause::warning(
 );
 pub const NODE_PRESSURE: Cause = Cause::warning(
     "node_pressure",
-    "the kubelet reports pressure on the node, whereupon Longhorn uses neither the node nor its disks",
+    "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks",
 );
 pub const NODE_ENVIRONMENT: Cause = Cause::info(
     "node_environment",

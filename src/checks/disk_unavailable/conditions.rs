@@ -127,7 +127,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
         .because(EvidenceSource::Api, said("nodes.longhorn.io", ready))
         .remedy(
             Remedy::new(
-                "Take the pressure from the node: free disk space of the kubelet and the container runtime, memory or process ids. Pods that \
+                "Relieve the node: free disk space of the kubelet and the container runtime, memory or process ids. Pods that \
                  the kubelet evicts may be Longhorn's own.",
             )
             .read(format!("kubectl describe node {name}"))

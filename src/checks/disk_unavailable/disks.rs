@@ -143,9 +143,8 @@ fn remedy(cluster: &Cluster, disk: &Disk, cause: &Cause) -> Remedy {
     let words = match cause.id {
         "disk_uuid_mismatch" | "file_system_changed" => format!(
             "On node {node} see what is mounted at {path} (findmnt -T {path}) and which UUID longhorn-disk.cfg there has. A disk that \
-             is not mounted, or under another device name after a reboot, is the usual reason: mount it by its UUID in fstab, and \
-             Longhorn takes it back by itself. Where the disk was replaced, set allowScheduling of the old entry to false, \
-             delete its replicas once their volumes are healthy without them, remove the entry and add the disk anew."
+             is not mounted, or under another device name after a reboot, is the usual reason: mount it by its UUID in fstab, and Longhorn uses it again by itself. Where the disk was replaced, set allowScheduling of the old entry to false, \
+             delete its replicas once their volumes are healthy without them, remove the entry and add the disk again."
         ),
         "file_system_shared" => format!(
             "Give each disk a file system of its own: two entries of node {node} lie on one. Remove the entry that is not ready, or mount \
@@ -161,7 +160,7 @@ fn remedy(cluster: &Cluster, disk: &Disk, cause: &Cause) -> Remedy {
         ),
         _ => format!(
             "On node {node} see whether {path} exists and can be read (ls {path}, dmesg). A missing directory, a device with I/O \
-             errors or a stale mount are the usual reasons; Longhorn takes the disk back by itself."
+             errors or a stale mount are the usual reasons; Longhorn then uses the disk again by itself."
         ),
     };
     Remedy::new(words)

@@ -73,9 +73,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
 fn remedy(cluster: &Cluster, disk: &Disk) -> Remedy {
     let (namespace, node) = (&cluster.namespace, disk.node_name());
     Remedy::new(
-        "Free space or add a disk or a node. Snapshots and volumes that nobody needs, and files of others on the same file system, are \
+        "Free space or add a disk or a node. Snapshots and volumes that are no longer needed, and other files on the same file system, are \
          the first candidates; Longhorn rebuilds elsewhere when a replica is deleted from a disk of a healthy volume. Raising \
-         storage-over-provisioning-percentage promises more than there is and moves the moment, no more.",
+         storage-over-provisioning-percentage promises more than there is and only postpones the moment.",
     )
     .read(disk.show(cluster))
     .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,SIZE:.spec.volumeSize,DISK:.spec.diskPath"))

@@ -91,7 +91,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::new(block.cause, ObjectRef::new("Pod", &cluster.namespace, name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
-            .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be made or mounted")
+            .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
             .remedy(remedy(cluster, pod, block.cause));
         finding.evidence = block.evidence;
         out.find(finding);
@@ -108,8 +108,8 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     }
     let name = &pod.metadata.name;
     let waits = match since {
-        Some(since) => format!("init container {INIT} of {name} waits since {since}"),
-        None => format!("init container {INIT} of {name} waits; since when is not known"),
+        Some(since) => format!("init container {INIT} of {name} has been waiting since {since}"),
+        None => format!("init container {INIT} of {name} waits; how long is unknown"),
     };
     let (answers, endpoints) = backend(cluster);
     let half_started = half_started(cluster).filter(|_| answers);
@@ -234,7 +234,7 @@ fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)>
     }
     if let Some(node) = unsynced(cluster).next() {
         let name = &node.metadata.name;
-        let managers = cluster.objects.instance_managers.iter().filter(|im| im.spec.node_id == *name).count();
+        let managers = cluster.instance_managers_on(name).count();
         let fact = format!(
             "nodes.longhorn.io {name} has no condition MountPropagation, and {} there: its manager does not sync it",
             counted(managers, "instance manager")
@@ -264,7 +264,7 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
     match *cause {
-        causes::MANAGERS_DOWN => Remedy::new("Mend the managers; the deployer goes on by itself. See manager_crash_loop and webhook_unavailable.")
+        causes::MANAGERS_DOWN => Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
             .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}")),
         causes::DNS_SUSPECTED => Remedy::new(

@@ -124,7 +124,7 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         format!("engine image {of} is on none of {}", counted(nodes.len(), "Ready node")),
     );
     told(cluster, image, finding, missing, volumes)
-        .impact("no volume of this image can be attached and no replica started; what runs goes on")
+        .impact("no volume of this image can be attached and no replica started; what runs keeps running")
 }
 
 fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Users) -> Finding {
@@ -141,7 +141,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let impact = match volumes.len() {
         0 => "no volume can be attached there and no replica placed".to_owned(),
         count => format!(
-            "{} cannot be attached or start a replica there; what runs goes on",
+            "{} cannot be attached or start a replica there; what runs keeps running",
             counted(count, "volume")
         ),
     };
@@ -181,7 +181,7 @@ fn told(
     finding.remedy(
         Remedy::new(
             "See why the pod of the image is not Ready there: an image that cannot be pulled, a taint that the setting taint-toleration \
-             lacks, a node selector, a full disk. Longhorn takes the node as soon as the pod is Ready.",
+             lacks, a node selector, a full disk. Longhorn uses the node as soon as the pod is Ready.",
         )
         .read(format!("kubectl -n {namespace} get pods -l longhorn.io/engine-image={name} -o wide"))
         .read(format!("kubectl -n {namespace} describe daemonset engine-image-{name}"))

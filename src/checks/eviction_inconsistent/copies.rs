@@ -178,7 +178,7 @@ impl<'a> View<'a> {
         })
         .impact("the copy counts although it is gone, so the image may have no real one left")
         .remedy(
-            Remedy::new("Bring the disk back, or ask the copy to leave; Longhorn then makes another where one is missing.")
+            Remedy::new("Bring the disk back, or ask the copy to leave; Longhorn then creates another where one is missing.")
                 .read(self.get(image))
                 .read(format!(
                     "kubectl -n {} get nodes.longhorn.io -o yaml | grep diskUUID",
@@ -204,7 +204,7 @@ impl<'a> View<'a> {
         let reset =
             serde_json::json!({ "spec": { "diskFileSpecMap": { uuid: { "evictionRequested": false } } } });
         let remedy =
-            Remedy::new("Reset the flag on the backing image by hand; Longhorn does not, up to 1.12.1.")
+            Remedy::new("Reset the flag on the backing image by hand; Longhorn (up to 1.12.1) does not.")
                 .read(self.get(image))
                 .change(patch(&self.cluster.namespace, "backingimages.longhorn.io", name, &reset));
         Some(
@@ -219,7 +219,7 @@ impl<'a> View<'a> {
             .at(node, place.name)
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
             .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn stops looking then"))
-            .impact("Longhorn removes the copy as soon as there is another, and makes replicas on that disk fetch it anew")
+            .impact("Longhorn removes the copy as soon as there is another, and replicas on that disk have to fetch it again")
             .remedy(remedy),
         )
     }
@@ -258,7 +258,7 @@ impl<'a> View<'a> {
             Suspicion::new(
                 &causes::COPY_IN_USE,
                 self.object(image),
-                format!("the copy of backing image {name} on disk {} of node {node} shall leave, but {} there needs it", place.name, replicas(&names)),
+                format!("the copy of backing image {name} on disk {} of node {node} is asked to leave, but {} there needs it", place.name, replicas(&names)),
             )
             .at(node, place.name)
             .volumes(volumes(self.cluster, &users))

@@ -35,7 +35,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
         return None;
     }
     let namespace = &cluster.namespace;
-    let remedy = Remedy::new("Delete the pod; Longhorn starts it on the node that the data source names, and the download begins anew.")
+    let remedy = Remedy::new("Delete the pod; Longhorn starts it on the node that the data source names, and the download starts again.")
         .read(format!("kubectl -n {namespace} get backingimagedatasources.longhorn.io {name} -o yaml"))
         .read(format!("kubectl -n {namespace} get pod {pod_name} -o wide"))
         .change(format!("kubectl -n {namespace} delete pod {pod_name}"));

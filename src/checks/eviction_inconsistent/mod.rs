@@ -53,7 +53,7 @@ pub static CHECK: Check = Check {
                       {{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }}: \
                       {{ $labels.cause }}. Longhorn does not resolve this by itself. Do not take the node or disk for empty, and do not \
                       remove it, before the runbook's part on {{ $labels.cause }} is done.",
-        why: "Findings are aged by minutes already; ten more ride out a restart of a manager or of a node.",
+        why: "Findings are aged by minutes already; ten more tolerate a restart of a manager or of a node.",
         runbook: include_str!("LonghornEvictionInconsistent.md"),
         ..Alert::PLAIN
     }],

@@ -84,7 +84,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         .maybe(node.is_none().then(|| format!("nodes.longhorn.io {name} does not exist")))
         .maybe(not_ready.then(|| "the disk is not ready, so Longhorn does not look at the replicas on it".to_owned()))
         .maybe(manager_not_ready(cluster, name))
-        .impact("Longhorn goes on moving the replica away, which costs a rebuild that nobody asked for")
+        .impact("Longhorn keeps moving the replica away, which costs a rebuild that no one asked for")
         .remedy(remedy),
     )
 }
@@ -112,7 +112,7 @@ fn not_attached(
     }
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Make room: enable scheduling on another node or disk, add a disk, or mend tags and anti-affinity of the volume. \
+        "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of the volume. \
          Longhorn attaches the volume by itself as soon as every replica has a candidate.",
     )
     .read(format!("kubectl -n {namespace} get volumes.longhorn.io {volume} -o yaml"))
@@ -131,7 +131,9 @@ fn not_attached(
         .at(&replica.spec.node_id, disk_name(cluster, replica))
         .volumes(volumes(cluster, replicas))
         .fact(format!("volume {volume} is detached and its attachment has no ticket of {TICKET}"))
-        .fact("Longhorn makes the ticket only when the scheduler has a disk for every replica of the volume")
+        .fact(
+            "Longhorn creates the ticket only when the scheduler has a disk for every replica of the volume",
+        )
         .maybe(manager_not_ready(cluster, &object_of_volume.status.owner_id))
         .impact("the replica stays where it is; the node or disk never becomes empty")
         .remedy(remedy),

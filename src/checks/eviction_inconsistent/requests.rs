@@ -76,7 +76,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
     let name = disk.node.metadata.name.as_str();
     let ready = disk.status.and_then(|status| condition(&status.conditions, "Ready"));
     let message = format!(
-        "disk {} of node {name} is asked to be emptied and looks empty, but holds {}: the disk is not ready",
+        "disk {} of node {name} is being evicted and looks empty, but still holds {}: the disk is not ready",
         disk.name,
         counted(replicas.len(), "replica")
     );
@@ -125,7 +125,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Su
             Suspicion::new(
                 &causes::SCHEDULING_STILL_ALLOWED,
                 object(cluster, node),
-                format!("{what} is asked to be emptied while new replicas may still be scheduled there"),
+                format!("{what} is being evicted while new replicas may still be scheduled there"),
             )
             .at(name, disk)
             .fact(format!(
@@ -187,7 +187,7 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         Suspicion::new(
             &causes::AUTO_EVICTING_STALE,
             object(cluster, node),
-            format!("node {name} says that it is evicting automatically, but it is not cordoned any more"),
+            format!("node {name} says that it is evicting automatically, but it is no longer cordoned"),
         )
         .at(name, "")
         .fact("status.autoEvicting is true, spec.unschedulable of the Kubernetes node is not")

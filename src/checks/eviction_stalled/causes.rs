@@ -7,7 +7,7 @@ pub const ALL: &[&Cause] = &[&NO_PROGRESS, &PDB_BLOCKS, &NO_SCHEDULABLE_DISK];
 
 pub const NO_PROGRESS: Cause = Cause::warning(
     "no_progress",
-    "what remains on an evicted disk has not become less for half an hour, and nothing is being rebuilt",
+    "what remains on an evicted disk has not decreased for half an hour, and nothing is being rebuilt",
 );
 pub const PDB_BLOCKS: Cause = Cause::warning(
     "pdb_blocks",

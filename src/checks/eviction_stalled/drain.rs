@@ -113,7 +113,8 @@ impl<'a> View<'a> {
         };
         finding = finding.because(EvidenceSource::Api, text);
         if let Some(since) = cordoned {
-            finding = finding.because(EvidenceSource::Api, format!("the node is cordoned since {since}"));
+            finding =
+                finding.because(EvidenceSource::Api, format!("the node has been cordoned since {since}"));
         }
         if held.since.is_some() || cordoned.is_none() {
             finding.evidence.push(held.evidence());
@@ -242,7 +243,8 @@ impl<'a> View<'a> {
             ),
         };
         let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
-        let message = format!("the budget of instance manager {name} keeps node {node} from being drained");
+        let message =
+            format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
         let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact("a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain")

@@ -195,8 +195,8 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     }
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or mend tags and \
-         anti-affinity of the volumes. Longhorn goes on by itself.",
+        "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or fix the tags and \
+         anti-affinity of the volumes. Longhorn then continues by itself.",
     )
     .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
     .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().take(10).map(|v| v.volume).collect::<Vec<_>>().join(" ")))

@@ -21,12 +21,12 @@ pub const PANIC: Cause = Cause::critical(
 pub const OOM_KILLED: Cause =
     Cause::critical("oom_killed", "it was OOM-killed, and no pod followed; warning for the first 3 minutes");
 pub const POD_FAILED: Cause =
-    Cause::critical("pod_failed", "its pod has ended and is not made anew; warning for the first 3 minutes");
+    Cause::critical("pod_failed", "its pod has ended and is not recreated; warning for the first 3 minutes");
 pub const POD_MISSING: Cause =
-    Cause::critical("pod_missing", "it has no pod and none is made; warning for the first 3 minutes");
+    Cause::critical("pod_missing", "it has no pod and none is created; warning for the first 3 minutes");
 pub const NODE_CORDONED: Cause = Cause::info(
     "node_cordoned",
-    "its node is cordoned, so Longhorn makes no pod for it; expected in a drain",
+    "its node is cordoned, so Longhorn creates no pod for it; expected in a drain",
 );
 pub const NODE_DOWN: Cause = Cause::warning("node_down", "its node does not answer");
 pub const LABELS_MISSING: Cause = Cause::warning(

@@ -111,7 +111,8 @@ fn not_running(
     let said = api(format!("state is {}", state.as_str()));
     if nodes::is_cordoned(cluster, node) && pod.is_none_or(|pod| has_ended(pod) || pod.metadata.is_deleting())
     {
-        let cordoned = api(format!("node {node} is cordoned: Longhorn makes no instance manager pod there"));
+        let cordoned =
+            api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
         return Some(Trouble {
             cause: &causes::NODE_CORDONED,
             aged: true,

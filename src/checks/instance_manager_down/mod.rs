@@ -10,6 +10,7 @@ mod follows;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
@@ -26,7 +27,7 @@ pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
     summary: "An instance manager does not run although it should. pod_failed, pod_missing are of severity warning \
-              for the first three minutes, in which Longhorn usually makes the pod anew.",
+              for the first three minutes, in which Longhorn usually recreates the pod.",
     needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
     uses: &[
         Resource::LonghornNodes,
@@ -113,7 +114,7 @@ const DOWN: Alert = Alert {
                   {{ $labels.cause }}. No volume can be attached there and its replicas there do not run. Look at its \
                   pod, then at the longhorn-manager of that node.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
-          a minute more rides out one odd evaluation.",
+          a minute more tolerates one odd evaluation.",
     runbook: include_str!("LonghornInstanceManagerDown.md"),
     ..Alert::PLAIN
 };
@@ -133,7 +134,7 @@ const UNLABELLED: Alert = Alert {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
-    let (claims, active_v2) = (claims(cluster), active_v2(cluster));
+    let (claims, active_v2) = (LazyCell::new(|| claims(cluster)), active_v2(cluster));
     let mut states: BTreeMap<&str, usize> =
         InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
     for im in cluster.objects.instance_managers.iter() {
@@ -173,13 +174,13 @@ fn finding(
     let message = format!("{which} {}", what(trouble.cause, reached));
     let impact = match (trouble.cause, volumes.is_empty()) {
         (&causes::LABELS_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
-            format!("Longhorn removes it at the next sync of the node; hit: {}", users_of(&volumes))
+            format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))
         }
         (&causes::LABELS_MISSING, _) => {
-            "what runs in it goes on, but no engine or replica starts on the node".to_owned()
+            "what runs in it keeps running, but no engine or replica can start on the node".to_owned()
         }
         (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
-        (_, false) => format!("no volume can be attached on the node; hit: {}", users_of(&volumes)),
+        (_, false) => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
     };
     let mut finding = Finding::new(trouble.cause, ObjectRef::new("InstanceManager", ns, name), message)
         .node(node)
@@ -264,16 +265,15 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
              upgrade before: releases from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them."
         }
         causes::PANIC => {
-            "Keep the log of the pod before Longhorn deletes it, and see why the longhorn-manager of the node makes no new one. A \
+            "Keep the log of the pod before Longhorn deletes it, and see why the longhorn-manager of the node creates no new one. A \
              panic in a storm of rebuilds is Longhorn issue 13087, fixed in 1.10.4, 1.11.3 and 1.12.0: until the upgrade let few \
              replicas rebuild at once."
         }
         causes::OOM_KILLED => {
-            "Free memory on the node or remove a limit on the pod (Longhorn sets none), and see why the longhorn-manager of the node \
-             makes no new pod. Instance managers of image v1.11.0 leak memory (Longhorn issue 12573): use v1.11.0-hotfix-1 or 1.11.1."
+            "Free memory on the node or remove a limit on the pod (Longhorn sets none), and see why the longhorn-manager of the node creates no new pod. Instance managers of image v1.11.0 leak memory (Longhorn issue 12573): use v1.11.0-hotfix-1 or 1.11.1."
         }
         causes::STARTING_STUCK => "See why the pod does not start: image, node resources, network plugin.",
-        _ => "Longhorn should have made a new pod. See whether the longhorn-manager of the node works.",
+        _ => "Longhorn should have created a new pod. See whether the longhorn-manager of the node works.",
     };
     let remedy =
         Remedy::new(text).read(format!("kubectl -n {ns} get instancemanagers.longhorn.io {name} -o yaml"));

@@ -136,7 +136,7 @@ const IMPATIENT: Threshold = Threshold {
     // below is no window of any release, so that the alert could not fire
     least: 1.0,
     unit: "seconds",
-    why: "releases with the first fix bear 30 seconds",
+    why: "releases with the first fix tolerate 30 seconds",
 };
 
 const UNDER_PRESSURE: Alert = Alert {
@@ -177,7 +177,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for im in cluster.objects.instance_managers.iter() {
         let engine = im.spec.data_engine.or_v1().as_str();
         let most = busiest.entry(engine).or_default();
-        *most = (*most).max(fleet.holders(im).len());
+        // a list of them is made only where it may be the longest
+        if im.status.all_instances().count() > *most {
+            *most = (*most).max(fleet.holders(im).len());
+        }
         let Some(pod) = fleet.pod_of(im) else { continue };
         if let Some(window) = window_of(pod) {
             let least = windows.entry(engine).or_insert(window);
@@ -296,7 +299,7 @@ fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Sh
 
 fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
     let message = format!(
-        "{} with less CPU set aside than Longhorn recommends",
+        "less CPU is requested for {} than Longhorn recommends",
         counted(poor.len(), "instance manager")
     );
     let ns = &cluster.namespace;
@@ -360,7 +363,7 @@ fn priority_class_mismatch(
             &serde_json::json!({ "value": class.metadata.name }),
         )),
         None => look(
-            "Longhorn makes idle pods anew within an hour. If the difference stays, see which class new pods get: a \
+            "Longhorn recreates idle pods within an hour. If the difference stays, see which class new pods get: a \
              PriorityClass with globalDefault, or an admission policy that sets one. Then set priority-class to that, while \
              all volumes are detached.",
         ),

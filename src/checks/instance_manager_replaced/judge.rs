@@ -188,7 +188,7 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
     let by_settings = !changes.is_empty() || scene.setting.is_some();
     if unharmed && clean && by_settings {
         evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
-        evidence.push(api("no volume was hit: Longhorn deletes idle ones to apply settings"));
+        evidence.push(api("no volume was affected: Longhorn deletes idle ones to apply settings"));
         return (Verdict::SettingsSync, evidence);
     }
     if unharmed && clean && asked {
@@ -202,7 +202,7 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
         Some(ended) if ended.exit_code == 137 => {
             "exit code 137 without an event of the kubelet: a liveness probe, a memory limit of the node or a person".into()
         }
-        Some(ended) => format!("exit code {} tells no cause", ended.exit_code),
+        Some(ended) => format!("exit code {} does not name a cause", ended.exit_code),
         None => "how its container ended was not seen".into(),
     }));
     (Verdict::Unknown, evidence)

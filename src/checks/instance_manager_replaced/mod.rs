@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
-              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that hit no volume) and \
+              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume) and \
               where an exporter that just started finds a replacement without any trace of harm.",
     needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Replicas],
     uses: &[
@@ -102,7 +102,7 @@ static REPLACEMENTS: Gauge<[&str; 2]> = Gauge {
 
 static LAST: Gauge<[&str; 4]> = Gauge {
     name: "longhorn_health_instance_manager_last_replacement_timestamp_seconds",
-    help: "When the instance manager's pod was last made anew, or ended if there is no new one.",
+    help: "When the instance manager's pod was last recreated, or ended if there is no new one.",
     labels: ["instance_manager", "node", "cause", "expected"],
     absent: "the instance manager was not replaced in the last 24 hours",
     example: "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600",
@@ -240,7 +240,7 @@ fn seen_end<'a>(
         evidence = vec![Evidence {
             source: EvidenceSource::History,
             text: format!(
-                "judged as {} when it happened; what that rested on is not there any more",
+                "judged as {} when it happened; the objects that it rested on are gone",
                 verdict.cause()
             ),
         }];
@@ -274,7 +274,7 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
         } else if let Some(seen) = cluster.history.first_seen(&key) {
             out.first_seen(HIT, &object);
             hits.volumes.insert(name);
-            hits.facts.push(format!("volume {name} was seen hit at {seen}"));
+            hits.facts.push(format!("volume {name} was seen affected at {seen}"));
         }
     }
 }
@@ -366,7 +366,7 @@ fn unseen_end<'a>(
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);
-    evidence.push(api(format!("the pod was made at {made}, long after its instance manager ({began})")));
+    evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the pod before it was not seen, so the cause rests on what is left of it"));
     let harmless = verdict == Verdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
     let severity = if harmless { Severity::Info } else { severity_of(verdict) };

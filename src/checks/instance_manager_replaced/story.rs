@@ -42,16 +42,16 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
 fn what(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::LivenessProbe => "the kubelet killed it because its liveness probe failed",
-        Verdict::OomKilled => "the kernel killed it for want of memory",
+        Verdict::OomKilled => "it was OOM-killed",
         Verdict::Evicted => "it was evicted while volumes ran in it or the node was short of something",
-        Verdict::Drained => "a drain evicted it and no volume was hit",
+        Verdict::Drained => "a drain evicted it and no volume was affected",
         Verdict::NodeLost => "its node went down or rebooted",
         Verdict::Panic => "its process panicked",
         Verdict::SettingsSync => "Longhorn applied settings while it was idle",
-        Verdict::StaleCleanup => "Longhorn removed it because it is not needed any more",
+        Verdict::StaleCleanup => "Longhorn removed it because it is no longer needed",
         Verdict::Deleted => "its pod was deleted while volumes ran in it",
         Verdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
-        Verdict::Unknown => "nothing tells why",
+        Verdict::Unknown => "no object says why",
     }
 }
 
@@ -59,10 +59,10 @@ fn impact(end: &End, volumes: &[VolumeRef]) -> String {
     match (volumes.is_empty(), end.verdict.is_expected()) {
         (true, true) => "none; it was idle".to_owned(),
         (true, false) => {
-            "every engine and replica in it ended; no volume shows a trace of it any more, or nothing ran in it".into()
+            "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()
         }
         (false, _) => format!(
-            "every engine and replica in it ended; hit: {} (I/O errors until reattached, or degraded until rebuilt)",
+            "every engine and replica in it ended; affected: {} (I/O errors until reattached, or degraded until rebuilt)",
             users_of(volumes)
         ),
     }
@@ -82,29 +82,29 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
     };
     match end.verdict {
         Verdict::LivenessProbe => usage(first(
-            "See that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
+            "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
              own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
              release whose probe waits 66 s (1.9.2, 1.10 and later) instead of 15 s (before 1.6.4, 1.7.3).",
         )),
         Verdict::OomKilled => usage(first(
-            "See that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \
+            "Make sure that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \
              the pod, remove it: Longhorn sets none.",
         )),
         Verdict::Panic => first(
-            "See that the volumes come back. Keep the log of the instance manager for a report; a panic in a rebuild \
+            "Make sure that the volumes come back. Keep the log of the instance manager for a report; a panic in a rebuild \
              storm (issue 13087) is fixed in 1.11.3 and 1.12.0.",
         )
         .read(format!("kubectl -n {ns} logs {name} --tail=200")),
         Verdict::Evicted | Verdict::NodeLost => usage(first(
-            "See that the volumes come back. Then look at the node: memory or disk pressure, taints, a reboot, a drain \
+            "Make sure that the volumes come back. Then look at the node: memory or disk pressure, taints, a reboot, a drain \
              that did not wait for Longhorn's PodDisruptionBudget.",
         )),
         Verdict::Deleted => first(
-            "See that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
+            "Make sure that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
         )
         .read(format!("kubectl -n {ns} get poddisruptionbudgets {name}")),
         Verdict::Unknown => usage(first(
-            "See that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
+            "Make sure that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
              liveness probe failures, `shim disconnected` and out of memory.",
         )),
         Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle => {

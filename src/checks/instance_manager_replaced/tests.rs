@@ -176,7 +176,7 @@ fn volumes_hit_are_kept_when_their_traces_are_gone() {
     rebuilt.objects.replicas = Default::default();
     let finding = run(&CHECK, &rebuilt).report.findings.remove(0);
     assert_eq!(finding.volumes.len(), 1);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("volume v was seen hit")));
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("volume v was seen affected")));
 }
 
 #[test]

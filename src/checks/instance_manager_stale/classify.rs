@@ -207,7 +207,7 @@ fn regular(
     if role == Role::Replica {
         let text = match im.spec.data_engine {
             DataEngine::V2 => "it starts in another one when its volume is attached again",
-            _ => "a new one starts elsewhere when its volume is upgraded or attached again",
+            _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
         return (Why::ReplicaHeld, text.into());
     }

@@ -65,7 +65,7 @@ pub static CHECK: Check = Check {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers by cause",
-            description: "How the clean-up after an upgrade goes on. engine_upgrade_pending, reattach_pending \
+            description: "How far the clean-up after an upgrade is. engine_upgrade_pending, reattach_pending \
                           and replica_held are expected until the volumes are upgraded and attached again.",
             queries: &[Query {
                 expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
@@ -121,7 +121,7 @@ const STUCK: Alert = Alert {
                   {{ $labels.cause }}. It keeps CPU and memory reserved and runs an old image. orphan_held: an \
                   instance that no volume owns runs in it. stuck, deletion_stuck: look at the longhorn-manager \
                   pod of that node first.",
-    why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour rides out a restart of \
+    why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour tolerates a restart of \
           all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
     ..Alert::PLAIN
@@ -137,7 +137,7 @@ const HELD: Alert = Alert {
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
                   {{ $labels.cause }}. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
                   detach and attach them at the next occasion.",
-    why: "Waiting is normal after an upgrade; a day later nobody upgrades by hand any more and the rest is forgotten.",
+    why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),
     ..Alert::PLAIN
 };
@@ -265,7 +265,7 @@ fn message(im: &InstanceManager, case: &Case, volumes: usize) -> String {
         }
         Why::ReattachPending => {
             format!(
-                "old instance manager {name} is held by {} until detached once",
+                "old instance manager {name} is held by {} until detached and attached again",
                 counted(volumes, "volume")
             )
         }
@@ -281,17 +281,17 @@ fn message(im: &InstanceManager, case: &Case, volumes: usize) -> String {
 
 fn impact(case: &Case, volumes: &[VolumeRef], shards: &[&str]) -> String {
     if !shards.is_empty() {
-        return "Longhorn takes it for idle and will remove it together with the shards that run in it"
+        return "Longhorn treats it as idle and will remove it together with the shards that run in it"
             .to_owned();
     }
     match case.why {
         Why::OrphanHeld | Why::Stuck | Why::DeletionStuck if volumes.is_empty() => {
-            "no volume is hit; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
+            "no volume is affected; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
         }
         Why::NodeDown => "what runs on the node cannot be seen until the node answers".into(),
         Why::CleanupPending => "none".into(),
         _ => format!(
-            "I/O goes on; the data path of {} stays on the old instance manager image until then",
+            "I/O continues; the data path of {} stays on the old instance manager image until then",
             users_of(volumes)
         ),
     }

@@ -37,8 +37,7 @@ pub(super) fn remedy(
     };
     match case.why {
         _ if !shards.is_empty() => look(Remedy::new(
-            "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not hasten \
-             its removal: leave the longhorn-manager of the node alone until they are detached.",
+            "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not speed up its removal: leave the longhorn-manager of the node alone until they are detached.",
         ))
         .read(format!("kubectl -n {ns} get volumes.longhorn.io")),
         Why::Stuck if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
@@ -88,7 +87,7 @@ fn orphan(
     if known.len() == of_orphans.clone().count() && !known.is_empty() {
         let remedy = Remedy::new(
             "Make sure that no volume uses the instances, then delete their Orphans: Longhorn stops the instances \
-             and removes the instance manager. Setting orphan-resource-auto-deletion with `instance` does it by itself.",
+             and removes the instance manager. Setting orphan-resource-auto-deletion with `instance` does it automatically.",
         );
         let remedy = look(remedy).read(format!("kubectl -n {ns} get orphans.longhorn.io"));
         return known.iter().take(SHOWN).fold(remedy, |remedy, orphan| {

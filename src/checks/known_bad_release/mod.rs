@@ -134,7 +134,7 @@ fn finding(
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
         }
-        false => "see the effect; no manager crashes by it",
+        false => "as the bug says; no manager crashes because of it",
     };
     Finding::new(
         cause,

@@ -75,7 +75,7 @@ pub const MANIFEST_STALE: Cause = Cause::critical(
 );
 pub const KNOWN_PANIC: Cause = Cause::critical("known_panic", "a known bug of this release");
 pub const OOM_KILLED: Cause =
-    Cause::critical("oom_killed", "the kernel killed it for want of memory, by its limit or on the node");
+    Cause::critical("oom_killed", "OOM-killed, by its limit or because the node ran out of memory");
 pub const API_UNREACHABLE: Cause = Cause::critical(
     "api_unreachable",
     "a request that the manager makes once at start got no answer of the Kubernetes API server",

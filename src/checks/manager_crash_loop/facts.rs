@@ -237,7 +237,7 @@ pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     // a recording without Longhorn nodes, but with an instance manager there, is merely incomplete
-    if cluster.objects.instance_managers.iter().any(|manager| manager.spec.node_id == node) {
+    if cluster.instance_managers_on(node).next().is_some() {
         return None;
     }
     Some(format!("there is no nodes.longhorn.io {node}: the manager never finished a start on this node"))

@@ -53,7 +53,7 @@ const SYSTEMS: [(&str, Way); 24] = [
     ),
     (
         "k3os",
-        Way::Elsewhere("k3OS is not maintained any more and takes no package: use nodes of another system."),
+        Way::Elsewhere("k3OS is no longer maintained and takes no packages: use nodes of another system."),
     ),
     ("flatcar", Way::Command(INCLUDED)),
     ("coreos", Way::AfterRestart("sudo rpm-ostree install -y iscsi-initiator-utils")),
@@ -83,7 +83,7 @@ pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remed
     let known = SYSTEMS.iter().find(|(name, _)| os.contains(name)).map(|(_, way)| *way);
     const TEXT: &str =
         "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid.";
-    const THEN: &str = "The manager starts by itself at its next try.";
+    const THEN: &str = "The manager starts by itself on its next attempt.";
     let text = match known {
         Some(Way::Elsewhere(how)) => format!("{how} {THEN}"),
         Some(Way::AfterRestart(_)) => format!("{TEXT} The node has to be restarted for it. {THEN}"),

@@ -60,7 +60,7 @@ fn without_conversion(cluster: &Cluster, release: Option<Release>, remedy: Remed
         return remedy;
     }
     let text = format!(
-        "{} On the way from 1.9 to 1.10 the API server refuses five definitions: take their /spec/conversion out before. \
+        "{} On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion first. \
          Where it names status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes \
          of 1.10 say.",
         remedy.text

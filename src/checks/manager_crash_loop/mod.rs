@@ -218,7 +218,7 @@ fn finding(
     {
         found = found.because(
             EvidenceSource::Api,
-            "the container runs just now, but not yet long enough to have outlived its last run",
+            "the container is running now, but not yet for as long as its last run",
         );
     }
     found
@@ -226,13 +226,12 @@ fn finding(
 
 fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let mut text = format!(
-        "volumes go on with their I/O, but nothing attaches, detaches, rebuilds or evicts what \
-         the manager of {node} owns and keeps owning: {}",
-        if owned == 0 { "no volume now".to_owned() } else { counted(owned, "volume") }
+        "I/O continues, but nothing attaches, detaches, rebuilds or evicts the volumes that the manager of {node} owns: {}",
+        if owned == 0 { "no volume at the moment".to_owned() } else { counted(owned, "volume") }
     );
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();
     if !names.is_empty() {
-        text.push_str(&format!("; waiting for it: {}", listed(&names)));
+        text.push_str(&format!("; blocked now: {}", listed(&names)));
     }
     text
 }

@@ -21,7 +21,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
         causes::WEBHOOK_DENIED => with_log(
-            "The line names the object and the rule. A refusal during a roll-out passes at the next try; one that repeats needs \
+            "The line names the object and the rule. A refusal during a rollout passes on the next attempt; one that repeats needs \
              that object in order: compare it with the rule, change it or delete it if it is a leftover, with the previous \
              release if this one does not come up.",
         )
@@ -53,7 +53,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::CACHE_SYNC_FAILED => with_log(
             "A manager gives up on its caches only when something ends it: a probe, a node that drains, a person. See what it \
              waits for this time: the finding of manager_start_stuck, or the log of its present run. A right or a custom resource \
-             definition that is missing keeps it waiting for ever.",
+             definition that is missing keeps it waiting forever.",
         )
         .read("kubectl get customresourcedefinitions -o name | grep longhorn.io".to_owned())
         .read(format!(
@@ -165,7 +165,7 @@ fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy
 /// Managers that start at the same time read a setting, change it and find that another one was faster.
 fn conflict(cluster: &Cluster, remedy: Remedy) -> Remedy {
     let namespace = &cluster.namespace;
-    let text = "Wait for the next try: managers that start together overwrite each other's changes, and the one that comes later \
+    let text = "Wait for the next attempt: managers that start together overwrite each other's changes, and the one that comes later \
                 succeeds. If it repeats for minutes, let the managers start one after the other: delete one pod, wait until it \
                 is Ready, then the next."
         .to_owned();
@@ -191,7 +191,7 @@ fn cannot_start(namespace: &str, pod: &Pod) -> Remedy {
         .change(format!("ssh {node} 'sudo mount --make-rshared /'"));
     }
     Remedy::new(
-        "The container runtime of the node says why it cannot create or start the container: mend that on the node (paths to \
+        "The container runtime of the node says why it cannot create or start the container: fix that on the node (paths to \
          mount, /proc, seccomp or AppArmor, the runtime itself). The kubelet tries again by itself.",
     )
     .read(describe)
@@ -209,9 +209,8 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Take every eviction request back, wait until every copy in the status of a backing image is in its spec \
-         too, and only then ask for eviction again. A refused patch means that no manager serves the webhook just \
-         now: repeat it.{upgrade}"
+        "Withdraw every eviction request, wait until every copy in the status of a backing image is in its spec \
+         too, and only then ask for eviction again. A refused patch means that no manager is serving the webhook at the moment: repeat it.{upgrade}"
     ))
     .read(log)
     .read(format!(

@@ -11,7 +11,7 @@ const RESTARTS: Threshold = Threshold {
     default: 3.0,
     least: 0.0,
     unit: "restarts",
-    why: "A roll-out or a reboot makes one or two. A loop makes at least six an hour even when each \
+    why: "A rollout or a reboot causes one or two. A loop causes at least six an hour even when each \
           start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",
 };
 
@@ -39,7 +39,7 @@ pub const ALERTS: &[Alert] = &[
                       First: the finding manager_crash_loop, which names the cause, then kubectl logs --previous of its \
                       container longhorn-manager.",
         why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
-              during a roll-out or a reboot come up by itself.",
+              during a rollout or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::PLAIN
     },
@@ -148,7 +148,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Manager restarts in an hour",
-        description: "Restarts of the manager container in the last hour by node. One or two are a roll-out or a \
+        description: "Restarts of the manager container in the last hour by node. One or two are a rollout or a \
                       reboot.",
         queries: &[Query {
             expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",

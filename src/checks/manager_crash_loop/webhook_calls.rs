@@ -82,7 +82,7 @@ impl CallFailed {
                 "packets from the API server to port 9502 of the managers are lost: a firewall, the CNI or routes between \
                  control plane and pods"
             }
-            CallFailed::Refused => "the API server reaches an address on which nobody listens on port 9502",
+            CallFailed::Refused => "the API server reaches an address where nothing listens on port 9502",
             CallFailed::NobodyReady => "no manager is Ready behind the Service of the webhook",
             CallFailed::NoService => {
                 "the webhook configuration names a Service that does not exist: it belongs to another installation or namespace"
@@ -179,7 +179,7 @@ impl Unreached {
                 "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
             }
             Unreached::Refused => {
-                "its last attempt was refused: the Service has no Ready endpoint, or nobody listens behind it"
+                "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
             }
             Unreached::Timeout => {
                 "its last attempt timed out: packets to the Service or to the pod behind it are lost"

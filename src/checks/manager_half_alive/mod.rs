@@ -59,7 +59,7 @@ pub static CHECK: Check = Check {
         hold: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
-                      stand still: volumes that it owns neither attach nor detach. Restart the pod; I/O goes on meanwhile.",
+                      stand still: volumes that it owns neither attach nor detach. Restart the pod; I/O continues meanwhile.",
         why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::PLAIN

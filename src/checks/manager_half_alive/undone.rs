@@ -114,7 +114,7 @@ fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
     let mut undone: Vec<_> = unmeasured
         .map(|disk| (begun, format!("nodes.longhorn.io {name}: disk {disk} has no status")))
         .collect();
-    let none = !cluster.objects.instance_managers.iter().any(|manager| manager.spec.node_id == *name);
+    let none = cluster.instance_managers_on(name).next().is_none();
     let wanted = cluster.setting_value("v1-data-engine", DataEngine::V1) != "false";
     let elsewhere = !cluster.objects.instance_managers.is_empty();
     // from 1.13 on a node that the selector leaves out has none

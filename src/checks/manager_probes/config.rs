@@ -88,7 +88,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         cluster,
         &causes::READINESS_TIMEOUT_SHORT,
         format!(
-            "readiness of longhorn-manager is lost after {} s of answers slower than {} s; stock releases bear {STOCK_TOLERANCE} s",
+            "readiness of longhorn-manager is lost after {} s of answers slower than {} s; stock releases tolerate {STOCK_TOLERANCE} s",
             readiness.tolerance(),
             readiness.timeout
         ),
@@ -106,7 +106,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     )
     .remedy(remedy(
         cluster,
-        "Give the readiness probe at least the stock period of 10 s and threshold of 3. The patch also sets a time-out of 5 s, \
+        "Give the readiness probe at least the stock period of 10 s and threshold of 3. The patch also sets a timeout of 5 s, \
          restarts all managers, and is undone by the next upgrade of Longhorn.",
         Some("\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}"),
     ))
@@ -121,7 +121,7 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
             readiness.timeout
         ),
         "On a loaded node a manager that works may leave its Services for a moment. Nothing needs doing while managers stay \
-         Ready; a time-out of 5 s tolerates slow answers until the next upgrade of Longhorn takes it back.",
+         Ready; a timeout of 5 s tolerates slow answers until the next upgrade of Longhorn takes it back.",
     );
 }
 
@@ -151,7 +151,7 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
         format!("the {kind} probe kills a longhorn-manager that does not answer within {window} s of its start"),
     )
     .impact(
-        "in a roll-out, managers that wait for their turn to start the webhook are killed and queue again, \
+        "in a rollout, managers that wait for their turn to start the webhook are killed and queue again, \
          so a large or slow cluster may not come up",
     )
     .because(

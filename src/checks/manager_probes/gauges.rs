@@ -37,7 +37,7 @@ pub static THRESHOLD: Gauge<[&str; 1]> = of_probe(
 /// Period × threshold.
 pub static TOLERANCE: Gauge<[&str; 1]> = of_probe(
     "longhorn_health_manager_probe_tolerance_seconds",
-    "Seconds of failing that the probe bears: period times failure threshold.",
+    "Seconds of failing that the probe tolerates: period times failure threshold.",
     "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300",
 );
 
@@ -56,7 +56,7 @@ pub static SLOWEST: Gauge<[&str; 0]> = Gauge {
     name: "longhorn_health_manager_start_to_ready_max_seconds",
     help: "Longest time from container start to Ready among the running managers, waiting for other nodes included.",
     labels: [],
-    absent: "no start can be told from the pods, for example because all changed readiness long after their start",
+    absent: "no start can be read from the pods, for example because all changed readiness long after their start",
     example: "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds",
     ..Gauge::PLAIN
 };

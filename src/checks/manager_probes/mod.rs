@@ -97,7 +97,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
         .since(Some(start.started))
         .impact("with no other manager Ready this one exits before its webhook is served, and loops")
         .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
-        .because(EvidenceSource::Api, format!("the pod is Ready since {}", start.ready))
+        .because(EvidenceSource::Api, format!("the pod has been Ready since {}", start.ready))
         .remedy(remedy(
             cluster,
             pod,
@@ -235,11 +235,11 @@ fn probe_failing(
             cluster,
             name,
             node,
-            "timeout: the node is short of CPU or the time-out too tight; refused: the listener is gone, read the \
+            "timeout: the node is short of CPU or the timeout is too short; refused: the listener is gone, read the \
              log; unreachable: look at the CNI; tls: look at the secrets longhorn-webhook-tls and longhorn-webhook-ca.",
         ));
     if let Some(lost) = lost {
-        let text = format!("the pod is not Ready since {} although its container runs", lost.since);
+        let text = format!("the pod has not been Ready since {} although its container runs", lost.since);
         finding = finding.because(EvidenceSource::Api, text);
     }
     for (kind, failing) in failing {

@@ -14,7 +14,7 @@ pub const ALERTS: &[Alert] = &[
                       start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
                       would exit and loop. Look at CPU, TLS and the CNI of that node before the next upgrade.",
         why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), less the time other nodes took \
-              before this one; five minutes ride out a start that is about to end.",
+              before this one; five minutes tolerate a start that is about to end.",
         runbook: include_str!("LonghornManagerSlowStart.md"),
         ..Alert::PLAIN
     },
@@ -27,8 +27,8 @@ pub const ALERTS: &[Alert] = &[
         description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} fails \
                       although the manager has started. While readiness fails, the pod serves neither webhook nor API. \
                       Read the Unhealthy events of the pod and the load of the node.",
-        why: "About as many failures within ten minutes after the start as the probe bears; starts and single failures do not \
-              count. An event tells its first and last occurrence only, so those between are spread evenly.",
+        why: "About as many failures within ten minutes after the start as the probe tolerates; starts and single failures do not \
+              count. An event has its first and last occurrence only, so those between are spread evenly.",
         runbook: include_str!("LonghornManagerProbeFailing.md"),
         ..Alert::PLAIN
     },
@@ -57,7 +57,7 @@ pub const PANELS: &[Panel] = &[
                 legend: "budget of the release",
             },
         ],
-        no_data: "no start can be told from the pods, or the exporter does not report",
+        no_data: "no start can be read from the pods, or the exporter does not report",
         ..Panel::TIME_SERIES
     },
     Panel {
@@ -88,7 +88,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe tolerance",
-        description: "Seconds of failing that each probe bears (period times threshold). A startup window below 300 s can kill \
+        description: "Seconds of failing that each probe tolerates (period times threshold). A startup window below 300 s can kill \
                       managers that wait for their turn to start the webhook.",
         unit: Unit::Seconds,
         queries: &[Query {

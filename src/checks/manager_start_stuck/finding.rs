@@ -20,7 +20,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     };
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
     let message = format!(
-        "longhorn-manager on node {node} hangs in its start for {}{ready}: {what}",
+        "longhorn-manager on {node} hangs in its start ({}{ready}): {what}",
         duration(cluster.age(since(start)))
     );
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
@@ -33,7 +33,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         finding = finding.because(
             EvidenceSource::Api,
             format!(
-                "Lease {WEBHOOK_LOCK} is held and renewed by {node} since {}: a start that is over gives it back",
+                "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
                 start.turn
             ),
         );
@@ -54,7 +54,10 @@ fn since(start: &UnderWay) -> jiff::Timestamp {
 
 fn state(start: &UnderWay) -> String {
     let ready = if start.pod.is_ready() { "Ready" } else { "not Ready" };
-    format!("container {CONTAINER} runs since {}, pod {} is {ready}", start.started, start.pod.metadata.name)
+    format!(
+        "container {CONTAINER} has been running since {}, pod {} is {ready}",
+        start.started, start.pod.metadata.name
+    )
 }
 
 fn impact(cluster: &Cluster, start: &UnderWay) -> String {
@@ -68,7 +71,7 @@ fn impact(cluster: &Cluster, start: &UnderWay) -> String {
     }
     if start.pod.is_ready() && takes_admission_calls(cluster, start.pod) {
         text.push_str(
-            "; the admission Service counts its pod as ready and nobody listens there, so its share of all changes of \
+            "; the admission Service counts its pod as ready and nothing listens there, so its share of all changes of \
              Longhorn objects fails",
         );
     }
@@ -121,7 +124,7 @@ fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
     Remedy::new(format!(
         "Restore the way from pods on node {node} to the API server: CNI and kube-proxy there, firewall rules, the \
          address and certificate in the log line. If every node is affected, look at the API server and etcd. \
-         Deleting the pod does not help; the manager goes on by itself as soon as it gets answers."
+         Deleting the pod does not help; the manager continues by itself as soon as it gets answers."
     ))
     .read(logs(cluster, start))
     .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
@@ -132,9 +135,9 @@ fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
 fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let namespace = &cluster.namespace;
     let mut remedy = Remedy::new(
-        "Give the right back: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
+        "Restore the right: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
          release, and find out who changed them (GitOps, policy engines, a cleanup). Deleting the pod does not help; \
-         the manager goes on by itself within a minute. The last command changes roles and bindings only, and says of every \
+         the manager continues by itself within a minute. The last command changes roles and bindings only, and says of every \
          other kind that it cannot read it.",
     )
     .read(logs(cluster, start));
@@ -152,7 +155,7 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
 fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let remedy = Remedy::new(format!(
         "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. Deleting the pod \
-         does not help; the manager goes on by itself within a minute. If the definition was deleted, its objects are gone with it: \
+         does not help; the manager continues by itself within a minute. If the definition was deleted, its objects are gone with it: \
          restore them from a backup of the cluster.",
         listed(about)
     ))
@@ -199,7 +202,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
     let now = match holder {
         Some(node) => format!("node {node} has its turn"),
-        None => "nobody holds the Lease just now".to_owned(),
+        None => "no one holds the Lease now".to_owned(),
     };
     let stuck = "Wait while the holder changes. If it does not, the trouble is on the holder's node: its manager hangs \
                  (a finding of manager_start_stuck) or crash-loops (manager_crash_loop).";
@@ -215,7 +218,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         format!("{} for their turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
     )
     .since(since)
-    .impact("what the managers of these nodes own is not managed until their turn came")
+    .impact("what the managers of these nodes own is not managed until it is their turn")
     .remedy(remedy);
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
     if let Some((node, lease)) = holder.zip(lease) {
@@ -223,7 +226,7 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         finding =
             finding.because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
-    let oldest = since.map(|since| format!("the longest waits since {since}")).unwrap_or_default();
+    let oldest = since.map(|since| format!("the longest has been waiting since {since}")).unwrap_or_default();
     finding.because(EvidenceSource::Api, oldest)
 }
 

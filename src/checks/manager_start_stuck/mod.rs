@@ -35,7 +35,7 @@ const CONTAINER: &str = "longhorn-manager";
 pub static CHECK: Check = Check {
     id: "manager_start_stuck",
     title: "Managers stuck in their start",
-    summary: "A longhorn-manager runs and is not over with its start for longer than a start takes: it is not Ready, or \
+    summary: "A longhorn-manager runs but has not finished its start in the time that a start takes: it is not Ready, or \
               its node holds the webhook start Lease. The cause comes from the log of the present run.",
     needs: &[Resource::Pods],
     uses: &[
@@ -165,7 +165,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
         None => {
             let free = start.free.then(|| Evidence {
                 source: EvidenceSource::Api,
-                text: "nobody holds the start Lease and it does not take it, although it should try every two seconds: it \
+                text: "no one holds the start Lease and it does not take it, although it should try every two seconds: it \
                        does not reach the API server, or may not"
                     .to_owned(),
             });

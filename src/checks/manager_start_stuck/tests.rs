@@ -188,7 +188,7 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
         let both = ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"];
         assert_eq!(found(&CHECK, &cluster), both);
         assert!(
-            first(&cluster).evidence.iter().any(|fact| fact.text.contains("nobody holds the start Lease"))
+            first(&cluster).evidence.iter().any(|fact| fact.text.contains("no one holds the start Lease"))
         );
     }
     // one that had it, lost it to a slow API server and starts on

@@ -179,12 +179,12 @@ fn iscsi_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
         )
     };
     let text = if replaced.is_empty() {
-        "See that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
+        "Make sure that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
          replaced about then: look in the node's kernel log for what came before the errors (memory, network, iscsid), \
          and whether other storage there uses iSCSI."
     } else {
-        "See that the volumes of the node are attached and writable, then find out why the instance manager ended: the \
-         check instance_manager_replaced tells. The errors are its consequence."
+        "Make sure that the volumes of the node are attached and writable, then find out why the instance manager ended: the \
+         check instance_manager_replaced says why. The errors are its consequence."
     };
     Finding::new(&causes::ISCSI_CONN_ERROR, ObjectRef::cluster("Node", node), message)
         .node(node)

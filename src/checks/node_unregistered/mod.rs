@@ -30,8 +30,7 @@ const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
-    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io has no Kubernetes \
-              node any more, or no longhorn-manager that runs.",
+    summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
     needs: &[Resource::Pods, Resource::LonghornNodes],
     uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
     causes: causes::ALL,
@@ -47,7 +46,7 @@ pub static CHECK: Check = Check {
                       when its replicas are rebuilt elsewhere. manager_missing: no longhorn-manager runs there, see why \
                       its pod does not start.",
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
-              ride out an autoscaler.",
+              tolerate an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
         ..Alert::PLAIN
     }],
@@ -161,8 +160,8 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
-    .because(EvidenceSource::Api, format!("manager pod {name} is there {age}, with {}", counted(restarts, "restart")))
-    .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager makes at the end of its start"))
+    .because(EvidenceSource::Api, format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
+    .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
     .remedy(
         Remedy::new(match pod.container_status("longhorn-manager").and_then(looping::cannot_start) {
             Some(_) => "The container cannot be started at all: see manager_crash_loop, cause container_cannot_start.",
@@ -205,7 +204,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
         count += 1;
         let mut finding = node_gone(cluster, name, replicas.get(name).copied().unwrap_or(0)).since(since);
         if since.is_none() {
-            finding = finding.because(EvidenceSource::History, "since when is not known from this recording");
+            finding = finding.because(EvidenceSource::History, "the recording does not show since when");
         }
         out.find(finding);
     }
@@ -241,7 +240,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .because(EvidenceSource::Api, format!("{} placed on it", counted(replicas, "replica")))
     .remedy(
         Remedy::new(
-            "If the node comes back under the same name, nothing is to be done. Otherwise wait until no volume needs \
+            "If the node comes back under the same name, there is nothing to do. Otherwise wait until no volume needs \
              its replicas, then delete it in Longhorn. Longhorn refuses while the node may be scheduled on and while a \
              replica or engine names it: delete those that stay behind, of volumes that are healthy without them.",
         )

@@ -85,12 +85,11 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
     let (what, remedy) = match pod {
         None => (
             "there is no pod of longhorn-manager on the node".to_owned(),
-            "See why the DaemonSet makes no pod there: a taint, its nodeSelector, a quota. If the node shall not have \
-             Longhorn any more, let it run once more until its replicas are evicted, which only the manager of a node does.",
+            "See why the DaemonSet creates no pod there: a taint, its nodeSelector, a quota. If the node should no longer run Longhorn, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
         ),
         Some(pod) if pod.metadata.is_deleting() => (
             format!("pod {} is being deleted and does not end", pod.metadata.name),
-            "See whether the kubelet and the container runtime of the node work; the DaemonSet makes a new pod when this \
+            "See whether the kubelet and the container runtime of the node work; the DaemonSet creates a new pod when this \
              one is gone.",
         ),
         Some(pod) => (
@@ -111,12 +110,12 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
     )
     .node(node)
     .since(since)
-    .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O goes on")
+    .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
     .because(EvidenceSource::Api, what)
     .remedy(remedy);
     match since {
         Some(_) => finding,
-        None => finding.because(EvidenceSource::History, "since when is not known from this recording"),
+        None => finding.because(EvidenceSource::History, "the recording does not show since when"),
     }
 }
 

@@ -259,7 +259,7 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>)
         )
         .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io"))
         .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
-        _ => Remedy::new("Bring the node back, uncordon it, or enable scheduling on it and its disks. Longhorn goes on by itself."),
+        _ => Remedy::new("Bring the node back, uncordon it, or enable scheduling on it and its disks. Longhorn then continues by itself."),
     };
     remedy
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))

@@ -114,8 +114,8 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
              renews it late)."
         }
         _ => {
-            "Read the log of the server. Where its clients hang although it runs, delete its pod: Longhorn makes another and mounts the \
-             volume anew; the pods that use the claim may have to be restarted."
+            "Read the log of the server. Where its clients hang although it runs, delete its pod: Longhorn creates another and mounts the \
+             volume again; the pods that use the claim may have to be restarted."
         }
     };
     let remedy = Remedy::new(words)

@@ -22,7 +22,7 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "30m",
         summary: "The NFS server of an RWX volume is replaced again and again.",
         description: "The NFS server of volume {{ $labels.object }} was replaced three times in half an hour. Its clients wait each time.",
-        why: "Three in half an hour are the evidence. It goes on for as long as they are counted, so that it does not flap.",
+        why: "Three in half an hour are the evidence. It keeps firing for as long as they are counted, so that it does not flap.",
         runbook: include_str!("LonghornShareManagerRestarting.md"),
         ..Alert::PLAIN
     },

@@ -27,7 +27,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
 pub(super) const PANELS: &[Panel] = &[Panel {
     dashboard: Dashboard::Volumes,
     title: "Volumes that do not attach or detach",
-    description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held for nobody.",
+    description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held where no workload wants them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
     queries: &[Query {
         expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",

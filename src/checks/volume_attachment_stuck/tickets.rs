@@ -30,6 +30,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
             continue;
         }
+        // nearly all are satisfied, and cost nothing but this look
+        if !tickets(cluster, attachment, volume).any(|one| !one.satisfied || is_left_over(cluster, &one)) {
+            continue;
+        }
         let tickets: Vec<Ticket> = tickets(cluster, attachment, volume).collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
         let waits = tickets.iter().find(|ticket| {
@@ -189,7 +193,7 @@ fn find(
     };
     let words = match cause.id {
         "migration_broke" => {
-            "Find out on which node the virtual machine shall run, and delete the pod on the other: Longhorn attaches the \
+            "Find out on which node the virtual machine should run, and delete the pod on the other: Longhorn attaches the \
                               volume as soon as one ticket is left."
         }
         _ => {

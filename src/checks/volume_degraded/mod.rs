@@ -208,8 +208,8 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: Reason, age: &Age, health
         finding = finding.severity(Severity::Info);
     }
     let degraded = match age.length {
-        Some(length) => format!("status.robustness is degraded since {}", text::duration(length)),
-        None => "status.robustness is degraded; since when is not known".to_owned(),
+        Some(length) => format!("status.robustness has been degraded for {}", text::duration(length)),
+        None => "status.robustness is degraded; how long is unknown".to_owned(),
     };
     let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
     finding = finding.because(source, degraded);

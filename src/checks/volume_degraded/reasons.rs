@@ -268,7 +268,7 @@ pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &s
     match cause.id {
         "rebuild_disabled" => {
             let patch = r#"{"value":"5"}"#;
-            Remedy::new("Set the limit back to its default of 5 unless somebody is still at work that needs it.")
+            Remedy::new("Set the limit back to its default of 5 unless work that needs the limit is still going on.")
                 .read(format!("kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"))
                 .change(format!(
                     "kubectl -n {namespace} patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{patch}'"
@@ -279,7 +279,7 @@ pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &s
             .read(events),
         "unschedulable" => Remedy::new(
             "Make room for the replica: another node or disk, more space, or fewer tags. The check replica_unschedulable has the \
-             arithmetic of each disk. Longhorn goes on by itself.",
+             arithmetic of each disk. Longhorn then continues by itself.",
         )
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
         .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}")),

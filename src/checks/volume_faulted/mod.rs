@@ -36,7 +36,7 @@ const AUTO_SALVAGE_OFF: Cause = Cause::critical(
 const SALVAGE_PENDING: Cause =
     Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
 const ENGINE_DIED: Cause =
-    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data are in order");
+    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data are intact");
 const RESTORE_FAILED: Cause = Cause::critical(
     "restore_failed",
     "every replica failed while data was restored into the volume, which auto-salvage leaves alone",
@@ -50,7 +50,7 @@ const CAUSES: &[&Cause] =
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",
-    summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to go on with, and \
+    summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
               whether Longhorn takes it by itself.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::Pods, Resource::KubeNodes],
@@ -129,7 +129,7 @@ fn state(volume: &Volume) -> String {
     let state = volume.status.state.as_str();
     match (volume.status.current_node_id.as_str(), volume.spec.node_id.as_str()) {
         ("", "") => format!("the volume is {state}"),
-        ("", wanted) => format!("the volume is {state} and shall be attached to {wanted}"),
+        ("", wanted) => format!("the volume is {state} and is to be attached to {wanted}"),
         (node, _) => format!("the volume is {state} on {node}"),
     }
 }
@@ -138,7 +138,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
     if healthy > 0 {
-        let text = format!("its engine stopped unexpectedly while {} in order", are(healthy));
+        let text = format!("its engine stopped unexpectedly while {} intact", are(healthy));
         return (&ENGINE_DIED, text);
     }
     let Some(best) = candidates.first() else {

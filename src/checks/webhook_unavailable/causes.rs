@@ -15,7 +15,7 @@ pub const ALL: &[&Cause] = &[
 
 pub const NO_READY_ENDPOINT: Cause = Cause::critical(
     "no_ready_endpoint",
-    "a webhook has had no ready endpoint for longer than a roll-out lasts",
+    "a webhook has had no ready endpoint for longer than a rollout takes",
 );
 pub const DEADLOCK: Cause = Cause::critical(
     "deadlock",
@@ -39,5 +39,5 @@ pub const CONFIGURATION_FOREIGN: Cause = Cause::critical(
 );
 pub const ROLL_OUT: Cause = Cause::info(
     "roll_out",
-    "no ready endpoint, or no configuration, for less than three minutes: expected in a roll-out",
+    "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout",
 );

@@ -43,7 +43,7 @@ pub static LOCK_ACQUIRED: Gauge<[&str; 1]> = Gauge {
     name: "longhorn_health_webhook_lock_acquired_timestamp_seconds",
     help: "Unix time since which this node holds the Lease under which managers start their webhooks one after the other.",
     labels: ["node"],
-    absent: "nobody holds the Lease, or the release has none",
+    absent: "no one holds the Lease, or the release has none",
     example: "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250",
     ..Gauge::PLAIN
 };

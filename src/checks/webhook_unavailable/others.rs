@@ -44,8 +44,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     let (namespace, name, node) = (&cluster.namespace, &pod.metadata.name, &pod.spec.node_name);
     let (key, value) = ADMISSION_LABEL;
     let remedy = Remedy::new(
-        "See whether a share manager of this node fails over (fast failover takes the label away and gives it back \
-         when the node proves alive). If the label stays away, delete the pod: a new manager puts it on itself.",
+        "See whether a share manager of this node fails over (fast failover removes the label and restores it when the node proves alive). If the label stays away, delete the pod: a new manager puts it on itself.",
     )
     .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager --show-labels"))
     .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=100"))
@@ -53,7 +52,9 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     Finding::new(
         &causes::LABEL_MISSING,
         ObjectRef::new("Pod", namespace, name),
-        format!("manager pod {name} is Ready but lacks label {key}, so the admission Service passes it by"),
+        format!(
+            "manager pod {name} is Ready but lacks label {key}, so the admission Service does not route to it"
+        ),
     )
     .node(node)
     .impact("one endpoint fewer for the admission webhook; none at all if every manager is like this")

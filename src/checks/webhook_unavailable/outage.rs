@@ -34,11 +34,11 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
     finding = match (since, seen) {
         (None, _) => finding.because(
             EvidenceSource::History,
-            "since when nobody serves it cannot be told; it is taken for longer than a roll-out lasts",
+            "how long it has been down is unknown; assumed longer than a rollout takes",
         ),
         (Some(since), Some(seen)) if since == seen => finding.because(
             EvidenceSource::History,
-            format!("nobody serves it since {since}, as this exporter saw"),
+            format!("nothing has served it since {since}, as this exporter saw"),
         ),
         (Some(since), _) => finding.because(
             EvidenceSource::Api,
@@ -97,9 +97,9 @@ fn message(
         causes::ROLL_OUT if states.ending() > 0 => {
             format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}")
         }
-        causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a roll-out"),
+        causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a rollout"),
         causes::DEADLOCK if !webhook.has_deployment(cluster) => {
-            format!("no longhorn-manager is Ready{age}: each waits for another one's webhook (deadlock)")
+            format!("no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another")
         }
         causes::DEADLOCK => {
             format!(
@@ -197,10 +197,10 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy 
              manager_start_stuck."
         }
         causes::ROLL_OUT => {
-            "Wait: a roll-out restarts all managers at once. It ends by itself within three minutes."
+            "Wait: a rollout restarts all managers at once. It ends by itself within three minutes."
         }
         causes::DEADLOCK => {
-            "Find out why none becomes Ready (probe time-out, CPU, TLS, pod network), then delete the pod of one manager \
+            "Find out why none becomes Ready (probe timeout, CPU, TLS, pod network), then delete the pod of one manager \
              to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
              pod of its holder."
         }

@@ -21,7 +21,7 @@ pub const ALERTS: &[Alert] = &[
                       configuration names a Service of another namespace, so changes of Longhorn objects may be rejected{{ else }}no ready \
                       endpoint for more than three minutes, so changes of Longhorn objects (and from 1.8 on updates of \
                       every PVC) are rejected{{ end }}. Look at the longhorn-manager pods first.",
-        why: "The check itself waits three minutes for a roll-out to end; two more ride out a restart of the exporter.",
+        why: "The check itself waits three minutes for a rollout to end; two more tolerate a restart of the exporter.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::PLAIN
     },
@@ -114,7 +114,7 @@ pub const PANELS: &[Panel] = &[
             legend: "{{node}}",
         }],
         width: Width::Quarter,
-        no_data: "nobody holds the Lease, or the exporter does not report",
+        no_data: "no one holds the Lease, or the exporter does not report",
         ..Panel::TABLE
     },
     Panel {

@@ -207,7 +207,7 @@ fn a_recording_reports_the_lasting_class_and_says_so() {
     assert_eq!(found(&CHECK, &recorded), [DOWN]);
     let finding = run(&CHECK, &recorded).report.findings.remove(0);
     assert!(finding.since.is_none());
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("cannot be told")));
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("how long it has been down is unknown")));
 }
 
 #[test]

@@ -35,14 +35,14 @@ pub struct CheckArgs {
     #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
     output: Option<Format>,
 
-    /// Tell everything about every incident, or about incident N: evidence and all commands
+    /// Show everything about every incident, or about incident N: evidence and all commands
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "0")]
     details: Option<usize>,
 
     #[command(flatten)]
     shown: ShownArgs,
 
-    /// Mildest severity that makes the exit code 1; with never, only what could not be read fails
+    /// Least severity that makes the exit code 1; with never, only what could not be read fails
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", env = "LONGHORN_HEALTH_FAIL_ON")]
     fail_on: FailOn,
 
@@ -54,7 +54,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Look again until nothing reaches --fail-on and nothing is unknown, at most so long
+    /// Check again until nothing reaches --fail-on and nothing is unknown, for at most this long
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 }
@@ -75,7 +75,7 @@ struct ShownArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_delimiter = ',')]
     pvc: Vec<String>,
 
-    /// Only incidents at least this bad; says nothing about the exit code
+    /// Only incidents of at least this severity; does not change the exit code
     #[arg(long, value_enum)]
     severity: Option<ShownFrom>,
 
@@ -95,7 +95,7 @@ enum ShownFrom {
 enum Format {
     /// For people: what to do first, in a screen
     Table,
-    /// One line a finding, for grep and awk
+    /// One line per finding, for grep and awk
     Wide,
     /// For summaries of CI, tickets and chats
     Markdown,
@@ -179,8 +179,11 @@ impl CheckArgs {
 
     /// The part of the report that is asked for, with its exit code.
     fn report(&self, cluster: &Cluster, wish: &Wish) -> Result<Report, Failure> {
-        self.shown.refuse_unknown_names(cluster)?;
-        Ok(self.shown(&self.evaluate(cluster, wish).report))
+        let report = self.evaluate(cluster, wish).report;
+        match self.shown.selection(None).unknown_name(cluster, &report) {
+            Some(message) => Err(Failure::usage(anyhow!(message))),
+            None => Ok(self.shown(&report)),
+        }
     }
 
     fn shown(&self, report: &Report) -> Report {
@@ -240,31 +243,6 @@ impl ShownArgs {
                 ShownFrom::Critical => Severity::Critical,
             }),
         }
-    }
-
-    /// Nothing is wrong with what does not exist, which would look like health.
-    fn refuse_unknown_names(&self, cluster: &Cluster) -> Result<(), Failure> {
-        let objects = &cluster.objects;
-        let longhorn = objects.longhorn_nodes.iter().map(|node| node.metadata.name.clone());
-        let kube = objects.kube_nodes.iter().map(|node| node.metadata.name.clone());
-        let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
-        let pods = cluster.manager_pods().map(|pod| pod.spec.node_name.clone());
-        for (what, asked, known) in [
-            ("node", &self.node, longhorn.chain(kube).chain(pods).collect::<Vec<_>>()),
-            ("volume", &self.volume, volumes().map(|volume| volume.name).collect()),
-            ("PVC with a Longhorn volume", &self.pvc, volumes().filter_map(|volume| volume.pvc).collect()),
-        ] {
-            if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
-                let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
-                known.sort_unstable();
-                known.dedup();
-                return Err(Failure::usage(anyhow!(
-                    "no {what} '{name}'; {}",
-                    did_you_mean::hint(name, &known)
-                )));
-            }
-        }
-        Ok(())
     }
 }
 

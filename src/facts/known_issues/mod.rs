@@ -14,6 +14,7 @@ mod table;
 mod tests;
 mod triggers;
 
+use crate::check::uncapitalised;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 
@@ -90,7 +91,7 @@ impl KnownIssue {
             ),
             None => "Upgrade to a later release.".to_owned(),
         };
-        format!("{way_out} Until then: {}", self.until_then)
+        format!("{way_out} Until then: {}", uncapitalised(self.until_then))
     }
 
     /// Whether this cluster meets what triggers the bug.

@@ -88,7 +88,7 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[r(1, 6, 3), r(1, 7, 2)],
         frames: &[],
         until_then: "Put the labels back, also before the upgrade: releases with the fix delete such an instance \
-                     manager with all that runs in it and make it anew.",
+                     manager with all that runs in it and recreate it.",
         trigger: unlabelled_instance_manager,
     },
     KnownIssue {

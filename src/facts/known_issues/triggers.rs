@@ -50,7 +50,7 @@ pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
             Trigger::Met(format!("node {} runs {}", node.metadata.name, node.status.node_info.os_image))
         }
         None if readable => Trigger::Absent,
-        None => Trigger::Possible("hosts with an RPM database are hit; nodes could not be read"),
+        None => Trigger::Possible("hosts with an RPM database are affected; nodes could not be read"),
     }
 }
 

@@ -18,7 +18,7 @@ pub fn page() -> String {
     page.finish()
 }
 
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 14] = [
     ("checks.md", "What can go wrong, by cause, and what the exporter must be able to read to see it."),
     ("metrics.md", "Every series: labels, unit, when it is absent, an example."),
     ("alerts.md", "Every alert: expression, severity, `for`, thresholds, and why."),
@@ -26,6 +26,8 @@ const PAGES: [(&str, &str); 12] = [
     ("configuration.schema.json", "JSON Schema of that file."),
     ("configuration.example.yaml", "That file with every key and its default."),
     ("command-line.md", "Every option and environment variable."),
+    ("ci.md", "Examples for CI and for a Job before an upgrade, and how to accept a known finding."),
+    ("recording.md", "How to record a cluster, with kubectl alone too."),
     ("access.md", "Every access right, and what it grants."),
     ("web-configuration.md", "TLS, users and tokens for the exporter's own port."),
     ("report.schema.json", "JSON Schema of `check -o json` and `/api/v1/report`."),

@@ -1,57 +1,98 @@
 //! What was looked at, and how fresh it is.
 
+use jiff::Timestamp;
+
 use super::html::{Html, ago};
 use crate::cluster::Readability;
-use crate::exporter::Moment;
+use crate::exporter::{Moment, ResourceFacts};
+use crate::longhorn::Resource;
 
-/// Counts of the objects that matter.
+/// Counts of the objects that matter; "–" where nothing could be read.
 pub fn write_counts(html: &mut Html, moment: &Moment) {
     if !moment.waiting_for.is_empty() {
         return;
     }
     let cluster = &moment.evaluation.report.cluster;
     html.raw("<section><h2>Cluster</h2><dl class=\"counts\">");
-    html.raw("<div><dt>Nodes</dt><dd>").text(cluster.nodes).raw("</dd></div>");
-    html.raw("<div><dt>Volumes</dt><dd>").text(cluster.volumes);
-    write_parts(html, cluster.volumes_by_robustness.iter());
-    html.raw("</dd></div><div><dt>Instance managers</dt><dd>").text(cluster.instance_managers);
-    write_parts(html, moment.instance_managers.iter());
-    html.raw("</dd></div></dl></section>\n");
+    write_count(html, moment, "Nodes", Resource::LonghornNodes, cluster.nodes, []);
+    write_count(html, moment, "Volumes", Resource::Volumes, cluster.volumes, &cluster.volumes_by_robustness);
+    let managers = cluster.instance_managers;
+    write_count(
+        html,
+        moment,
+        "Instance managers",
+        Resource::InstanceManagers,
+        managers,
+        &moment.instance_managers,
+    );
+    html.raw("</dl></section>\n");
 }
 
-fn write_parts<'a>(html: &mut Html, parts: impl Iterator<Item = (&'a &'static str, &'a usize)>) {
-    html.raw("<ul>");
-    for (name, count) in parts.filter(|(_, count)| **count > 0) {
-        html.raw("<li>").text(count).raw(" ").text(name).raw("</li>");
+fn write_count<'a>(
+    html: &mut Html,
+    moment: &Moment,
+    name: &'static str,
+    resource: Resource,
+    count: usize,
+    parts: impl IntoIterator<Item = (&'a &'static str, &'a usize)>,
+) {
+    html.raw("<div><dt>").raw(name).raw("</dt><dd>");
+    if moment.resources.iter().any(|facts| facts.resource == resource && nothing_read(facts)) {
+        html.raw("–<ul><li>could not be read</ul></dd></div>");
+        return;
     }
-    html.raw("</ul>");
+    html.text(count).raw("<ul>");
+    for (name, count) in parts.into_iter().filter(|(_, count)| **count > 0) {
+        html.raw("<li>").text(count).raw(" ").text(name);
+    }
+    html.raw("</ul></dd></div>");
 }
 
-/// How each kind could be read. What needs attention comes first.
-pub fn write_freshness(html: &mut Html, moment: &Moment) {
-    let now = moment.evaluation.report.cluster.now;
+/// True where no object was seen and none can be ruled out: then 0 would be a lie.
+fn nothing_read(facts: &ResourceFacts) -> bool {
+    !facts.synced && facts.objects == 0
+}
+
+/// How each kind could be read. What needs attention comes first; while there is nothing, it is folded.
+pub fn write_freshness(html: &mut Html, moment: &Moment, wall: Timestamp) {
     let mut resources: Vec<_> = moment.resources.iter().collect();
     resources.sort_by_key(|facts| facts.synced && facts.status.undecodable == 0);
+    let troubled = resources.iter().filter(|facts| !facts.synced || facts.status.undecodable > 0).count();
+    html.raw(if troubled > 0 { "<details class=\"read\" open>" } else { "<details class=\"read\">" });
+    html.raw("<summary><h2>What was read</h2> <span class=\"count\">").text(resources.len() - troubled);
+    html.raw(" of ").text(resources.len()).raw(" kinds without trouble</span></summary>\n");
     html.raw(
-        "<section><h2>What was read</h2><div class=\"scroll\"><table class=\"freshness\"><thead><tr>\
-              <th>Kind<th>State<th class=\"number\">Objects<th>Last answer<th>Trouble</tr></thead><tbody>\n",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was read\">\
+              <table class=\"freshness\"><thead><tr>\
+              <th scope=\"col\">Kind<th scope=\"col\">State<th scope=\"col\" class=\"number\">Objects\
+              <th scope=\"col\">Last answer<th scope=\"col\">Trouble</tr></thead><tbody>\n",
     );
+    let mut refusals = 0;
     for facts in resources {
         let status = &facts.status;
         html.raw(if facts.synced { "<tr><td>" } else { "<tr class=\"blind\"><td>" }).text(facts.resource);
-        html.raw("<td>").raw(words(status.readability, facts.synced));
-        html.raw("<td class=\"number\">").text(facts.objects).raw("<td>");
-        match now.zip(status.last_success) {
-            Some((now, time)) => html.text(ago(now, time)).raw(" ago"),
+        html.raw("<td>").raw(words(status.readability, facts.synced)).raw("<td class=\"number\">");
+        match nothing_read(facts) {
+            true => html.raw("–"),
+            false => html.text(facts.objects),
+        };
+        html.raw("<td>");
+        match status.last_success {
+            Some(time) => html.text(ago(wall, time)).raw(" ago"),
             None => html.raw("–"),
         };
         html.raw("<td>");
         if status.undecodable > 0 {
             html.text(status.undecodable).raw(" could not be decoded. ");
         }
-        html.text(status.error.as_deref().unwrap_or_default()).raw("</tr>\n");
+        // one refusal says whose right is missing; the others would say the same
+        refusals += usize::from(status.readability == Readability::Forbidden);
+        if status.readability != Readability::Forbidden || refusals == 1 {
+            html.text(status.error.as_deref().unwrap_or_default());
+        }
+        html.raw("</tr>\n");
     }
-    html.raw("</tbody></table></div></section>\n");
+    html.raw("</tbody></table></div></details>\n");
 }
 
 fn words(readability: Readability, synced: bool) -> &'static str {

@@ -1,14 +1,17 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Readability};
 use crate::exporter::Evaluator;
+use crate::longhorn::{Objects, Resource};
+use crate::report::{Acceptance, Wish};
 use crate::source::{Fixed, demo};
-use crate::testing::{cluster, time};
+use crate::testing::{cluster, longhorn_manager, time};
 
 fn page_of(cluster: Cluster) -> String {
     let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
-    landing(&evaluator.moment(), "/metrics")
+    let wall = time("2026-01-01T12:00:30Z");
+    landing(&evaluator.moment(), &View::default(), &Links::own("/metrics"), wall)
 }
 
 const HOSTILE: &str = r#"
@@ -78,14 +81,84 @@ fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn the_story_stands_first_and_its_links_open_a_card() {
+fn incidents_stand_first_and_their_links_open_a_card() {
     let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
-    let story = page.find("<h2>Do first</h2>").unwrap();
-    assert!(story < page.find("Critical: act now").unwrap());
+    let incidents = page.find("<h2>Do first</h2>").unwrap();
+    assert!(incidents < page.find("Critical findings").unwrap());
     let links: Vec<&str> =
         page.split("<a href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(links.len() >= 4, "{links:?}");
     for link in links {
         assert_eq!(page.matches(&format!("<div class=\"body\" id=\"{link}\">")).count(), 1, "{link}");
     }
+}
+
+#[test]
+fn every_link_is_relative_so_that_a_proxy_may_stand_in_front() {
+    let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
+    let links: Vec<&str> =
+        page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(links.len() > 40 && links.contains(&"runbooks/LonghornWebhookDeadlock"), "{links:?}");
+    assert!(links.iter().all(|link| !link.starts_with('/') && !link.contains(':')), "{links:?}");
+}
+
+#[test]
+fn what_could_not_be_read_is_a_dash_and_one_sentence() {
+    let mut cluster = cluster(HOSTILE);
+    for resource in Resource::all() {
+        cluster.resources.get_mut(&resource).unwrap().readability = Readability::Forbidden;
+    }
+    let Cluster { namespace, now, history, resources, .. } = cluster;
+    let page = page_of(Cluster::new(namespace, now, Objects::default(), history, resources));
+    for name in ["Nodes", "Volumes", "Instance managers"] {
+        assert!(page.contains(&format!("<dt>{name}</dt><dd>–<ul>")), "{name}: {page}");
+    }
+    assert_eq!(page.matches("No right to list ").count(), 1, "{page}");
+    assert!(!page.contains("is forbidden"), "{page}");
+    assert!(page.contains("<details class=\"read\" open>"), "{page}");
+}
+
+#[test]
+fn accepted_findings_are_shown_and_counted_apart() {
+    let accepted = vec![Acceptance::skip("volume_faulted").unwrap()];
+    let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
+    let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = evaluator.wishing(Wish { accepted, ..Wish::default() });
+    let (view, links) = (View::default(), Links::own("/metrics"));
+    let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
+    assert!(page.contains("<h2>Accepted <span class=\"count\">1</span></h2>"), "{page}");
+    assert!(page.contains("left out by --skip"), "{page}");
+    assert!(!page.contains("id=\"volume_faulted."), "{page}");
+}
+
+#[test]
+fn a_part_says_so_and_leads_back_to_everything() {
+    let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
+    let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let view = View::parse("node=worker-5&severity=critical&refresh=60").unwrap();
+    let links = Links { grafana: Some("https://grafana.example.org".to_owned()), ..Links::own("/metrics") };
+    let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
+    assert!(page.contains("Shown: node worker-5, critical only</b>"), "{page}");
+    assert!(page.contains("<a href=\"?refresh=60\">Show everything</a>"), "{page}");
+    assert!(page.contains("aria-current=\"true\">every 60 s</a>"), "{page}");
+    assert!(page.contains("href=\"https://grafana.example.org/d/longhorn-health-managers\""), "{page}");
+    assert!(
+        page.contains("id=\"manager_crash_loop.") && !page.contains("id=\"webhook_unavailable."),
+        "{page}"
+    );
+}
+
+#[test]
+fn findings_with_the_same_cause_are_written_out_a_few_times_and_then_named() {
+    let pods: String = (1..=30)
+        .map(|number| {
+            let pod = format!("longhorn-manager-{number}");
+            let status = "status: {containerStatuses: [{name: longhorn-manager, restartCount: 20, \
+                          state: {waiting: {reason: CrashLoopBackOff}}}]}";
+            longhorn_manager(&pod, "", &format!("spec: {{nodeName: worker-{number}}}\n{status}"))
+        })
+        .collect();
+    let page = page_of(cluster(&pods));
+    assert_eq!(page.matches("id=\"manager_crash_loop.").count(), 5, "{page}");
+    assert!(page.contains("<p class=\"more\">The same: worker-6, worker-7, "), "{page}");
 }

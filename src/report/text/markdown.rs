@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{by_reason, follows, plain, scope, sentence, waits};
+use super::{follows, plain, reasons, scope, sentence, waits};
 use crate::check::Severity;
 use crate::report::Report;
 
@@ -29,8 +29,8 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             writeln!(out, "   ```")?;
         }
     }
-    for (reason, checks) in by_reason(&report.unknown) {
-        writeln!(out, "- **unknown** {}: {}", escaped(&checks.join(", ")), escaped(&sentence(reason)))?;
+    for (reason, checks) in reasons(report) {
+        writeln!(out, "- **unknown** {}: {}", escaped(&checks.join(", ")), escaped(&sentence(&reason)))?;
     }
     for one in &report.accepted {
         let until = one.until.map(|until| format!(" until {until}")).unwrap_or_default();

@@ -12,7 +12,7 @@ pub use style::{Style, duration, plain};
 
 use crate::check::{VolumeRef, capitalised, counted};
 use crate::incidents::{Consequence, Incident, places};
-use crate::report::{Report, Unknown};
+use crate::report::{Report, Unknown, rights};
 
 /// What was looked at: `cluster prod · Longhorn v1.8.0 in longhorn-system · 2026-01-01 12:00 UTC`.
 pub fn scope(report: &Report) -> String {
@@ -41,10 +41,11 @@ pub fn follows(incident: &Incident) -> String {
     incident.consequences.iter().map(one).collect::<Vec<_>>().join(" · ")
 }
 
-/// `after 1 and 2 have ended`.
+/// `cannot recover until 1 and 2 are fixed`.
 pub fn waits(incident: &Incident) -> Option<String> {
     let numbers: Vec<_> = incident.waits_for.iter().map(usize::to_string).collect();
-    (!numbers.is_empty()).then(|| format!("cannot heal before {} has ended", numbers.join(" and ")))
+    let are = if numbers.len() > 1 { "are" } else { "is" };
+    (!numbers.is_empty()).then(|| format!("cannot recover until {} {are} fixed", numbers.join(" and ")))
 }
 
 /// A volume with its claim, how it is and who uses it.
@@ -66,13 +67,16 @@ pub fn volume(volume: &VolumeRef) -> String {
     text
 }
 
-/// A kind that cannot be read is the reason of many checks.
-pub fn by_reason(unknown: &[Unknown]) -> Vec<(&str, Vec<&str>)> {
-    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Unknown { check, reason } in unknown {
+/// Why something is unknown, each reason once with the checks it concerns: a kind that cannot be read is the
+/// reason of many checks, and missing rights are one reason for all of them.
+pub fn reasons(report: &Report) -> Vec<(String, Vec<&'static str>)> {
+    let mut grouped: Vec<(String, Vec<&str>)> = Vec::new();
+    let forbidden = rights::missing(report);
+    for Unknown { check, reason, forbidden: by_right } in &report.unknown {
+        let reason = forbidden.as_ref().filter(|_| *by_right).unwrap_or(reason);
         match grouped.iter_mut().find(|(known, _)| known == reason) {
             Some((_, checks)) => checks.push(check),
-            None => grouped.push((reason, vec![check])),
+            None => grouped.push((reason.clone(), vec![check])),
         }
     }
     grouped

@@ -90,11 +90,13 @@ impl Style {
 
     /// One line, cut where there is no room.
     pub fn one_line(self, indent: &str, text: &str) -> String {
-        let lines = self.lines(indent, text);
-        match lines.as_slice() {
-            [first, _, ..] => format!("{first} …"),
-            _ => lines.into_iter().next().unwrap_or_default(),
+        let whole = self.lines(indent, text);
+        let first = |lines: Vec<String>| lines.into_iter().next().unwrap_or_default();
+        if whole.len() <= 1 {
+            return first(whole);
         }
+        let narrower = Style { width: self.width.saturating_sub(2), ..self };
+        format!("{} …", first(narrower.lines(indent, text)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Style, accepted, by_reason, details, follows, plain, scope, sentence, waits};
+use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
 use crate::check::{Severity, counted};
 use crate::incidents::Incident;
 use crate::report::Report;
@@ -154,7 +154,7 @@ fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style) -
 }
 
 fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
-    let reasons = by_reason(&report.unknown);
+    let reasons = reasons(report);
     for (reason, checks) in reasons.iter().take(MAX_REASONS) {
         let who = match checks.as_slice() {
             [crate::report::EVERY_CHECK] => String::new(),

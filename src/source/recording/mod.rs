@@ -58,7 +58,7 @@ pub enum RecordingError {
     },
     /// Nothing in it is an object that is read here.
     #[error(
-        "{path}: no object of Longhorn or of Kubernetes that belongs to it; README.md shows how to record a cluster{}{}",
+        "{path}: no object of Longhorn or of Kubernetes that belongs to it; docs/recording.md shows how to record a cluster{}{}",
         if *.directory { ", here only files named .yaml, .yml, .json and .log are read" } else { "" },
         .losses.iter().map(|loss| format!("; {loss}")).collect::<String>()
     )]

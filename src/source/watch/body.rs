@@ -21,7 +21,7 @@ use super::traffic::{Call, silent};
 use crate::source::ApiErrorReason;
 
 /// No object of Kubernetes is as long: the API server refuses requests of more than 3 MiB.
-const LONGEST_LINE: usize = 16 << 20;
+pub(super) const LONGEST_LINE: usize = 16 << 20;
 
 /// Part of a watch that is no event.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

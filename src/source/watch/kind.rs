@@ -31,45 +31,61 @@ fn page_size(resource: Resource) -> u32 {
 pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
     let (api, config) = (api::<T>(client, &shared.options.namespace), config::<T>(&shared));
     let mut backoff = Backoff::new(shared.options.pauses);
+    let mut by_pages = false;
     loop {
-        // Each turn is a new watcher, which begins with a list.
-        let mut events = pin!(watcher(api.clone(), config.clone()));
-        let mut listing = Listing::<T>::default();
-        let mut failing_since = None;
-        let relist = Instant::now() + jittered(shared.options.relist_every);
-        loop {
-            let event = match tokio::time::timeout_at(relist, events.next()).await {
-                Ok(Some(event)) => event,
-                Ok(None) => break,
-                // an event that was lost, however that came, is made good by a list
-                Err(_) if !listing.under_way => break,
-                Err(_) => match events.next().await {
-                    Some(event) => event,
-                    None => break,
-                },
-            };
-            let error = match event {
-                Ok(event) => {
-                    failing_since = None;
-                    if listing.take(&shared, event) {
-                        backoff.worked();
-                    }
-                    continue;
+        let config = if by_pages { config.clone() } else { config.clone().streaming_lists() };
+        let listed = follow_once(&shared, api.clone(), config, &mut backoff).await;
+        // A list that did not come whole comes in pages next, of which each can be asked for again; and a
+        // server that has just started may have no list in memory yet (429).
+        by_pages = !listed && !by_pages;
+    }
+}
+
+/// A list and the watches after it, until another list is due. True if the list was completed.
+async fn follow_once<T: Kind>(
+    shared: &Shared,
+    api: Api<Item<T>>,
+    config: watcher::Config,
+    backoff: &mut Backoff,
+) -> bool {
+    let streams = config.initial_list_strategy == watcher::InitialListStrategy::StreamingList;
+    let mut events = pin!(watcher(api, config));
+    let mut listing = Listing::<T>::default();
+    let mut failing_since = None;
+    let relist = Instant::now() + jittered(shared.options.relist_every);
+    loop {
+        let event = match tokio::time::timeout_at(relist, events.next()).await {
+            Ok(Some(event)) => event,
+            Ok(None) => return listing.done,
+            // an event that was lost, however that came, is made good by a list
+            Err(_) if !listing.under_way => return listing.done,
+            Err(_) => match events.next().await {
+                Some(event) => event,
+                None => return listing.done,
+            },
+        };
+        let error = match event {
+            Ok(event) => {
+                failing_since = None;
+                if listing.take(shared, event) {
+                    backoff.worked();
                 }
-                Err(error) => error,
-            };
-            let trouble = Trouble::of(&error);
-            if trouble.in_band {
-                shared.traffic.count_error(T::RESOURCE, trouble.reason);
+                continue;
             }
-            shared.failed::<T>(&trouble);
-            let pause = backoff.failed(Instant::now());
-            let absent = trouble.reason == ApiErrorReason::NotServed;
-            tokio::time::sleep(if absent { shared.options.look_again } else { pause }).await;
-            let since = *failing_since.get_or_insert_with(Instant::now);
-            if trouble.relist || since.elapsed() > shared.options.rebuild_after {
-                break;
-            }
+            Err(error) => error,
+        };
+        let trouble = Trouble::of(&error, streams && !listing.done);
+        if trouble.in_band {
+            shared.traffic.count_error(T::RESOURCE, trouble.reason);
+        }
+        shared.failed::<T>(&trouble);
+        let pause = backoff.failed(Instant::now());
+        let absent = trouble.reason == ApiErrorReason::NotServed;
+        tokio::time::sleep(if absent { shared.options.look_again } else { pause }).await;
+        let since = *failing_since.get_or_insert_with(Instant::now);
+        let broken = streams && !listing.done;
+        if broken || trouble.relist || since.elapsed() > shared.options.rebuild_after {
+            return listing.done;
         }
     }
 }
@@ -101,6 +117,8 @@ fn jittered(every: Duration) -> Duration {
 /// A list under way; it takes the place of the store when complete.
 struct Listing<T> {
     under_way: bool,
+    /// A list was completed.
+    done: bool,
     objects: Store<T>,
     /// Objects that do not decode, with the reason.
     undecodable: BTreeMap<Box<str>, String>,
@@ -108,7 +126,7 @@ struct Listing<T> {
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Listing { under_way: false, objects: Store::default(), undecodable: BTreeMap::new() }
+        Listing { under_way: false, done: false, objects: Store::default(), undecodable: BTreeMap::new() }
     }
 }
 
@@ -128,7 +146,7 @@ impl<T: Kind> Listing<T> {
                 }
             },
             Event::InitDone => {
-                let listed = std::mem::take(self);
+                let listed = std::mem::replace(self, Listing { done: true, ..Listing::default() });
                 shared.listed(listed.objects, listed.undecodable);
             }
             Event::Apply(item) | Event::Delete(item) if item.name().is_empty() => {

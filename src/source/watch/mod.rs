@@ -1,7 +1,8 @@
 //! The live source: one list and watch a kind, kept in memory, so that no scrape calls the API.
 //!
 //! `traffic` sees every call on the wire, `headers` what its answer says beside the objects, `pages` how large a page
-//! may be, and `body` every line of a watch; `kind` follows one kind, `item` decodes an object,
+//! may be, and `body` every line of a watch; `streamed` takes a list apart as it arrives, `kind` follows one kind,
+//! `item` decodes an object,
 //! `trouble` names failures, `backoff` paces them, `state` holds what was gathered, `pods` notes
 //! replaced pods, `crash_logs` reads the end of crashed managers' logs.
 
@@ -14,6 +15,7 @@ mod kind;
 mod pages;
 mod pods;
 mod state;
+mod streamed;
 mod traffic;
 mod trouble;
 

@@ -4,12 +4,16 @@
 //! The watcher of kube hides bookmarks, clean ends and restarts of a watch from its user, so a
 //! quiet kind would look dead from above. Here each whole line of a watch is seen (see [`super::body`]).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -22,6 +26,7 @@ use super::backoff::Pauses;
 use super::body::Watched;
 use super::headers;
 use super::pages::{self, PageSize, TooHeavy};
+use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
 use super::{Clock, LiveOptions};
 use crate::longhorn::{PerKind, Resource, Scope};
@@ -83,6 +88,8 @@ pub(super) struct Call {
     pub(super) watch: bool,
     /// Not a further page of a list.
     first: bool,
+    /// A list that is handed on object by object.
+    streamed: bool,
 }
 
 impl Traffic {
@@ -109,8 +116,9 @@ impl Traffic {
             let (client, call) = (client.clone(), traffic.call(request.uri()));
             async move {
                 match call {
-                    Some(call) => call.send(client, request).await,
-                    None => Ok(client.send(request).await?.map(Watched::plain)),
+                    Some(call) if call.streamed => call.stream(client, request).await,
+                    Some(call) => Ok(call.send(client, request).await?.map(BodyExt::boxed_unsync)),
+                    None => Ok(client.send(request).await?.map(|body| Watched::plain(body).boxed_unsync())),
                 }
             }
         });
@@ -151,7 +159,9 @@ impl Traffic {
             uri.query().unwrap_or_default().split('&').any(|parameter| parameter.starts_with(wanted))
         };
         let resource = *self.kinds.get(&(uri.path().to_owned(), has("fieldSelector=")))?;
-        Some(Call { traffic: self.clone(), resource, watch: has("watch=true"), first: !has("continue=") })
+        let streamed = streamed::is_asked_for(uri);
+        let (watch, first) = (has("watch=true") && !streamed, !has("continue="));
+        Some(Call { traffic: self.clone(), resource, watch, first, streamed })
     }
 }
 
@@ -201,6 +211,25 @@ impl Call {
             tokio::time::sleep(pause.max(self.asked_to_wait())).await;
             tries += 1;
         }
+    }
+
+    /// Sends as a list what the watcher asked for as a stream of events, and hands it on as that.
+    async fn stream(
+        self,
+        client: Client,
+        mut request: Request<Body>,
+    ) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
+        if let Some(list) = streamed::as_list(request.uri()) {
+            *request.uri_mut() = list;
+        }
+        self.begin().await;
+        let turn = self.turn().await;
+        let response = self.try_once(&client, request).await?;
+        let good = response.status().is_success();
+        Ok(response.map(|body| match body.holding(turn) {
+            list if good => Streamed::new(list).boxed_unsync(),
+            refusal => refusal.boxed_unsync(),
+        }))
     }
 
     /// A page of a list; `None` for one that is too heavy, the next one is smaller.
@@ -339,61 +368,4 @@ fn is_passing(status: u16) -> bool {
 pub(super) fn silent(limit: Duration) -> std::io::Error {
     let text = format!("no answer within {limit:?}");
     std::io::Error::new(std::io::ErrorKind::TimedOut, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(uri: &str) -> Option<(Resource, bool, bool)> {
-        call_in("longhorn-system", uri)
-    }
-
-    fn call_in(namespace: &str, uri: &str) -> Option<(Resource, bool, bool)> {
-        let options = LiveOptions::new(namespace, || Timestamp::UNIX_EPOCH);
-        let call = Arc::new(Traffic::new(&options)).call(&uri.parse().unwrap())?;
-        Some((call.resource, call.watch, call.first))
-    }
-
-    #[test]
-    fn paths_name_kinds() {
-        use Resource::*;
-        let longhorn = "http://api:1/apis/longhorn.io/v1beta2/namespaces/longhorn-system";
-        assert_eq!(call(&format!("{longhorn}/volumes?limit=500")), Some((Volumes, false, true)));
-        assert_eq!(call(&format!("{longhorn}/volumes?limit=500&continue=x")), Some((Volumes, false, false)));
-        assert_eq!(
-            call(&format!("{longhorn}/nodes?&watch=true&timeoutSeconds=45")),
-            Some((LonghornNodes, true, true))
-        );
-        assert_eq!(call("/api/v1/nodes"), Some((KubeNodes, false, true)));
-        assert_eq!(call("/api/v1/namespaces/longhorn-system/pods"), Some((Pods, false, true)));
-        let hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?fieldSelector=a";
-        assert_eq!(call(hooks), Some((ValidatingWebhookConfigurations, false, true)));
-    }
-
-    #[test]
-    fn two_kinds_of_events_differ_by_namespace_and_selector() {
-        use Resource::*;
-        let of_nodes =
-            "/api/v1/namespaces/default/events?&limit=500&fieldSelector=involvedObject.kind%3DNode";
-        let of_longhorn = |namespace: &str| format!("/api/v1/namespaces/{namespace}/events?limit=500");
-        for namespace in ["longhorn-system", "default"] {
-            assert_eq!(call_in(namespace, of_nodes), Some((NodeEvents, false, true)));
-            assert_eq!(call_in(namespace, &of_longhorn(namespace)), Some((Events, false, true)));
-        }
-        assert_eq!(call(&of_longhorn("default")), None);
-    }
-
-    #[test]
-    fn other_paths_are_no_kind() {
-        for path in [
-            "/version",
-            "/api/v1/pods",
-            "/api/v1/namespaces/other/pods",
-            "/api/v1/namespaces/longhorn-system/pods/p/log?previous=true",
-            "/apis/longhorn.io/v1beta1/namespaces/longhorn-system/volumes",
-        ] {
-            assert_eq!(call(path), None, "{path}");
-        }
-    }
 }

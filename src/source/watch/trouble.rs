@@ -24,7 +24,8 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    pub(super) fn of(error: &watcher::Error) -> Self {
+    /// `listing` while the list under way is handed on as a watch.
+    pub(super) fn of(error: &watcher::Error, listing: bool) -> Self {
         use watcher::Error::*;
         let (doing, reason, detail, in_band) = match error {
             InitialListFailed(error) => ("list", reason_of(error), describe(error), false),
@@ -38,6 +39,7 @@ impl Trouble {
                 ("watch", ApiErrorReason::Decode, "an answer without resource version".to_owned(), true)
             }
         };
+        let doing = if listing { "list" } else { doing };
         let relist = match reason {
             // An ERROR event makes the watcher list by itself, a refused watch does not.
             ApiErrorReason::Expired => matches!(error, WatchStartFailed(_)),
@@ -197,7 +199,7 @@ mod tests {
             (watcher::Error::NoResourceVersion, Decode, true, true),
         ];
         for (error, reason, relist, in_band) in table {
-            let trouble = Trouble::of(&error);
+            let trouble = Trouble::of(&error, false);
             assert_eq!(
                 (trouble.reason, trouble.relist, trouble.in_band),
                 (reason, relist, in_band),

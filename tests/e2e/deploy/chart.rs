@@ -59,7 +59,40 @@ fn another_namespace_of_longhorn_moves_the_role_and_the_flag() -> Result<()> {
     assert_eq!(find(&objects, "RoleBinding", "exporter")?["subjects"][0]["namespace"], "elsewhere");
     let deployment = find(&objects, "Deployment", "")?;
     assert_eq!(deployment["metadata"]["namespace"], "elsewhere");
-    ensure!(args(deployment)?.contains("--namespace=storage"));
+    ensure!(variables(deployment).contains(&("LONGHORN_HEALTH_NAMESPACE", "storage")));
+    Ok(())
+}
+
+fn variables(deployment: &Value) -> Vec<(&str, &str)> {
+    let variables = container(deployment)["env"].as_array();
+    variables
+        .into_iter()
+        .flatten()
+        .filter_map(|variable| Some((variable["name"].as_str()?, variable["value"].as_str()?)))
+        .collect()
+}
+
+#[test]
+fn the_name_of_the_cluster_links_and_accepted_findings_reach_the_exporter() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let values = "{clusterName: prod, \
+                  accepted: [{check: manager_probes, reason: 'known, OPS-17', until: '2026-12-31'}], \
+                  web: {grafanaUrl: 'https://grafana.example.org', runbookUrl: 'https://example.org/runbooks'}}";
+    let objects = render(&tools, values)?;
+    let deployment = find(&objects, "Deployment", "")?;
+    let file = "/etc/longhorn-health-exporter/accepted/accepted.yaml";
+    for variable in [("LONGHORN_HEALTH_CLUSTER_NAME", "prod"), ("LONGHORN_HEALTH_ACCEPTED", file)] {
+        ensure!(variables(deployment).contains(&variable), "{deployment}");
+    }
+    let arguments = args(deployment)?;
+    ensure!(arguments.contains("--web.grafana-url=https://grafana.example.org"), "{arguments:?}");
+    ensure!(arguments.contains("--web.runbook-url=https://example.org/runbooks"), "{arguments:?}");
+    let accepted = &find(&objects, "ConfigMap", "accepted")?["data"]["accepted.yaml"];
+    let accepted: Value = serde_yaml::from_str(accepted.as_str().unwrap_or_default())?;
+    assert_eq!(accepted["accepted"][0]["until"], "2026-12-31");
+    for wrong in ["{accepted: [{check: x, reason: y}]}", "{web: {grafanaUrl: grafana}}"] {
+        ensure!(render(&tools, wrong).is_err(), "{wrong}");
+    }
     Ok(())
 }
 

@@ -1,15 +1,15 @@
-//! What happened, above everything: incidents in the order in which to act, each with what follows from it
-//! and the command to begin with.
+//! Incidents, above everything: in the order in which to act, each with what follows from it and the command
+//! to begin with.
 
-use super::findings::anchor;
+use super::findings::{anchor, place};
 use super::html::Html;
 use crate::check::Severity;
 use crate::incidents::Incident;
 use crate::report::Report;
 use crate::report::text::{follows, waits};
 
-/// So many incidents are told; all findings stand below.
-const MAX_TOLD: usize = 12;
+/// At most this many incidents are listed; all findings stand below.
+const MAX_LISTED: usize = 12;
 
 /// All that is more than a note.
 pub fn write(html: &mut Html, report: &Report) {
@@ -18,21 +18,22 @@ pub fn write(html: &mut Html, report: &Report) {
         return;
     }
     html.raw("<section><h2>Do first</h2><ol class=\"index\">\n");
-    for incident in urgent().take(MAX_TOLD) {
-        tell(html, report, incident);
+    for incident in urgent().take(MAX_LISTED) {
+        item(html, report, incident);
     }
     html.raw("</ol>");
-    if let Some(more) = urgent().count().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+    if let Some(more) = urgent().count().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         html.raw("<p class=\"more\">and ").text(more).raw(" more below</p>");
     }
     html.raw("</section>\n");
 }
 
-fn tell(html: &mut Html, report: &Report, incident: &Incident) {
+fn item(html: &mut Html, report: &Report, incident: &Incident) {
     let critical = incident.severity == Severity::Critical;
     html.raw(if critical { "<li class=\"critical\">" } else { "<li>" });
     html.raw("<span class=\"spoken\">").text(incident.severity).raw(": </span>");
-    let root = incident.findings.first().and_then(|place| report.findings.get(*place));
+    let roots = incident.findings.iter().take(incident.count);
+    let root = roots.filter_map(|place| report.findings.get(*place)).min_by_key(|root| place(root));
     match root {
         Some(root) => html.raw("<a href=\"#").text(anchor(root)).raw("\">").text(&incident.title).raw("</a>"),
         None => html.text(&incident.title),

@@ -1,0 +1,110 @@
+//! Rights that are missing, in one sentence for all kinds and checks.
+
+use super::Report;
+use crate::check::counted;
+use crate::cluster::Readability;
+use crate::longhorn::Resource;
+use crate::longhorn::resource::Scope;
+
+/// With more kinds than this, only their number is told.
+const NAMED: usize = 4;
+
+/// What may not be listed, where, and what to apply so that it may; none if nothing is refused.
+pub fn missing(report: &Report) -> Option<String> {
+    let forbidden = Readability::Forbidden.as_str();
+    let is_refused = |resource: &Resource| {
+        let label = resource.label();
+        report.resources.iter().any(|one| one.resource == label && one.state == forbidden)
+    };
+    let mut places: Vec<(Place, Vec<String>)> = Vec::new();
+    for resource in Resource::all().filter(is_refused) {
+        let place = match resource.info().scope {
+            Scope::Namespaced => Place::Namespace(report.cluster.namespace.clone()),
+            Scope::InNamespace { namespace, .. } => Place::Namespace(namespace.to_owned()),
+            Scope::Cluster | Scope::ClusterNamed(_) => Place::Cluster,
+        };
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, kinds)) => kinds.push(resource.label()),
+            None => places.push((place, vec![resource.label()])),
+        }
+    }
+    let refused: Vec<String> = places.iter().map(|(place, kinds)| place.refused(kinds)).collect();
+    let roles: Vec<String> = places.iter().map(|(place, _)| place.role()).collect();
+    (!places.is_empty()).then(|| {
+        let (refused, roles) = (and(&refused), and(&roles));
+        format!("no right to list {refused}: apply {roles} (docs/access.md has them)")
+    })
+}
+
+/// `a, b and c`.
+fn and(parts: &[String]) -> String {
+    match parts {
+        [front @ .., last] if !front.is_empty() => format!("{} and {last}", front.join(", ")),
+        parts => parts.concat(),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Namespace(String),
+    Cluster,
+}
+
+impl Place {
+    fn refused(&self, kinds: &[String]) -> String {
+        let kinds = match kinds.len() {
+            0..=NAMED => kinds.join(", "),
+            number => counted(number, "kind"),
+        };
+        match self {
+            Place::Namespace(name) => format!("{kinds} in namespace {name}"),
+            Place::Cluster => format!("{kinds} of the cluster"),
+        }
+    }
+
+    fn role(&self) -> String {
+        match self {
+            Place::Namespace(name) => format!("the Role in {name}"),
+            Place::Cluster => "the ClusterRoles".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cluster;
+
+    #[test]
+    fn all_kinds_that_are_refused_are_one_sentence_with_what_to_grant() {
+        let mut cluster = cluster("");
+        let told = |cluster: &crate::cluster::Cluster| missing(&crate::report::evaluate(cluster).report);
+        assert_eq!(told(&cluster), None);
+        let refuse = |cluster: &mut crate::cluster::Cluster, kind| {
+            cluster.resources.get_mut(&kind).unwrap().readability = Readability::Forbidden;
+        };
+        refuse(&mut cluster, Resource::KubeNodes);
+        assert_eq!(
+            told(&cluster).unwrap(),
+            "no right to list nodes of the cluster: apply the ClusterRoles (docs/access.md has them)"
+        );
+        Resource::all().for_each(|kind| refuse(&mut cluster, kind));
+        let all = told(&cluster).unwrap();
+        assert!(
+            all.contains(" kinds in namespace longhorn-system, node-events in namespace default and "),
+            "{all}"
+        );
+        assert!(
+            all.contains("apply the Role in longhorn-system, the Role in default and the ClusterRoles"),
+            "{all}"
+        );
+        let report = crate::report::evaluate(&cluster).report;
+        assert!(
+            report
+                .unknown
+                .iter()
+                .filter(|one| one.check != crate::report::EVERY_CHECK)
+                .all(|one| one.forbidden)
+        );
+    }
+}

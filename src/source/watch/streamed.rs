@@ -1,0 +1,309 @@
+//! A whole list from the API server's memory, handed on object by object as it arrives.
+//!
+//! A list in pages is read from etcd: each page is decoded anew, and 15,000 replicas cost a
+//! kube-apiserver six times the CPU of the list that it keeps for `resourceVersion=0`, which client-go's
+//! informers ask for too (kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator).
+//! That list has no pages, and held as a whole it would be the largest thing in this process.
+//!
+//! kube's watcher can take a list as a stream of events (`InitialListStrategy::StreamingList`), but few
+//! clusters offer that stream: it needs etcd 3.4.31 or 3.5.13 and Kubernetes 1.32 or 1.34. So what the
+//! watcher asks for is sent as a list, and the list comes back to it as the events that it expects.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::Uri;
+use http_body::Frame;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tower::BoxError;
+
+use super::body::{Garbled, LONGEST_LINE, Watched};
+
+/// Whether the watcher asks for a list as a stream of events.
+pub(super) fn is_asked_for(uri: &Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|parameter| parameter == "sendInitialEvents=true"))
+}
+
+/// The same as a list: only what selects objects is kept.
+pub(super) fn as_list(uri: &Uri) -> Option<Uri> {
+    let selects = |parameter: &&str| parameter.starts_with("fieldSelector=");
+    let selectors = uri.query()?.split('&').filter(selects).map(|parameter| format!("&{parameter}"));
+    let path = format!("{}?resourceVersion=0{}", uri.path(), selectors.collect::<String>());
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(path.parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// The body of a list as lines of a watch: its objects as additions, then the bookmark after them.
+pub(super) struct Streamed {
+    list: Watched,
+    split: Split,
+    ended: bool,
+}
+
+impl Streamed {
+    pub(super) fn new(list: Watched) -> Self {
+        Streamed { list, split: Split::default(), ended: false }
+    }
+}
+
+impl http_body::Body for Streamed {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        while !this.ended {
+            let lines = match ready!(Pin::new(&mut this.list).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => this.split.feed(&bytes),
+                    Err(_trailers) => continue,
+                },
+                Some(Err(error)) => {
+                    this.ended = true;
+                    return Poll::Ready(Some(Err(broken_off(error))));
+                }
+                None => {
+                    this.ended = true;
+                    this.split.end()
+                }
+            };
+            match lines {
+                Ok(lines) if lines.is_empty() => {}
+                Ok(lines) => return Poll::Ready(Some(Ok(Frame::data(lines.into())))),
+                Err(garbled) => {
+                    this.ended = true;
+                    return Poll::Ready(Some(Err(garbled.into())));
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+/// The connection ended within a list.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection ended within the list")]
+struct BrokenOff;
+
+/// kube takes the end of a connection within a watch for the end of the watch (kube-client 5.0
+/// client/mod.rs request_events). Within a list it must be seen, so it goes by another name.
+fn broken_off(error: BoxError) -> BoxError {
+    let silent = error.downcast_ref::<std::io::Error>();
+    let silent = silent.is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut);
+    if silent { error } else { BrokenOff.into() }
+}
+
+/// Takes a list apart. Looks at strings and brackets only: whether an object decodes shows later.
+#[derive(Default)]
+struct Split {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    in_items: bool,
+    /// The part of an item that has come.
+    item: Vec<u8>,
+    /// The list without its items.
+    envelope: Vec<u8>,
+}
+
+/// What is left of a list without its items.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    items: &'a RawValue,
+    metadata: ListMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMeta {
+    resource_version: String,
+    #[serde(default)]
+    r#continue: String,
+}
+
+/// Depth between the items: in the list's object and in the array.
+const BETWEEN: usize = 2;
+
+impl Split {
+    /// The items that end in these bytes, as lines.
+    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
+        let mut lines = Vec::new();
+        let mut taken = 0;
+        let mut take = |split: &mut Split, until: usize, next: usize| {
+            split.part().extend_from_slice(bytes.get(taken..until).unwrap_or_default());
+            taken = next;
+        };
+        for (at, byte) in bytes.iter().enumerate() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' => self.depth += 1,
+                b'[' => {
+                    self.depth += 1;
+                    if self.depth == BETWEEN && !self.in_items {
+                        take(self, at + 1, at + 1);
+                        self.in_items = names_items(&self.envelope);
+                    }
+                }
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.in_items && self.depth < BETWEEN {
+                        take(self, at, at);
+                        self.item_ends(&mut lines);
+                        self.in_items = false;
+                    }
+                }
+                b',' if self.in_items && self.depth == BETWEEN => {
+                    take(self, at, at + 1);
+                    self.item_ends(&mut lines);
+                }
+                // an event is a line
+                b'\n' | b'\r' => take(self, at, at + 1),
+                _ => {}
+            }
+        }
+        take(self, bytes.len(), bytes.len());
+        if self.part().len() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(lines) }
+    }
+
+    fn part(&mut self) -> &mut Vec<u8> {
+        if self.in_items { &mut self.item } else { &mut self.envelope }
+    }
+
+    fn item_ends(&mut self, lines: &mut Vec<u8>) {
+        if !self.item.trim_ascii().is_empty() {
+            lines.extend_from_slice(br#"{"type":"ADDED","object":"#);
+            lines.append(&mut self.item);
+            lines.extend_from_slice(b"}\n");
+        }
+        self.item.clear();
+    }
+
+    /// The bookmark after the last item; a list that is not whole has none.
+    fn end(&mut self) -> Result<Vec<u8>, Garbled> {
+        if self.depth > 0 || self.in_string {
+            return Err(Garbled::Cut);
+        }
+        let envelope: Envelope<'_> =
+            serde_json::from_slice(&self.envelope).map_err(|error| Garbled::Line(error.to_string()))?;
+        let (items, metadata) = (envelope.items.get(), envelope.metadata);
+        if !matches!(items, "[]" | "null") {
+            return Err(Garbled::Line("items is no array".to_owned()));
+        }
+        if metadata.resource_version.is_empty() || !metadata.r#continue.is_empty() {
+            return Err(Garbled::Line("the list is not whole, or has no version".to_owned()));
+        }
+        let annotations = json!({"k8s.io/initial-events-end": "true"});
+        let metadata = json!({"resourceVersion": metadata.resource_version, "annotations": annotations});
+        let bookmark =
+            json!({"type": "BOOKMARK", "object": {"kind": "", "apiVersion": "", "metadata": metadata}});
+        Ok(format!("{bookmark}\n").into_bytes())
+    }
+}
+
+/// Whether the array that begins here is that of the items.
+fn names_items(envelope: &[u8]) -> bool {
+    let before = envelope.strip_suffix(b"[").unwrap_or_default().trim_ascii_end();
+    let key = before.strip_suffix(b":").unwrap_or_default().trim_ascii_end();
+    key.ends_with(b"\"items\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a list that arrives in pieces of this size.
+    fn lines(list: &str, piece: usize) -> Result<Vec<String>, Garbled> {
+        let (mut split, mut all) = (Split::default(), Vec::new());
+        for bytes in list.as_bytes().chunks(piece) {
+            all.extend(split.feed(bytes)?);
+        }
+        all.extend(split.end()?);
+        Ok(String::from_utf8(all).unwrap().lines().map(str::to_owned).collect())
+    }
+
+    const LIST: &str = r#"{"apiVersion":"v1","items":[ {"metadata":{"name":"a, \"]}\\","x":[1,{"y":[]}]}},
+        null,7,"text", {"a":"[items"}
+        ],"kind":"List","metadata":{"resourceVersion":"9","labels":["x"]}}"#;
+
+    #[test]
+    fn each_item_is_a_line_however_the_bytes_arrive() {
+        let whole = lines(LIST, LIST.len()).unwrap();
+        let items: Vec<serde_json::Value> =
+            whole.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(items[0]["object"]["metadata"]["name"], "a, \"]}\\");
+        assert_eq!(
+            items[1..4].iter().map(|item| &item["object"]).collect::<Vec<_>>(),
+            [&json!(null), &json!(7), &json!("text")]
+        );
+        assert_eq!(items[5]["type"], "BOOKMARK");
+        assert_eq!(items[5]["object"]["metadata"]["resourceVersion"], "9");
+        for piece in 1..40 {
+            assert_eq!(lines(LIST, piece).unwrap(), whole, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn the_envelope_may_come_first_and_a_list_may_be_empty() {
+        let first = r#"{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[{}]}"#;
+        assert_eq!(lines(first, 5).unwrap().len(), 2);
+        for none in [
+            r#"{"metadata":{"resourceVersion":"9"},"items":[]}"#,
+            r#"{"items":null,"metadata":{"resourceVersion":"9"}}"#,
+        ] {
+            assert_eq!(lines(none, 5).unwrap().len(), 1, "{none}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_whole_list_has_no_bookmark() {
+        for end in 1..LIST.len() {
+            assert!(lines(&LIST[..end], 1000).is_err(), "{}", &LIST[..end]);
+        }
+        for other in [
+            "",
+            "{}",
+            "null",
+            "[]",
+            "<html>",
+            r#"{"items":[]}"#,
+            r#"{"metadata":{"resourceVersion":"9"}}"#,
+            r#"{"items":{"a":[1]},"metadata":{"resourceVersion":"9"}}"#,
+            r#"{"items":[],"metadata":{"resourceVersion":"9","continue":"more"}}"#,
+            r#"{"items":[],"metadata":{"resourceVersion":""}}"#,
+            r#"{"kind":"Status","metadata":{},"status":"Failure"}"#,
+        ] {
+            assert!(lines(other, 1000).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn selectors_are_kept_and_nothing_else() {
+        let asked: Uri = "https://api:6443/api/v1/namespaces/default/events?&watch=true&timeoutSeconds=45\
+                          &fieldSelector=involvedObject.kind%3DNode&allowWatchBookmarks=true\
+                          &sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0"
+            .parse()
+            .unwrap();
+        assert!(is_asked_for(&asked));
+        let list = "https://api:6443/api/v1/namespaces/default/events?resourceVersion=0\
+                    &fieldSelector=involvedObject.kind%3DNode";
+        assert_eq!(as_list(&asked).unwrap(), list);
+        assert!(!is_asked_for(&as_list(&asked).unwrap()));
+    }
+}

@@ -1,0 +1,46 @@
+//! What an evaluation allocates. Unlike times and instructions this repeats to the last allocation, so
+//! that a change which makes a healthy object cost something is seen on any machine.
+
+#[path = "../benches/sync/evaluate.rs"]
+mod evaluate;
+#[path = "../benches/sync/objects/mod.rs"]
+mod objects;
+
+use evaluate::Evaluations;
+use objects::Shape;
+
+/// Allocations from a change to the page in gzip, once everything has been seen.
+fn allocations(shape: Shape) -> u64 {
+    let evaluations = Evaluations::new(shape);
+    let count = |_| {
+        evaluations.change();
+        allocation_counter::measure(|| {
+            evaluations.page();
+        })
+    };
+    (0..3).map(count).last().map_or(0, |measured| measured.count_total)
+}
+
+/// Of a cluster of 1,000 volumes, each with three replicas and an engine, and 100 nodes.
+const HEALTHY: u64 = 10_150;
+/// With a twentieth of the nodes down.
+const IN_TROUBLE: u64 = 24_000;
+
+#[test]
+fn an_evaluation_of_a_thousand_volumes_allocates_no_more_than_it_did() {
+    for (down, expected) in [(0, HEALTHY), (5, IN_TROUBLE)] {
+        let shape = Shape { backups: 1, ..Shape::new(1000, down) };
+        let allocated = allocations(shape);
+        // both ways: where it allocates less by a fifth, the figure above is to be made smaller
+        let (least, most) = (expected * 4 / 5, expected * 6 / 5);
+        assert!((least..=most).contains(&allocated), "{down} nodes down: {allocated}, not {expected} ± 20 %");
+    }
+}
+
+#[test]
+fn a_healthy_volume_costs_no_allocation() {
+    let of = |volumes| allocations(Shape { backups: 1, ..Shape::new(volumes, 0) });
+    let (small, large) = (of(500), of(1000));
+    // 500 volumes with their 6,800 other objects: what nodes cost is less than that of one a volume
+    assert!(large < small + 800, "{small} with 500 volumes, {large} with 1,000");
+}
