@@ -76,7 +76,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         Suspicion::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("replica {} is asked to leave node {name}, but nothing requests that any more", replica.metadata.name),
+            format!("replica {} is asked to leave node {name}, but nothing requests that any longer", replica.metadata.name),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))
