@@ -7,6 +7,8 @@ pub mod rights;
 mod select;
 mod status;
 pub mod text;
+#[cfg(test)]
+mod undecodable_tests;
 
 #[cfg(test)]
 mod bound_tests;
