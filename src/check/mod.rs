@@ -23,7 +23,7 @@ pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use follows::{Follows, Link, Same};
 pub use gauge::{Gauge, GaugeKind, Sample};
-pub use outcome::Outcome;
+pub use outcome::{Cut, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, uncapitalised};

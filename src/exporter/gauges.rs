@@ -13,6 +13,7 @@ pub const ALL: &[&Gauge] = &[
     &FINDING_SINCE,
     &FINDING_FOLLOWS,
     &FINDINGS_TRUNCATED,
+    &SERIES_TRUNCATED,
     &CAUSE_INFO,
     &CHECK_UNKNOWN,
     &LONGHORN_INFO,
@@ -98,6 +99,10 @@ families! {
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent BEFORE_SYNC,
         example "longhorn_health_findings_truncated > 0";
+    SERIES_TRUNCATED = Gauge "longhorn_health_series_truncated" ["family"]
+        "Number of series of a family that are left out, to keep the page small.",
+        absent "no family has more than 5,000 series",
+        example "longhorn_health_series_truncated > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause that a check may find, with the title of the check, the name of the runbook and the uid of the dashboard that say more.",
         absent BEFORE_SYNC,

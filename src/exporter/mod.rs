@@ -8,6 +8,7 @@ mod page;
 mod panels;
 mod process;
 mod rendered;
+pub mod state_file;
 
 pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment, ResourceFacts};

@@ -124,6 +124,11 @@ impl Page {
     fn add_findings(&mut self, moment: &Moment) {
         let report = &moment.evaluation.report;
         let mut details = BTreeMap::<&str, Details>::new();
+        for some in report.counted_only() {
+            let details = details.entry(some.check).or_default();
+            *details.counts.entry(some.severity).or_default() += some.count;
+            details.truncated += some.count;
+        }
         for finding in &report.findings {
             details.entry(finding.check).or_default().add(finding);
         }
@@ -196,6 +201,9 @@ impl Page {
         }
         for (robustness, count) in &summary.volumes_by_robustness {
             self.add(&VOLUMES, &[robustness], *count as f64);
+        }
+        for (family, count) in &moment.evaluation.series_cut {
+            self.add(&SERIES_TRUNCATED, &[family], *count as f64);
         }
         for ((resource, field), count) in &moment.evaluation.unrecognized {
             self.add(&RESOURCE_UNRECOGNIZED, &[&resource.label(), field], *count as f64);

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::text::shortened;
-use crate::facts::{endpoints, looping, nodes};
+use crate::facts::{endpoints, looping};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
@@ -118,7 +118,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
             &causes::MANAGERS_HALF_STARTED,
             format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
         ),
-        (true, None) if !nodes::all_known(cluster) => (
+        (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
             format!(
                 "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is not known"
@@ -142,7 +142,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
 /// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
 /// app/daemon.go startManager).
 fn half_started(cluster: &Cluster) -> Option<String> {
-    if !nodes::all_known(cluster) {
+    if !cluster.knows_all(Resource::LonghornNodes) {
         return None;
     }
     let mut ready =

@@ -30,7 +30,7 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that nobody \
+    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
               resets, eviction that is silently suspended, disks that look empty but are not.",
     needs: &[Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages, Resource::Settings],
     uses: &[

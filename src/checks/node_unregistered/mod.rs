@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::{kubectl, looping, nodes};
+use crate::facts::{kubectl, looping};
 use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
@@ -106,7 +106,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
     // one that cannot be decoded may be that of any of these nodes; that some cannot is said by the report
-    if !nodes::all_known(cluster) {
+    if !cluster.knows_all(Resource::LonghornNodes) {
         return 0;
     }
     let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();
