@@ -14,7 +14,7 @@ mod process;
 #[allow(dead_code, reason = "shared with the bench of the exporter alone")]
 mod scrape;
 #[path = "../../tests/e2e/support/mod.rs"]
-#[allow(dead_code, reason = "shared with the end-to-end tests")]
+#[allow(dead_code, unused_imports, reason = "shared with the end-to-end tests")]
 mod support;
 
 use std::time::Duration;

@@ -240,6 +240,16 @@ impl Cluster {
         gaps
     }
 
+    /// True when every object of a kind could be read: only then does one that is not there not exist.
+    pub fn knows_all(&self, resource: Resource) -> bool {
+        self.can_read(resource) && self.decoded_all(resource)
+    }
+
+    /// False where an object of a kind is there and could not be decoded: what is missing then may be that one.
+    pub fn decoded_all(&self, resource: Resource) -> bool {
+        self.resources.get(&resource).is_none_or(|status| status.undecodable == 0)
+    }
+
     /// How long ago a moment was; never negative.
     pub fn age(&self, since: Timestamp) -> SignedDuration {
         self.now.duration_since(since).max(SignedDuration::ZERO)

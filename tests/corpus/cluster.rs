@@ -24,6 +24,8 @@ pub struct Facts {
     manager: Option<Manager>,
     /// The last log of the manager on node-1.
     log: String,
+    /// The log of its present run.
+    current_log: String,
     /// How the driver deployer is; there is none without it.
     deployer: Option<Deployer>,
     /// Flags of the managers, instead of those of the release.
@@ -64,6 +66,10 @@ pub struct Manager {
     age: Option<i64>,
     /// Minutes for which the container has been running again, Ready.
     runs: Option<i64>,
+    /// Minutes for which the container has been running, not Ready.
+    hangs: Option<i64>,
+    /// The node that has held the webhook Lease for as long, and renews it.
+    holder: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -90,7 +96,9 @@ pub struct Deployer {
 
 impl Facts {
     pub fn has_log(&self) -> bool {
-        !self.log.is_empty() || self.deployer.as_ref().is_some_and(|deployer| !deployer.log.is_empty())
+        !self.log.is_empty()
+            || !self.current_log.is_empty()
+            || self.deployer.as_ref().is_some_and(|deployer| !deployer.log.is_empty())
     }
 }
 
@@ -135,6 +143,10 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
     if with_log && !facts.log.is_empty() {
         std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)
+            .unwrap();
+    }
+    if with_log && !facts.current_log.is_empty() {
+        std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.log"), &facts.current_log)
             .unwrap();
     }
     let of_deployer =
@@ -335,6 +347,14 @@ fn crashing(manager: &Manager, age: i64) -> (String, &'static str, String) {
         );
         return (status, "False", before(age));
     }
+    if let Some(minutes) = manager.hangs {
+        let started = before(minutes * 60);
+        let status = format!(
+            "restartCount: {}, ready: false, state: {{running: {{startedAt: '{started}'}}}}",
+            manager.restarts
+        );
+        return (status, "False", started);
+    }
     let (end, start) = (before(30), before(30 + manager.ran));
     if let Some(minutes) = manager.runs {
         let started = before(minutes * 60);
@@ -414,6 +434,14 @@ fn leases(case: &Case) -> String {
     let manager = case.cluster.manager.as_ref();
     let reached = manager.map_or(Reached::Upgrade, |manager| manager.reached);
     let mut yaml = String::new();
+    if let Some((minutes, holder)) = manager.and_then(|manager| manager.hangs.zip(manager.holder.as_ref())) {
+        return format!(
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, {NS}}}\n\
+             spec: {{holderIdentity: {holder}, leaseDurationSeconds: 20, acquireTime: '{}', renewTime: '{}'}}\n---\n",
+            before(minutes * 60 - 5),
+            before(2)
+        );
+    }
     let mut lease = |name: &str, holder: &str| {
         write!(
             yaml,

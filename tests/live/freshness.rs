@@ -1,14 +1,12 @@
 //! How fresh what is held is, and what brings it up to date again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fake_apiserver::{Expired, Fault, Verb};
+use fake_apiserver::{Fault, Verb};
 use jiff::SignedDuration;
-use longhorn_health_exporter::cluster::{Cluster, Readability};
+use longhorn_health_exporter::cluster::Readability;
 use longhorn_health_exporter::longhorn::Resource;
-use longhorn_health_exporter::source::watch::Pauses;
 use longhorn_health_exporter::source::{ApiErrorReason, LiveOptions, Source};
-use serde_json::json;
 
 use crate::support::*;
 

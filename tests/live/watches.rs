@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use fake_apiserver::{Expired, Fault, Verb};
-use jiff::SignedDuration;
 use longhorn_health_exporter::cluster::{Cluster, Readability};
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::source::watch::Pauses;

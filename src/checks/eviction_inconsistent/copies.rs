@@ -301,7 +301,7 @@ impl<'a> View<'a> {
                 )
                 .at(node, place.name)
                 .volumes(volumes(self.cluster, &[replica]))
-                .fact(format!("spec.failedAt is set, and backing image {image} has no copy on that disk any more"))
+                .fact(format!("spec.failedAt is set, and backing image {image} no longer has a copy on that disk"))
                 .fact("this release removes copies that replicas need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
                 .remedy(remedy)

@@ -9,6 +9,7 @@
 
 mod causes;
 mod copies;
+mod follows;
 mod managers;
 mod replicas;
 mod requests;
@@ -29,7 +30,7 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",
-    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that nobody \
+    summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
               resets, eviction that is silently suspended, disks that look empty but are not.",
     needs: &[Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages, Resource::Settings],
     uses: &[
@@ -43,10 +44,12 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
+        side_by_side: true,
         hold: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\

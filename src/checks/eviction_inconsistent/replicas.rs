@@ -46,6 +46,9 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         return None;
     }
     let node = cluster.objects.longhorn_nodes.get(name);
+    if node.is_none() && !cluster.decoded_all(Resource::LonghornNodes) {
+        return None;
+    }
     let disk = cluster.disk(&replica.spec.disk_id);
     let requested = node.is_some_and(|node| match disk {
         Some(disk) => is_disk_requested(node, disk.spec),
@@ -73,7 +76,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         Suspicion::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("replica {} is asked to leave node {name}, but nothing requests that any more", replica.metadata.name),
+            format!("replica {} is asked to leave node {name}, but nothing requests that any longer", replica.metadata.name),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))

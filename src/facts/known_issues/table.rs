@@ -80,7 +80,7 @@ pub const ALL: &[KnownIssue] = &[
     KnownIssue {
         number: 9464,
         cause: "issue_9464",
-        effect: "a node whose instance manager has lost its labels is not synced any more, and nothing new starts there",
+        effect: "a node whose instance manager has lost its labels is no longer synced, and nothing new starts there",
         panics: false,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)

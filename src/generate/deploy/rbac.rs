@@ -168,7 +168,7 @@ fn without(checks: &[&Check], id: &str) -> String {
     let said = |(ids, verb): &(Vec<&str>, &str)| match ids.len() {
         0 => None,
         1..=4 => Some(format!("These checks {verb}: {}.", ids.join(", "))),
-        number => Some(format!("{number} of {} checks {verb}.", checks.len())),
+        number => Some(format!("{number} checks {verb}.")),
     };
     let sentences: Vec<_> =
         [(needing.clone(), "are unknown"), (using, "know less")].iter().filter_map(said).collect();

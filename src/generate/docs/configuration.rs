@@ -8,9 +8,9 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use super::json_schema;
-use super::markdown::{Page, code, or_none};
+use super::markdown::{Page, code};
 use crate::check::Alert;
-use crate::generate::settings::{AlertSettings, GREATEST};
+use crate::generate::settings::GREATEST;
 use crate::generate::{Settings, Target, catalogue, pretty};
 
 pub const EXAMPLE: &str = "configuration.example.yaml";
@@ -43,11 +43,7 @@ pub fn page() -> String {
     let alert = at(&schema, "/$defs/AlertConfig");
     let row = |(key, property)| [code(key), text(property), value(&schema, property)];
     page.table(["key", "sets", "value"], properties(alert).map(row));
-    page.heading(2, "Alerts");
-    page.table(
-        ["alert", "for", "keep_firing_for", "severity", "thresholds"],
-        catalogue::alerts().map(alert_row),
-    );
+    page.paragraph("What each alert has as shipped stands in [alerts.md](alerts.md).");
     page.finish()
 }
 
@@ -86,15 +82,6 @@ fn value(schema: &Value, property: &Value) -> String {
 fn listed(values: &Value) -> String {
     let values = values.as_array().into_iter().flatten().filter_map(|value| value["const"].as_str());
     values.map(code).collect::<Vec<_>>().join(", ")
-}
-
-fn alert_row(alert: &Alert) -> [String; 5] {
-    let set = AlertSettings::of(alert);
-    let thresholds: Vec<String> =
-        set.thresholds.iter().map(|(name, value)| code(&format!("{name}: {value}"))).collect();
-    let link = format!("[{}](alerts.md#{})", alert.name, alert.name.to_lowercase());
-    let severity = set.severity.to_string();
-    [link, set.hold, or_none(set.keep_firing_for), severity, or_none(thresholds.join(", "))]
 }
 
 /// A file with every key and its default, so that reading it changes nothing. Of the alerts it has those
