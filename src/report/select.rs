@@ -74,7 +74,8 @@ impl Selection {
         let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
         let names = || volumes().map(|volume| volume.name).collect();
         let claims = || volumes().filter_map(|volume| volume.pvc).collect();
-        let kinds: [(&str, Resource, &[String], &dyn Fn() -> Vec<String>); 3] = [
+        type Known<'a> = &'a dyn Fn() -> Vec<String>;
+        let kinds: [(&str, Resource, &[String], Known); 3] = [
             ("node", Resource::LonghornNodes, &self.nodes, &nodes),
             ("volume", Resource::Volumes, &self.volumes, &names),
             ("PVC with a Longhorn volume", Resource::Volumes, &self.pvcs, &claims),
