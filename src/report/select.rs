@@ -74,7 +74,8 @@ impl Selection {
         let volumes = || objects.volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name));
         let names = || volumes().map(|volume| volume.name).collect();
         let claims = || volumes().filter_map(|volume| volume.pvc).collect();
-        let kinds: [(&str, Resource, &[String], &dyn Fn() -> Vec<String>); 3] = [
+        type Known<'a> = &'a dyn Fn() -> Vec<String>;
+        let kinds: [(&str, Resource, &[String], Known); 3] = [
             ("node", Resource::LonghornNodes, &self.nodes, &nodes),
             ("volume", Resource::Volumes, &self.volumes, &names),
             ("PVC with a Longhorn volume", Resource::Volumes, &self.pvcs, &claims),
@@ -140,8 +141,8 @@ impl Report {
                 .collect();
             kept.sort_unstable();
             part.keep(&kept);
-            part.status = Status::of(&part.findings, part.unknown.is_empty());
-            part.verdict = Verdict::of(&part.findings, &part.unknown);
+            part.status = Status::of(part.worst(), part.unknown.is_empty());
+            part.verdict = Verdict::of(part.worst(), &part.unknown);
             part.exit_code = part.exit_code_from(Some(Severity::Warning));
         }
         if let Some(least) = selection.severity {

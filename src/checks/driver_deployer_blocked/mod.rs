@@ -51,7 +51,7 @@ pub static CHECK: Check = Check {
         hold: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
-                      driver, cause {{ $labels.cause }}. Its Init:0/1 is a consequence: look at the managers first, \
+                      driver, cause $cause. Its Init:0/1 is a consequence: look at the managers first, \
                       then at DNS.",
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",

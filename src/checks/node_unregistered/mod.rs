@@ -41,10 +41,8 @@ pub static CHECK: Check = Check {
         when: When::Found(causes::ALL),
         hold: "10m",
         summary: "A node is not known to both Kubernetes and Longhorn, or has no longhorn-manager.",
-        description: "Node {{ $labels.object }}: {{ $labels.cause }}. never_started: its manager runs but has not \
-                      registered it, look at the manager's log. node_gone: it left Kubernetes, delete it in Longhorn \
-                      when its replicas are rebuilt elsewhere. manager_missing: no longhorn-manager runs there, see why \
-                      its pod does not start.",
+        description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
+                      deleted in Longhorn when its replicas are rebuilt elsewhere.",
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
               tolerate an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
