@@ -41,6 +41,9 @@ fn part(path: &Path, number: usize) -> String {
 }
 
 fn is_test(path: &Path) -> bool {
+    if path.to_str().unwrap().ends_with("_tests.rs") {
+        return true;
+    }
     path.components()
         .any(|part| ["tests", "tests.rs", "testing"].contains(&part.as_os_str().to_str().unwrap()))
 }
