@@ -1,6 +1,8 @@
 //! What only time shows: since when a fact holds, which pods vanished and how they looked last,
 //! and what crashed containers wrote. Bounded; empty for a recording.
 
+pub mod saved;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 

@@ -11,6 +11,9 @@ pub struct Alert {
     pub when: When,
     /// Causes on which it does not fire, but whose findings point to its runbook.
     pub also: &'static [&'static Cause],
+    /// Whether its causes hold side by side on one object, each for itself, so that each is an alert. Others take
+    /// turns: the cause is no label of the alert, which would start over when it changes.
+    pub side_by_side: bool,
     /// How long the expression must hold: `0m`, `5m`, `1h`.
     pub hold: &'static str,
     /// How long the alert goes on after the expression ends; empty for not at all.
@@ -92,6 +95,7 @@ impl Alert {
         name: "",
         when: When::Found(&[]),
         also: &[],
+        side_by_side: false,
         hold: "0m",
         keep_firing_for: "",
         severity: Severity::Warning,

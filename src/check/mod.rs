@@ -23,7 +23,7 @@ pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use follows::{Follows, Link, Same};
 pub use gauge::{Gauge, GaugeKind, Sample};
-pub use outcome::Outcome;
+pub use outcome::{Cut, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, uncapitalised};
@@ -86,8 +86,12 @@ impl Check {
     /// The runbook of a finding with this cause: that of the first alert which lists the cause,
     /// else that of the check's first alert.
     pub fn runbook(&self, cause: &Cause) -> Option<&'static str> {
-        let named = self.alerts.iter().find(|alert| alert.causes().any(|listed| listed == cause));
-        named.or(self.alerts.first()).map(|alert| alert.name)
+        self.alert_of(cause).or(self.alerts.first()).map(|alert| alert.name)
+    }
+
+    /// The alert that tells of this cause: the first which lists it.
+    pub fn alert_of(&self, cause: &Cause) -> Option<&'static Alert> {
+        self.alerts.iter().find(|alert| alert.causes().any(|listed| listed == cause))
     }
 
     /// The dashboard that shows this check: that of its first panel off the overview.

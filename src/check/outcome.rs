@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample};
+use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 
@@ -24,13 +24,38 @@ pub struct Outcome<'a> {
     pub unknown: Vec<String>,
     /// Facts that hold now and whose age is kept from one evaluation to the next.
     pub facts: Vec<FactKey>,
+    /// Findings that are only counted: the mildest of too many.
+    pub cut: Cut,
+    /// Samples that are only counted, by family.
+    pub series_cut: BTreeMap<&'static str, usize>,
+    /// How many findings are kept; all where a person runs the checks.
+    pub most: Option<usize>,
+}
+
+/// Numbers of findings by check, cause and severity.
+pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
+
+/// How many series a family has at most: objects in trouble have series of their own, and all may be.
+const MAX_SERIES: usize = 5_000;
+
+/// Keeps the worst findings and counts the others.
+pub fn keep_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Cut) {
+    if findings.len() <= most {
+        return;
+    }
+    // stable: within a severity those that came first
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for finding in findings.drain(most..) {
+        *cut.entry((finding.check, finding.cause.id, finding.severity)).or_default() += 1;
+    }
 }
 
 impl<'a> Outcome<'a> {
     /// An empty outcome for one check.
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Outcome { check, cluster, findings, stock, samples: BTreeMap::new(), unknown, facts }
+        let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
+        Outcome { check, cluster, findings, stock, samples, unknown, facts, cut, series_cut, most: None }
     }
 
     /// Adds a finding.
@@ -44,6 +69,10 @@ impl<'a> Outcome<'a> {
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
         self.findings.push(finding);
+        // sorting now and then costs less than looking for the mildest each time
+        if let Some(most) = self.most.filter(|most| self.findings.len() >= 2 * most) {
+            keep_worst(&mut self.findings, most, &mut self.cut);
+        }
     }
 
     /// States what every cluster with this release has, which is nothing to act on.
@@ -74,8 +103,13 @@ impl<'a> Outcome<'a> {
         if value.is_nan() {
             return; // an unknown value is no sample
         }
+        let samples = self.samples.entry(gauge.name).or_default();
+        if samples.len() >= MAX_SERIES {
+            *self.series_cut.entry(gauge.name).or_default() += 1;
+            return;
+        }
         let labels = labels.iter().map(|label| Arc::from(*label)).collect();
-        self.samples.entry(gauge.name).or_default().push(Sample { labels, value });
+        samples.push(Sample { labels, value });
     }
 
     /// Says that part of the verdict is unknown, and why.

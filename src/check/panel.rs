@@ -61,6 +61,8 @@ impl Panel {
 /// The dashboards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dashboard {
+    /// A row for each cluster.
+    Fleet,
     /// One page for the operator at night.
     Overview,
     /// Volumes and their replicas.
@@ -81,6 +83,7 @@ impl Dashboard {
     /// Short name: part of the uid, of file names and of rule groups.
     pub fn id(self) -> &'static str {
         match self {
+            Dashboard::Fleet => "fleet",
             Dashboard::Overview => "overview",
             Dashboard::Volumes => "volumes",
             Dashboard::InstanceManagers => "instance-managers",

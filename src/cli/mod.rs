@@ -10,6 +10,7 @@ mod record;
 mod runbook;
 mod serve;
 mod source;
+mod state;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

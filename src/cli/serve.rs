@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
+use super::state::Keeper;
 use super::{Failure, SourceArgs, exit};
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
@@ -35,6 +36,16 @@ const WORKERS: usize = 2;
 pub struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    /// File in which ages of facts outlive a restart; its directory must be writable
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Source",
+        conflicts_with_all = ["demo", "from"],
+        env = "LONGHORN_HEALTH_STATE_FILE"
+    )]
+    state_file: Option<PathBuf>,
 
     #[command(flatten)]
     web: WebArgs,
@@ -181,6 +192,8 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let (access, transport) = open_web(&args).await?;
     let wish = args.source.wish(Timestamp::now())?;
     let (source, live) = open_source(&args.source).await?;
+    let keeper = args.state_file.clone().zip(live.clone());
+    let keeper = keeper.map(|(path, live)| Keeper::begin(path, live, &args.source.namespace));
     let mut listeners = Vec::new();
     for address in &args.web.listen_address {
         listeners.push(address.bind().await.map_err(Failure::usage)?);
@@ -192,10 +205,12 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).wishing(wish);
     let evaluator = Arc::new(evaluator);
     let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
-    let (shutdown, mut shut_down) = watch::channel(());
-    let until_shutdown = async move {
+    let (shutdown, shut_down) = watch::channel(());
+    let until = |mut shut_down: watch::Receiver<()>| async move {
         let _ = shut_down.changed().await;
     };
+    let until_shutdown = until(shut_down.clone());
+    let keeper = keeper.map(|keeper| tokio::spawn(keeper.run(until(shut_down))));
     let mut server = tokio::spawn(http::run(listeners, transport, router, Limits::default(), until_shutdown));
     let ended = tokio::select! {
         reason = signals.stop(&access) => Ok(reason),
@@ -208,6 +223,9 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
             tracing::info!(reason, "stopping");
             drop(shutdown);
             let _ = server.await; // its limits bound this
+            if let Some(keeper) = keeper {
+                let _ = keeper.await; // it says itself what went wrong
+            }
             if let Some(live) = live {
                 live.stop().await;
             }
@@ -299,6 +317,7 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         kubeconfig = args.source.kubeconfig.as_ref().map(|path| path.display().to_string()),
         context = args.source.context,
         crash_logs = spelled(args.source.crash_logs),
+        state_file = args.state_file.as_ref().map(|path| path.display().to_string()),
         stale_after = %format_args!("{:#}", args.source.stale_after),
         telemetry_path,
         max_requests,

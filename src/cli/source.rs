@@ -57,7 +57,7 @@ pub struct SourceArgs {
     pub crash_logs: CrashLogsArg,
 
     /// Treat a kind as unknown when the API server has not answered for it for this long
-    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = positive_duration, env = "LONGHORN_HEALTH_STALE_AFTER")]
+    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = positive_duration, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
 
@@ -130,7 +130,7 @@ impl SourceArgs {
             let until = one.until.map(|until| until.to_string()).unwrap_or_default();
             eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, one.reason);
         }
-        Ok(Wish { address: self.address(), accepted })
+        Ok(Wish { address: self.address(), accepted, ..Wish::default() })
     }
 
     fn address(&self) -> Address {

@@ -1,26 +1,56 @@
 //! Alerts on the exporter itself: without them its silence would look like health.
 
 use super::gauges;
-use crate::check::{Alert, Severity, When};
+use crate::check::{Alert, Severity, Threshold, When};
+
+/// Mutes what follows from an alert that fires (generate/alertmanager.rs).
+pub const INHIBITOR: &str = "LonghornHealthInhibitor";
 
 /// Alerts that belong to no single check.
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornHealthExporterDown",
         when: When::Promql {
-            expr: "(group by ($cluster) (last_over_time(up{$job}[1d])) \
+            expr: "(group by ($cluster) (last_over_time(up{$job}[$window])) \
                unless on ($cluster) group by ($cluster) (up{$job} == 1) \
-               or on () absent(up{$job} == 1)) == 1",
+               $clusters_without) == 1",
             cases: include_str!("LonghornHealthExporterDown.test.yaml"),
         },
         hold: "10m",
         severity: Severity::Critical,
+        thresholds: &[Threshold {
+            name: "window",
+            default: 604_800.0,
+            least: 3_600.0,
+            unit: "seconds of a range",
+            why: "A cluster whose exporter is gone for longer is forgotten: a week outlives every weekend. Clusters that must never \
+                  be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
+        }],
         summary: "Nothing watches the health of Longhorn.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
         why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
-              each cluster that had an exporter in the last day is asked for; without any series the alert fires too.",
+              each cluster that had an exporter in the last week is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
+        name: INHIBITOR,
+        when: When::Promql {
+            expr: "(label_replace(max without ($without) (longhorn_health_finding_follows{$job}), \"volume\", \"$1\", \"object\", \"(.*)\") \
+               and on ($cluster namespace, root_alert, root_node) \
+               label_replace(label_replace(ALERTS{alertname=~\"Longhorn.+\", alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \
+               \"root_alert\", \"$1\", \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) == 1",
+            cases: include_str!("LonghornHealthInhibitor.test.yaml"),
+        },
+        severity: Severity::Info,
+        summary: "An alert follows from another one; this only mutes it.",
+        description: "{{ $labels.alert }} about {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
+                      is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to nobody.",
+        why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
+              heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \
+              the cause of a crash loop is no label of its alert, or that would start over when the cause changes.",
+        runbook: include_str!("LonghornHealthInhibitor.md"),
         ..Alert::PLAIN
     },
     Alert {

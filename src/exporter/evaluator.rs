@@ -80,13 +80,13 @@ impl Evaluator {
     /// process uses.
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
-        let (began, wish) = (clock(), Wish::default());
+        let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
         Evaluator { source, clock, began, self_metrics, wish, last, render_seconds }
     }
 
     /// The same with a report as it is wanted.
     pub fn wishing(self, wish: Wish) -> Self {
-        Evaluator { wish, ..self }
+        Evaluator { wish: Wish { bounded: true, ..wish }, ..self }
     }
 
     /// The present moment. Whoever comes while another evaluates waits for that result. May take

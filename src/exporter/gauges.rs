@@ -6,11 +6,14 @@ use crate::check::{Gauge, GaugeKind};
 pub const ALL: &[&Gauge] = &[
     &STATUS,
     &INCIDENTS,
+    &INCIDENT,
     &FINDINGS,
     &FINDING,
     &FINDING_VOLUME,
     &FINDING_SINCE,
+    &FINDING_FOLLOWS,
     &FINDINGS_TRUNCATED,
+    &SERIES_TRUNCATED,
     &CAUSE_INFO,
     &CHECK_UNKNOWN,
     &LONGHORN_INFO,
@@ -68,6 +71,10 @@ families! {
         "Number of incidents by severity: a root cause with all that follows from it is one, on however many objects.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
+    INCIDENT = Gauge "longhorn_health_incident" ["check", "cause", "severity"]
+        "Number of findings of the root cause of each incident, with the worst severity of the root and all that follows from it.",
+        absent "there is no such incident",
+        example "count by (severity) (max without (instance, pod) (longhorn_health_incident))";
     FINDINGS = Gauge "longhorn_health_findings" ["check", "severity"]
         "Number of findings of a check by severity.",
         absent BEFORE_SYNC,
@@ -84,10 +91,18 @@ families! {
         "Unix time since which the finding holds.",
         absent "it is not known since when the finding holds",
         example "time() - max without (instance, pod) (longhorn_health_finding_since_timestamp_seconds) > 86400";
+    FINDING_FOLLOWS = Gauge "longhorn_health_finding_follows" ["check", "cause", "object_kind", "object", "node", "disk", "alert", "root_alert", "root_node"]
+        "1 for every finding that follows from another one at least as severe, with the alerts that tell of both; Alertmanager mutes the first while the second fires.",
+        absent "the finding follows from no other, or it is one of those that longhorn_health_findings_truncated counts",
+        example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_finding_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent BEFORE_SYNC,
         example "longhorn_health_findings_truncated > 0";
+    SERIES_TRUNCATED = Gauge "longhorn_health_series_truncated" ["family"]
+        "Number of series of a family that are left out, to keep the page small.",
+        absent "no family has more than 5,000 series",
+        example "longhorn_health_series_truncated > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause that a check may find, with the title of the check, the name of the runbook and the uid of the dashboard that say more.",
         absent BEFORE_SYNC,

@@ -8,10 +8,11 @@ mod page;
 mod panels;
 mod process;
 mod rendered;
+pub mod state_file;
 
-pub use alerts::ALERTS;
+pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment, ResourceFacts};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
-pub use panels::PANELS;
+pub use panels::{INCIDENTS_PANEL, PANELS};
 pub use rendered::Rendered;

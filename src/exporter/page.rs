@@ -11,6 +11,7 @@ use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
 use crate::checks;
 use crate::cluster::Readability;
+use crate::incidents::{self, Muted};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::Status;
@@ -123,6 +124,11 @@ impl Page {
     fn add_findings(&mut self, moment: &Moment) {
         let report = &moment.evaluation.report;
         let mut details = BTreeMap::<&str, Details>::new();
+        for some in report.counted_only() {
+            let details = details.entry(some.check).or_default();
+            *details.counts.entry(some.severity).or_default() += some.count;
+            details.truncated += some.count;
+        }
         for finding in &report.findings {
             details.entry(finding.check).or_default().add(finding);
         }
@@ -136,13 +142,31 @@ impl Page {
             self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
             self.add_details(&details);
         }
+        self.add_relations(&report.findings);
+    }
+
+    /// As many of a check as get series of their own at all.
+    fn add_relations(&mut self, findings: &[Finding]) {
+        let mut shown = BTreeMap::<&str, usize>::new();
+        for Muted { finding, alert, root, root_alert } in incidents::muted(findings) {
+            let shown = shown.entry(finding.check).or_default();
+            *shown += 1;
+            if *shown > MAX_DETAILS {
+                continue;
+            }
+            let (node, disk) = place(finding);
+            let (check, cause, object) = (finding.check, finding.cause.id, &finding.object);
+            let (root_alert, root_node) = (root_alert.name, place(root).0);
+            let labels =
+                [check, cause, object.kind, &object.name, node, disk, alert.name, root_alert, root_node];
+            self.add(&FINDING_FOLLOWS, &labels, 1.0);
+        }
     }
 
     fn add_details(&mut self, details: &Details) {
         for (finding, volumes) in &details.findings {
             let Finding { check, cause, object, .. } = finding;
-            let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
-            let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
+            let (node, disk) = place(finding);
             let severity = finding.severity.as_str();
             self.add(&FINDING, &[check, cause.id, severity, object.kind, &object.name, node, disk], 1.0);
             for volume in finding.volumes.iter().take(*volumes) {
@@ -168,11 +192,18 @@ impl Page {
             let count = incidents.filter(|incident| incident.severity == severity).count();
             self.add(&INCIDENTS, &[severity.as_str()], count as f64);
         }
+        for incident in &moment.evaluation.report.incidents {
+            let labels = [incident.check, &incident.cause, incident.severity.as_str()];
+            self.add(&INCIDENT, &labels, incident.count as f64);
+        }
         if let Some(version) = &summary.longhorn_version {
             self.add(&LONGHORN_INFO, &[version], 1.0);
         }
         for (robustness, count) in &summary.volumes_by_robustness {
             self.add(&VOLUMES, &[robustness], *count as f64);
+        }
+        for (family, count) in &moment.evaluation.series_cut {
+            self.add(&SERIES_TRUNCATED, &[family], *count as f64);
         }
         for ((resource, field), count) in &moment.evaluation.unrecognized {
             self.add(&RESOURCE_UNRECOGNIZED, &[&resource.label(), field], *count as f64);
@@ -214,6 +245,11 @@ impl Page {
     }
 }
 
+/// Node and disk of a finding as label values.
+fn place(finding: &Finding) -> (&str, &str) {
+    (finding.node.as_deref().unwrap_or_default(), finding.disk.as_deref().unwrap_or_default())
+}
+
 /// What is shown of the findings of one check.
 #[derive(Default)]
 struct Details<'a> {
@@ -238,8 +274,7 @@ impl<'a> Details<'a> {
         self.volumes += volumes;
         self.findings.push((finding, volumes));
         let Some(since) = finding.since.map(|since| since.as_second()) else { return };
-        let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
-        let (node, disk) = (node.unwrap_or_default(), disk.unwrap_or_default());
+        let (node, disk) = place(finding);
         let key = [finding.check, finding.cause.id, finding.object.kind, &finding.object.name, node, disk];
         self.since.entry(key).and_modify(|earliest| *earliest = since.min(*earliest)).or_insert(since);
     }

@@ -13,6 +13,9 @@ const SEVERITIES: &[Step] = &[
     Step::at(4.0, "red"),
 ];
 
+/// The first table of the overview.
+pub const INCIDENTS_PANEL: &str = "Incidents";
+
 /// Panels that belong to no single check.
 pub const PANELS: &[Panel] = &[
     Panel {
@@ -41,7 +44,7 @@ pub const PANELS: &[Panel] = &[
         title: "Firing alerts",
         description: "Alerts of these rules that fire now. Grey is no proof of health: the rules may not be loaded.",
         queries: &[Query {
-            expr: "count(max without ($without) (ALERTS{$alerts, alertstate=\"firing\"}))",
+            expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
             legend: "firing",
         }],
         steps: &[Step::at(1.0, "orange")],
@@ -78,6 +81,18 @@ pub const PANELS: &[Panel] = &[
         steps: &[Step::at(0.0, "green"), Step::at(180.0, "orange")],
         no_data: "the exporter is down, or serves a recording",
         ..Panel::STAT
+    },
+    Panel {
+        title: INCIDENTS_PANEL,
+        description: "What is wrong, told by root causes; what follows from one is not listed. Check leads to the dashboard, cause to the runbook.",
+        columns: &["severity", "title", "check", "cause", "Value"],
+        queries: &[Query {
+            expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job})",
+            legend: "{{check}} {{cause}}",
+        }],
+        width: Width::Full,
+        no_data: "no incident; make sure that no check is without verdict",
+        ..Panel::TABLE
     },
     Panel {
         title: "Findings",
@@ -263,6 +278,38 @@ pub const PANELS: &[Panel] = &[
             legend: "{{instance}}",
         }],
         no_data: "the exporter is down, or has no web configuration",
+        ..Panel::TABLE
+    },
+    Panel {
+        dashboard: Dashboard::Fleet,
+        title: "Clusters",
+        description: "A row for each cluster that has an exporter. The cluster leads to its overview. A cluster that is missing here has no exporter that Prometheus can scrape.",
+        columns: &["status", "Value #B", "Value #C", "Value #D", "release", "exporter"],
+        queries: &[
+            Query { expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1", legend: "status" },
+            Query {
+                expr: "sum by ($cluster) (max by ($cluster severity) (longhorn_health_incidents{$job}))",
+                legend: "incidents",
+            },
+            Query {
+                expr: "sum by ($cluster) (max by ($cluster check) (longhorn_health_check_unknown{$job}))",
+                legend: "unknown checks",
+            },
+            Query {
+                expr: "time() - min by ($cluster) (max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
+                legend: "age of data (s)",
+            },
+            Query {
+                expr: "max by ($cluster release) (label_replace(longhorn_health_longhorn_info{$job}, \"release\", \"$1\", \"version\", \"(.*)\"))",
+                legend: "release",
+            },
+            Query {
+                expr: "max by ($cluster exporter) (label_replace(longhorn_health_exporter_build_info{$job}, \"exporter\", \"$1\", \"version\", \"(.*)\"))",
+                legend: "exporter",
+            },
+        ],
+        width: Width::Full,
+        no_data: "no exporter reports",
         ..Panel::TABLE
     },
 ];

@@ -13,11 +13,13 @@ pub mod looping;
 pub mod nodes;
 pub mod placement;
 pub mod pods;
+pub mod probes;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
 pub mod stuck;
 pub mod text;
+pub mod unreached;
 pub mod volumes;
 
 use crate::check::{Evidence, EvidenceSource};

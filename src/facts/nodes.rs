@@ -79,12 +79,6 @@ pub fn cordoned_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     by_taint().or_else(by_longhorn)
 }
 
-/// True when every `nodes.longhorn.io` could be read: only then does one that is not there not exist.
-pub fn all_known(cluster: &Cluster) -> bool {
-    let undecodable = cluster.resources.get(&Resource::LonghornNodes).map_or(0, |status| status.undecodable);
-    cluster.can_read(Resource::LonghornNodes) && undecodable == 0
-}
-
 /// What the longhorn-manager of a node is, if it is not ready: most contradictions stay because it does not
 /// run. `None` also where pods cannot be read or none is recorded.
 pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {

@@ -155,6 +155,17 @@ pub fn hanging(cluster: &Cluster) -> BTreeSet<&str> {
     hang.map(|start| start.pod.metadata.name.as_str()).collect()
 }
 
+/// The holder of the webhook start Lease where it hangs for a reason of its own: its log names one, or it neither finishes
+/// nor gives up within the longest start of its release. The others wait for it, and another start ends in the same place.
+pub fn stuck_holder(cluster: &Cluster) -> Option<&Pod> {
+    let holder = observe(cluster).under_way.into_iter().find(|start| start.holds)?;
+    let longest =
+        release_of(cluster, holder.pod).and_then(Release::longest_start).unwrap_or(WAIT_WITHOUT_LIMIT);
+    let stuck = holder.complaint(cluster).is_some()
+        || holder.own(cluster) > SignedDuration::from_secs(longest.saturating_add(GRACE));
+    stuck.then_some(holder.pod)
+}
+
 /// True for a pod that is Ready while its manager has not served the admission webhook yet: up to 1.9
 /// readiness asks the conversion webhook, and a start is not over as long as its node holds the Lease.
 pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {

@@ -11,7 +11,7 @@ pub struct Shape {
     /// Labels with the values of which a series must have one.
     pub matchers: Vec<(&'static str, Vec<&'static str>)>,
     /// Labels to aggregate away beside those of the target.
-    pub without: &'static [&'static str],
+    pub without: Vec<&'static str>,
 }
 
 impl Shape {
@@ -21,7 +21,7 @@ impl Shape {
             When::Promql { .. } => return None,
             When::Flag { gauge, labels, without } => {
                 let matchers = labels.iter().map(|(label, value)| (*label, vec![*value])).collect();
-                return Some(Shape { family: gauge, matchers, without });
+                return Some(Shape { family: gauge, matchers, without: without.to_vec() });
             }
             When::Found(causes) => (causes, None, &[][..]),
             When::FoundBut { causes, severity, without } => (causes, severity, without),
@@ -31,16 +31,27 @@ impl Shape {
             matchers.push(("cause", causes.iter().map(|cause| cause.id).collect()));
         }
         matchers.extend(severity.map(|severity| ("severity", vec![severity.as_str()])));
+        let mut without = without.to_vec();
+        if causes.len() > 1 && !alert.side_by_side && !without.contains(&"cause") {
+            without.push("cause");
+        }
         Some(Shape { family: &FINDING, matchers, without })
     }
 
+    /// The labels of the family that an alert keeps.
+    pub fn labels(&self) -> Vec<&'static str> {
+        let labels = self.family.labels.iter().copied();
+        labels.filter(|label| *label != "severity" && !self.without.contains(label)).collect()
+    }
+
+    /// PromQL with placeholders.
     pub fn expr(&self) -> String {
         let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {
             [value] => format!(", {label}=\"{value}\""),
             several => format!(", {label}=~\"{}\"", several.join("|")),
         };
         let matchers: String = self.matchers.iter().map(matcher).collect();
-        let without = [&["$without"], self.without].concat().join(", ");
+        let without = [&["$without"], self.without.as_slice()].concat().join(", ");
         format!("max without ({without}) ({}{{$job{matchers}}}) == 1", self.family.name)
     }
 }

@@ -129,7 +129,9 @@ impl Router {
             return answer(StatusCode::OK, respond::TEXT, "ok\n");
         }
         let lines: String = waiting.iter().map(|resource| format!("waiting for {resource}\n")).collect();
-        answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines)
+        let mut answer = answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines);
+        answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+        answer
     }
 
     fn take_slot(&self) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, Refusal> {
@@ -191,7 +193,8 @@ impl Router {
         let (moment, mut text) = (self.evaluator.moment(), Vec::new());
         if !moment.waiting_for.is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+            return Err(refusal.with(header::RETRY_AFTER, "1"));
         }
         let (_, shown) = view.of(&moment.evaluation.report);
         let written = table::write(&mut text, &shown, Style::PLAIN, Details::Brief);

@@ -61,6 +61,13 @@ impl Ties {
         self.parents.get(finding).copied().flatten().map_or("", |(_, told)| told)
     }
 
+    /// What a finding follows from, the nearest first.
+    pub fn ancestors(&self, finding: usize) -> Vec<usize> {
+        let parent = |place: &usize| self.parents.get(*place).copied().flatten().map(|(parent, _)| parent);
+        // relations have no cycle, which a test holds; this bound keeps an oversight from hanging
+        std::iter::successors(parent(&finding), parent).take(self.parents.len()).collect()
+    }
+
     /// The findings by root cause, in the order of the findings.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
@@ -75,15 +82,8 @@ impl Ties {
         groups.into_values().collect()
     }
 
-    fn root(&self, mut place: usize) -> usize {
-        // relations have no cycle, which a test holds; this bound keeps an oversight from hanging
-        for _ in 0..self.parents.len() {
-            match self.parents.get(place).copied().flatten() {
-                Some((parent, _)) => place = parent,
-                None => break,
-            }
-        }
-        place
+    fn root(&self, place: usize) -> usize {
+        self.ancestors(place).pop().unwrap_or(place)
     }
 }
 

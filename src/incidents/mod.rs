@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Check, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
+use crate::check::{Alert, Check, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
 use crate::checks;
 use crate::longhorn::VolumeHealth;
 
@@ -92,6 +92,35 @@ pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
         }
     }
     groups.iter().enumerate().map(|(place, group)| incident(findings, group, place, &ties, &places)).collect()
+}
+
+/// A finding whose alert is no news while another's fires, because it follows from that: both alerts.
+#[derive(Debug, Clone, Copy)]
+pub struct Muted<'a> {
+    /// The consequence.
+    pub finding: &'a Finding,
+    /// The alert that tells of it.
+    pub alert: &'static Alert,
+    /// What it follows from, directly or not.
+    pub root: &'a Finding,
+    /// The alert that tells of that.
+    pub root_alert: &'static Alert,
+}
+
+/// Which alerts follow from which. One that is worse than what it follows from is not among them: a ticket
+/// must not keep a page back.
+pub fn muted(findings: &[Finding]) -> Vec<Muted<'_>> {
+    let ties = group::Ties::new(findings);
+    let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);
+    let all = findings.iter().enumerate().flat_map(|(place, finding)| {
+        ties.ancestors(place).into_iter().filter_map(move |root| Some((finding, findings.get(root)?)))
+    });
+    all.filter(|(finding, root)| root.severity >= finding.severity)
+        .filter_map(|(finding, root)| {
+            Some(Muted { finding, alert: alert(finding)?, root, root_alert: alert(root)? })
+        })
+        .filter(|muted| muted.alert.name != muted.root_alert.name)
+        .collect()
 }
 
 fn incident(

@@ -109,7 +109,8 @@ fn every_finding_is_in_exactly_one_incident() {
 #[test]
 fn scenarios_name_their_root_first() {
     for (scenario, root) in [
-        ("demo", "webhook_unavailable/deadlock"),
+        // the holder of the start Lease hangs, and the others wait for it
+        ("demo", "manager_start_stuck/access_denied"),
         ("incident-000-instance-manager-restarted", "instance_manager_replaced/liveness_probe"),
         ("incident-001-old-instance-manager-held", "instance_manager_stale/reattach_pending"),
         ("incident-002-open-iscsi-missing", "manager_crash_loop/open_iscsi_missing"),

@@ -10,7 +10,8 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Finding, ObjectRef, Severity};
+use super::NotListed;
+use crate::check::{Cut, Finding, ObjectRef, Severity};
 use crate::checks;
 use crate::incidents::cause_of;
 
@@ -173,6 +174,25 @@ pub fn take_out(
     });
     let rest = rest.collect();
     (rest, accepted)
+}
+
+/// Findings that are only counted, with those of which all of the check or cause is accepted.
+pub fn of_cut(cut: Cut, acceptances: &[Acceptance], now: Option<Timestamp>) -> Vec<NotListed> {
+    let is_accepted = |check: &str, cause: &str| {
+        let wide = |one: &&Acceptance| one.object.is_none() && one.node.is_none() && !one.has_expired(now);
+        acceptances
+            .iter()
+            .filter(wide)
+            .any(|one| one.check == check && one.cause.as_deref().is_none_or(|accepted| accepted == cause))
+    };
+    let not_listed = cut.into_iter().map(|((check, cause, severity), count)| NotListed {
+        check,
+        cause,
+        severity,
+        count,
+        accepted: is_accepted(check, cause),
+    });
+    not_listed.collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,11 @@ pub mod rights;
 mod select;
 mod status;
 pub mod text;
+#[cfg(test)]
+mod undecodable_tests;
+
+#[cfg(test)]
+mod bound_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +19,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Check, Fact, Finding, Outcome, Sample, Severity, cut};
+use crate::check::{Check, Cut, Fact, Finding, Outcome, Sample, Severity, cut, keep_worst};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
@@ -50,6 +55,10 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// What is wrong, one by one, worst first.
     pub findings: Vec<Finding>,
+    /// Findings that are counted and not listed, because there are too many; the worst are listed. Only an
+    /// exporter has such, `check` lists all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_listed: Vec<NotListed>,
     /// What was found and accepted: counted apart, and part of neither status nor exit code.
     pub accepted: Vec<Accepted>,
     /// Says which part of the report this is; left out of a whole one.
@@ -64,6 +73,21 @@ pub struct Report {
     pub not_recorded: Vec<String>,
     /// How each kind could be read.
     pub resources: Vec<ResourceReport>,
+}
+
+/// Findings that are counted and not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotListed {
+    /// Id of the check.
+    pub check: &'static str,
+    /// Its cause.
+    pub cause: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// How many.
+    pub count: usize,
+    /// True where all of this check or cause is accepted.
+    pub accepted: bool,
 }
 
 /// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
@@ -82,8 +106,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn of(findings: &[Finding], unknown: &[Unknown]) -> Self {
-        match (findings.is_empty(), unknown.is_empty()) {
+    fn of(worst: Option<Severity>, unknown: &[Unknown]) -> Self {
+        match (worst.is_none(), unknown.is_empty()) {
             (false, _) => Verdict::Findings,
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Healthy,
@@ -178,6 +202,8 @@ pub struct Evaluation {
     pub blind: BTreeSet<&'static str>,
     /// Values that no known release writes, by kind and field.
     pub unrecognized: BTreeMap<(Resource, &'static str), usize>,
+    /// Samples that are left out, by family.
+    pub series_cut: BTreeMap<&'static str, usize>,
 }
 
 /// Runs every check.
@@ -197,7 +223,14 @@ pub struct Wish {
     pub address: Address,
     /// What is accepted.
     pub accepted: Vec<Acceptance>,
+    /// True where memory must stay bounded whatever is wrong: then only the worst findings are listed.
+    pub bounded: bool,
 }
+
+/// How many findings of a check are listed where memory is bounded.
+pub const MAX_OF_CHECK: usize = 2_000;
+/// How many findings are listed in all then.
+pub const MAX_IN_ALL: usize = 3_000;
 
 /// Runs the checks that are wanted, for a report as it is wanted.
 pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {
@@ -207,8 +240,10 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     let mut samples = BTreeMap::new();
     let mut facts = Vec::new();
     let mut blind = BTreeSet::new();
+    let (mut cut_off, mut series_cut) = (Cut::new(), BTreeMap::new());
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
+        outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
         let blind_spots = cluster.blind_spots(check.needs);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
@@ -219,7 +254,15 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         }
         outcome.findings.iter_mut().for_each(Finding::shorten);
         outcome.unknown.iter_mut().for_each(cut);
+        if wish.bounded {
+            keep_worst(&mut outcome.findings, MAX_OF_CHECK, &mut cut_off);
+        }
         findings.append(&mut outcome.findings);
+        if wish.bounded {
+            keep_worst(&mut findings, MAX_IN_ALL, &mut cut_off);
+        }
+        outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
+        series_cut.append(&mut outcome.series_cut);
         stock.append(&mut outcome.stock);
         facts.append(&mut outcome.facts);
         samples.append(&mut outcome.samples);
@@ -231,13 +274,14 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let report = report(cluster, findings, stock, unknown, wish);
-    Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized() }
+    let report = report(cluster, findings, cut_off, stock, unknown, wish);
+    Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
 }
 
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
+    cut_off: Cut,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
     wish: &Wish,
@@ -247,13 +291,14 @@ fn report(
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
+    let not_listed = accepted::of_cut(cut_off, &wish.accepted, cluster.moment());
     unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
     let (volumes_by_robustness, data) = data::of(cluster);
     let mut report = Report {
         schema: "v1",
-        status: Status::of(&findings, unknown.is_empty()),
+        status: Status::Unknown,
         exit_code: exit::OK,
-        verdict: Verdict::of(&findings, &unknown),
+        verdict: Verdict::Unknown,
         cluster: ClusterSummary {
             name: None,
             namespace: cluster.namespace.clone(),
@@ -269,6 +314,7 @@ fn report(
         data,
         incidents: incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
         findings,
+        not_listed,
         accepted,
         selected: None,
         facts,
@@ -280,6 +326,8 @@ fn report(
             .collect(),
         resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
     };
+    report.status = Status::of(report.worst(), report.unknown.is_empty());
+    report.verdict = Verdict::of(report.worst(), &report.unknown);
     report.exit_code = report.exit_code_from(Some(Severity::Warning));
     report.address(&wish.address);
     report
@@ -305,6 +353,30 @@ impl Report {
 
     /// The worst severity found.
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).max()
+        let listed = self.findings.iter().map(|finding| finding.severity);
+        listed.chain(self.counted_only().map(|some| some.severity)).max()
+    }
+
+    /// How many findings there are of this severity, listed or not.
+    pub fn count(&self, severity: Severity) -> usize {
+        let listed = self.findings.iter().filter(|finding| finding.severity == severity).count();
+        let only = self.counted_only().filter(|some| some.severity == severity);
+        listed + only.map(|some| some.count).sum::<usize>()
+    }
+
+    /// Findings that are not listed and not accepted.
+    pub fn counted_only(&self) -> impl Iterator<Item = &NotListed> {
+        self.not_listed.iter().filter(|some| !some.accepted)
+    }
+
+    /// That not everything is listed, in a sentence.
+    pub fn not_listed_line(&self) -> Option<String> {
+        let all: usize = self.counted_only().map(|some| some.count).sum();
+        let mut by_cause: BTreeMap<_, usize> = BTreeMap::new();
+        self.counted_only()
+            .for_each(|some| *by_cause.entry((some.check, some.cause)).or_default() += some.count);
+        let causes: Vec<_> =
+            by_cause.iter().map(|((check, cause), count)| format!("{check}/{cause} {count}")).collect();
+        (all > 0).then(|| format!("{all} more findings are counted and not listed: {}", causes.join(", ")))
     }
 }

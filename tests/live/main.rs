@@ -9,5 +9,6 @@ mod headers;
 mod pages;
 mod pods;
 mod record;
+mod state;
 mod support;
 mod watches;

@@ -247,3 +247,44 @@ fn an_error_is_one_line_and_writes_nothing() {
     assert!(said.starts_with(&place) && said.lines().count() == 1, "{said}");
     assert!(!out.exists());
 }
+
+/// Clusters that are listed are missed each for itself, from the start and for ever, and only where no exporter of theirs
+/// answers.
+#[test]
+fn listed_clusters_are_missed_until_their_exporter_answers() {
+    let generated = Generated::from("expected_clusters: [a, b]\n");
+    let test = generated.rules.join("listed.test.yaml");
+    let firing = |at: &str, clusters: &[&str]| {
+        let mut question = format!(
+            "  - expr: count by (cluster) (ALERTS{{alertname=\"LonghornHealthExporterDown\",alertstate=\"firing\"}})\n    eval_time: {at}\n    exp_samples: ["
+        );
+        for cluster in clusters {
+            question += &format!("{{labels: '{{cluster=\"{cluster}\"}}', value: 1}}, ");
+        }
+        question + "]\n"
+    };
+    let questions = [
+        firing("9m", &[]),
+        firing("10m", &["b"]),
+        firing("40m", &["b"]),
+        firing("41m", &[]),
+        firing("69m", &[]),
+        firing("71m", &["a"]),
+        firing("1500m", &["a"]),
+    ];
+    let series = [("a", "1x60 stale"), ("b", "_x41 1x1500"), ("c", "1x1540")];
+    let series: String = series
+        .iter()
+        .map(|(cluster, values)| {
+            format!("  - {{series: 'up{{job=\"longhorn-health-exporter\",cluster=\"{cluster}\"}}', values: '{values}'}}\n")
+        })
+        .collect();
+    let content = format!(
+        "rule_files: [longhorn-health.rules.yaml]\nevaluation_interval: 1m\ntests:\n- interval: 1m\n  input_series:\n{series}  promql_expr_test:\n{}",
+        questions.concat()
+    );
+    std::fs::write(&test, content).unwrap();
+    for promtool in promtools() {
+        run(&promtool, ["test".into(), "rules".into(), test.clone()]).unwrap();
+    }
+}

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::generate::alertmanager::Matcher;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
 use longhorn_health_exporter::generate::promtool::{self, Kind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
@@ -196,14 +197,11 @@ fn no_alert_is_on_both_sides_of_an_inhibition() {
     }
 }
 
-fn matches(matchers: &[String], labels: &BTreeMap<String, String>) -> bool {
-    matchers.iter().all(|matcher| {
-        let (label, rest) = matcher.split_at(matcher.find(['=', '!']).unwrap());
-        let (operator, value) = rest.split_at(rest.find('"').unwrap());
-        let value = value.trim_matches('"');
-        let actual = labels.get(label).map_or("", String::as_str);
+fn matches(matchers: &[Matcher], labels: &BTreeMap<String, String>) -> bool {
+    matchers.iter().all(|Matcher { label, operator, value }| {
+        let actual = labels.get(*label).map_or("", String::as_str);
         let pattern = || regex::Regex::new(&format!("^(?:{value})$")).unwrap().is_match(actual);
-        match operator {
+        match *operator {
             "=" => actual == value,
             "!=" => actual != value,
             "=~" => pattern(),

@@ -13,6 +13,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use longhorn_health_exporter::exporter::INHIBITOR;
 use longhorn_health_exporter::generate::alertmanager::EXPORTER_DOWN;
 use longhorn_health_exporter::generate::catalogue;
 use serde_json::Value;
@@ -106,6 +107,7 @@ pub fn prometheus(directory: &Path, config: &str) -> Server {
         format!("--config.file={}", file.display()),
         format!("--storage.tsdb.path={}", directory.join("prometheus").display()),
         format!("--web.listen-address={}", address.0),
+        "--web.enable-lifecycle".to_owned(),
     ];
     start(directory, Path::new("prometheus"), args, address, "/-/ready")
 }
@@ -190,14 +192,20 @@ pub fn encoded(text: &str) -> String {
 
 /// Our rules without their patience, made as a user would: with `generate rules --config`.
 pub fn impatient_rules(directory: &Path) -> PathBuf {
+    rules_without(directory, &[])
+}
+
+/// The same with these alerts switched off.
+pub fn rules_without(directory: &Path, off: &[&str]) -> PathBuf {
     let mut config = "alerts:\n".to_owned();
     for name in catalogue::alerts().map(|alert| alert.name) {
-        let keep = if name == EXPORTER_DOWN {
+        let keep = if [EXPORTER_DOWN, INHIBITOR].contains(&name) {
             String::new()
         } else {
             format!(", keep_firing_for: {KEEP_FIRING_FOR}")
         };
-        let _ = writeln!(config, "  {name}: {{for: 0s{keep}}}");
+        let enabled = !off.contains(&name);
+        let _ = writeln!(config, "  {name}: {{enabled: {enabled}, for: 0s{keep}}}");
     }
     let file = directory.join("generate.yaml");
     std::fs::write(&file, config).unwrap();

@@ -88,7 +88,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut by_node: BTreeMap<&str, Vec<&CsiAttachment>> = BTreeMap::new();
     for attachment in cluster.objects.csi_attachments.iter() {
         let node = attachment.spec.node_name.as_str();
-        if cluster.objects.kube_nodes.get(node).is_none_or(|node| !node.is_ready()) && !node.is_empty() {
+        let gone = cluster.decoded_all(Resource::KubeNodes);
+        if cluster.objects.kube_nodes.get(node).map_or(gone, |node| !node.is_ready()) && !node.is_empty() {
             by_node.entry(node).or_default().push(attachment);
         }
     }

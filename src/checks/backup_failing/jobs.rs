@@ -49,7 +49,9 @@ fn not_running(
     let name = &job.metadata.name;
     let Some(cron) = cluster.objects.cron_jobs.get(name) else {
         // a recording may have left them out
-        if cluster.readability(Resource::CronJobs) != Readability::Readable {
+        if cluster.readability(Resource::CronJobs) != Readability::Readable
+            || !cluster.decoded_all(Resource::CronJobs)
+        {
             return None;
         }
         let held = age::held(cluster, out, "without_cron_job", name, job.metadata.created(), LATE);

@@ -20,7 +20,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
         hold: "15m",
         summary: "The newest backup of a volume failed or stands still.",
-        description: "Backup of volume {{ $labels.object }}: {{ $labels.cause }}. What was written since its last good backup is in none.",
+        description: "Backup of volume {{ $labels.object }}: $cause. What was written since its last good backup is in none.",
         why: "A failed backup stays for a day by default, so a quarter of an hour is enough to let a retry succeed first.",
         runbook: include_str!("LonghornBackupFailing.md"),
         ..Alert::PLAIN

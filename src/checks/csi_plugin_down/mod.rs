@@ -9,6 +9,7 @@
 
 mod causes;
 mod controllers;
+mod follows;
 mod plugins;
 mod rules;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub static CHECK: Check = Check {
         Resource::Events,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&PLUGINS],
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -139,7 +139,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
 
 /// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed.
 fn without_plugin<'a>(cluster: &'a Cluster, seen: &BTreeSet<&str>) -> Vec<&'a str> {
-    if cluster.objects.daemon_sets.get(PLUGIN).is_none() {
+    if cluster.objects.daemon_sets.get(PLUGIN).is_none() || !cluster.decoded_all(Resource::Pods) {
         return Vec::new();
     }
     let ready = |node: &&crate::longhorn::LonghornNode| {

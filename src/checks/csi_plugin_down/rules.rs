@@ -35,7 +35,7 @@ pub(super) const ALERTS: &[Alert] = &[
         },
         hold: "5m",
         summary: "Longhorn's CSI plugin does not work on a node.",
-        description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: {{ $labels.cause }}. Pods with a Longhorn volume cannot start or end there.",
+        description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Pods with a Longhorn volume cannot start or end there.",
         why: "The finding allows five minutes for a reboot or a rollout; five more let a slow image arrive.",
         runbook: include_str!("LonghornCsiPluginDown.md"),
         ..Alert::PLAIN

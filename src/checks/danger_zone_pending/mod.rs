@@ -17,7 +17,7 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;
@@ -29,7 +29,7 @@ pub static CHECK: Check = Check {
     summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
               as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
     needs: &[Resource::Settings],
-    uses: &[Resource::InstanceManagers, Resource::Pods],
+    uses: &[Resource::InstanceManagers, Resource::Pods, Resource::Volumes],
     causes: settings::CAUSES,
     gauges: &[&PENDING],
     alerts: &[Alert {
@@ -127,7 +127,9 @@ fn probe_timeout(cluster: &Cluster, out: &mut Outcome) {
 
 fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let namespace = &cluster.namespace;
-    let (impact, text) = if settings::restarts_instance_managers(name) {
+    let (impact, text) = if settings::restarts_instance_managers(name) && nothing_attached(cluster) {
+        ("every volume is detached, so nothing is in the way of it", settings::LOOKED_AT)
+    } else if settings::restarts_instance_managers(name) {
         (
             "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment",
             "Detach the volumes in a maintenance window, or set the setting back. \
@@ -147,13 +149,29 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let remedy = Remedy::new(text)
         .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
-    Finding::new(
-        cause,
-        ObjectRef::new("Setting", namespace, name),
-        format!("setting {name} is changed but not in force"),
-    )
-    .impact(impact)
-    .remedy(remedy)
+    let message = match in_every_pod(cluster, name) {
+        true => format!(
+            "setting {name} is in every instance manager pod, but Longhorn still calls it not applied"
+        ),
+        false => format!("setting {name} is changed but not in force"),
+    };
+    Finding::new(cause, ObjectRef::new("Setting", namespace, name), message).impact(impact).remedy(remedy)
+}
+
+/// True when no volume keeps an instance manager from being restarted.
+fn nothing_attached(cluster: &Cluster) -> bool {
+    let detached = |volume: &Volume| volume.status.state == VolumeState::Detached;
+    let volumes = &cluster.objects.volumes;
+    cluster.knows_all(Resource::Volumes) && !volumes.is_empty() && volumes.iter().all(detached)
+}
+
+/// True for a setting that shows in the pods of instance managers and has arrived in all of them.
+fn in_every_pod(cluster: &Cluster, name: &str) -> bool {
+    let Some(setting) = cluster.setting(name).filter(|_| name == "priority-class") else { return false };
+    let managers = &cluster.objects.instance_managers;
+    let pod = |manager: &InstanceManager| cluster.objects.pods.get(&manager.metadata.name);
+    let has = |manager| pod(manager).is_some_and(|pod| pod.spec.priority_class_name == setting.value.trim());
+    !managers.is_empty() && managers.iter().all(has)
 }
 
 /// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.

@@ -60,6 +60,13 @@ pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} has been changed bu
     No instance manager restarts for it; the log of longhorn-manager says why it is not applied.{{ else }}Instance \
     managers restart when their volumes are detached; plan that moment.{{ end }}";
 
+/// What to do about a setting that waits for nothing any more. Longhorn looks at a setting when it changes and once an
+/// hour; after some failures it does not try again before that (longhorn-manager v1.7.3 to v1.12.1
+/// controller/setting_controller.go settingControllerResyncPeriod, handleErr).
+pub const LOOKED_AT: &str = "Wait: Longhorn looks at its settings once an hour and notes then that this one is in force. If the \
+    volumes stay detached and it does not, see in the log of the longhorn-managers why; a component other than an instance \
+    manager may keep the old value.";
+
 /// In the names of settings that wait for RWX volumes only (longhorn-manager v1.12.1
 /// controller/setting_controller.go syncDangerZoneSettingsForManagedComponents).
 pub const RWX: &str = "-for-rwx-volume";

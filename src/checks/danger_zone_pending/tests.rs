@@ -21,6 +21,34 @@ fn only_danger_zone_settings_that_are_not_applied_are_found() {
 }
 
 #[test]
+fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
+    let pending = object("Setting", "priority-class", "value: high\nstatus: {applied: false}");
+    let manager = object("InstanceManager", "im-1", "spec: {nodeID: node-1}");
+    let pod = |class: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: im-1, namespace: longhorn-system}}\n\
+             spec: {{priorityClassName: {class}}}\n---\n"
+        )
+    };
+    let volume = |state: &str| object("Volume", "v", &format!("status: {{state: {state}}}"));
+    let said = |class: &str, state: &str| {
+        let yaml = pending.clone() + &manager + &pod(class) + &volume(state);
+        let finding = run(&CHECK, &cluster(&yaml)).report.findings.remove(0);
+        (finding.message, finding.impact, finding.remedy.text)
+    };
+    let (message, _, remedy) = said("low", "attached");
+    assert!(message.ends_with("not in force") && remedy.starts_with("Detach"), "{message} {remedy}");
+    let (message, impact, remedy) = said("low", "detached");
+    assert!(message.ends_with("not in force") && impact.starts_with("every volume is detached"), "{message}");
+    assert!(!remedy.contains("Detach the volumes") && remedy.contains("once an hour"), "{remedy}");
+    let (message, ..) = said("high", "detached");
+    assert_eq!(
+        message,
+        "setting priority-class is in every instance manager pod, but Longhorn still calls it not applied"
+    );
+}
+
+#[test]
 fn an_instance_manager_that_is_not_synced_is_evidence_and_not_a_second_finding() {
     let manager = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\n\
                    metadata: {name: im-1, namespace: longhorn-system}\nspec: {nodeID: node-1}\n\

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::text::shortened;
-use crate::facts::{endpoints, looping, nodes};
+use crate::facts::{endpoints, looping};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
@@ -51,7 +51,7 @@ pub static CHECK: Check = Check {
         hold: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
-                      driver, cause {{ $labels.cause }}. Its Init:0/1 is a consequence: look at the managers first, \
+                      driver, cause $cause. Its Init:0/1 is a consequence: look at the managers first, \
                       then at DNS.",
         why: "The finding begins after five minutes of waiting. Ten more let an installation on slow \
               nodes finish, and let the alert on the managers, which are the usual cause, come first.",
@@ -118,7 +118,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
             &causes::MANAGERS_HALF_STARTED,
             format!("{name} waits for {BACKEND} because no manager that is Ready has finished its start"),
         ),
-        (true, None) if !nodes::all_known(cluster) => (
+        (true, None) if !cluster.knows_all(Resource::LonghornNodes) => (
             &causes::UNKNOWN,
             format!(
                 "{name} waits for {BACKEND} although managers are ready; whether any has finished its start is not known"
@@ -142,7 +142,7 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
 /// No manager that is Ready has a Longhorn node, which it makes just before it opens port 9500 (longhorn-manager v1.12.1
 /// app/daemon.go startManager).
 fn half_started(cluster: &Cluster) -> Option<String> {
-    if !nodes::all_known(cluster) {
+    if !cluster.knows_all(Resource::LonghornNodes) {
         return None;
     }
     let mut ready =

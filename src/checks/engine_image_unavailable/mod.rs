@@ -101,8 +101,8 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
 
 /// Volumes that name an image of which there is no object.
 fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
-    if cluster.objects.engine_images.is_empty() {
-        return; // not yet made, or not recorded
+    if cluster.objects.engine_images.is_empty() || !cluster.decoded_all(Resource::EngineImages) {
+        return; // not yet made, not recorded, or not all of them known
     }
     let known: BTreeSet<&str> =
         cluster.objects.engine_images.iter().map(|image| image.spec.image.as_str()).collect();

@@ -26,7 +26,7 @@ pub(super) const ALERTS: &[Alert] = &[
         also: &[],
         hold: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
-        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: {{ $labels.cause }}. Volumes that need it \
+        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes that need it \
                       cannot be attached there.",
         why: "The finding allows ten minutes for pulling the image; five more let a rollout over many nodes end.",
         runbook: include_str!("LonghornEngineImageUnavailable.md"),

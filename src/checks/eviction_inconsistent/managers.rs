@@ -57,8 +57,9 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
     let (name, uuid) = (manager.metadata.name.as_str(), manager.spec.disk_uuid.as_str());
     let current = cluster.setting_value("default-backing-image-manager-image", DataEngine::V1);
     let old_image = !current.is_empty() && !manager.spec.image.is_empty() && manager.spec.image != current;
-    let no_disk =
-        !uuid.is_empty() && cluster.disk(uuid).is_none() && !cluster.objects.longhorn_nodes.is_empty();
+    let nodes_known =
+        !cluster.objects.longhorn_nodes.is_empty() && cluster.decoded_all(Resource::LonghornNodes);
+    let no_disk = !uuid.is_empty() && cluster.disk(uuid).is_none() && nodes_known;
     if (!old_image && !no_disk) || rolling_out(cluster) {
         return None;
     }

@@ -9,6 +9,7 @@
 
 mod causes;
 mod copies;
+mod follows;
 mod managers;
 mod replicas;
 mod requests;
@@ -43,10 +44,12 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
     ],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",
         when: When::Found(causes::ALL),
+        side_by_side: true,
         hold: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}\

@@ -46,6 +46,9 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         return None;
     }
     let node = cluster.objects.longhorn_nodes.get(name);
+    if node.is_none() && !cluster.decoded_all(Resource::LonghornNodes) {
+        return None;
+    }
     let disk = cluster.disk(&replica.spec.disk_id);
     let requested = node.is_some_and(|node| match disk {
         Some(disk) => is_disk_requested(node, disk.spec),

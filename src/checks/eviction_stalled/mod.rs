@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
             hold: "15m",
             summary: "Eviction of a Longhorn node or disk does not advance.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} does not \
-                          advance: {{ $labels.cause }}. Do not remove the node or disk. See first where the replicas could go: \
+                          advance: $cause. Do not remove the node or disk. See first where the replicas could go: \
                           schedulable nodes and disks with room, tags and anti-affinity of the volumes.",
             why: "The findings wait half an hour without any progress, and five minutes without a schedulable disk; a running \
                   rebuild counts as progress. Fifteen more minutes leave room for a person who adds a disk.",

@@ -82,6 +82,7 @@ fn dead_pod(
 ) -> Option<Trouble> {
     let name = &im.metadata.name;
     match fleet.pod_of(im) {
+        None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
             let facts = vec![api("state is running, but there is no pod of its name")];
@@ -129,6 +130,7 @@ fn not_running(
     );
     let said_since = ready.and_then(|ready| ready.last_transition_time.get());
     match pod {
+        None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
             evidence.push(api("there is no pod of its name"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));

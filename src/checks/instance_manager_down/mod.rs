@@ -111,7 +111,7 @@ const DOWN: Alert = Alert {
     severity: Severity::Critical,
     summary: "A Longhorn instance manager does not run.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} does not run: \
-                  {{ $labels.cause }}. No volume can be attached there and its replicas there do not run. Look at its \
+                  $cause. No volume can be attached there and its replicas there do not run. Look at its \
                   pod, then at the longhorn-manager of that node.",
     why: "The finding is critical only after three minutes (five for a start), longer than Longhorn's back-off of two; \
           a minute more tolerates one odd evaluation.",

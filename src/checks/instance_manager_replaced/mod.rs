@@ -129,7 +129,7 @@ const REPLACED: Alert = Alert {
     }],
     summary: "A Longhorn instance manager died and was replaced.",
     description: "Instance manager {{ $labels.instance_manager }}{{ with $labels.node }} on {{ . }}{{ end }} was \
-                  replaced {{ $value | humanizeDuration }} ago, cause {{ $labels.cause }}. Its engines and replicas \
+                  replaced {{ $value | humanizeDuration }} ago, cause $cause. Its engines and replicas \
                   ended with it: look for faulted and degraded volumes first, then for the cause.",
     why: "One unexpected end takes down every volume that ran there, so there is nothing to wait for.",
     runbook: include_str!("LonghornInstanceManagerReplaced.md"),

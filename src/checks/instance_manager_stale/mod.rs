@@ -118,9 +118,8 @@ const STUCK: Alert = Alert {
     hold: "15m",
     summary: "An old Longhorn instance manager will not go away by itself.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} stays: \
-                  {{ $labels.cause }}. It keeps CPU and memory reserved and runs an old image. orphan_held: an \
-                  instance that no volume owns runs in it. stuck, deletion_stuck: look at the longhorn-manager \
-                  pod of that node first.",
+                  $cause. It keeps CPU and memory reserved and runs an old image. If nothing runs in it, look at the \
+                  longhorn-manager pod of that node first.",
     why: "Longhorn removes an idle instance manager within 30 seconds; a quarter of an hour tolerates a restart of \
           all managers in an upgrade.",
     runbook: include_str!("LonghornInstanceManagerStuck.md"),
@@ -135,7 +134,7 @@ const HELD: Alert = Alert {
     severity: Severity::Info,
     summary: "An old Longhorn instance manager still runs volumes a day after the upgrade.",
     description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} waits: \
-                  {{ $labels.cause }}. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
+                  $cause. Expected, no I/O is at risk. Upgrade the engines of its volumes, then \
                   detach and attach them at the next occasion.",
     why: "Waiting is normal after an upgrade; a day later no one is upgrading by hand any longer, and the rest has been forgotten.",
     runbook: include_str!("LonghornOldInstanceManagerHeld.md"),

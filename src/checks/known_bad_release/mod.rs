@@ -58,9 +58,11 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
         when: When::FoundBut { causes: &LIST, severity: Some(Severity::Warning), without: &[] },
+        side_by_side: true,
         hold: "1h",
         summary: "This Longhorn release has a known bug and the cluster meets its trigger.",
-        description: "Longhorn has {{ $labels.cause }} and this cluster meets what triggers it. The finding \
+        description: "This release of Longhorn has a known bug, and this cluster meets what triggers it: \
+                      {{ reReplaceAll \"issue_\" \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }} has it. The finding \
                       known_bad_release names the release to upgrade to and what keeps the bug away until then.",
         why: "An upgrade is planned, not done at night; an hour passes over triggers that come and go. What \
               hurts at once has an alert of its own.",

@@ -9,12 +9,13 @@
 use super::causes;
 use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
-use super::webhook_calls::{CallFailed, Unreached, webhook_in};
+use super::webhook_calls::CallFailed;
 use crate::check::{Cause, Evidence, EvidenceSource, counted};
 use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
-use crate::facts::{releases, text};
+use crate::facts::unreached::{Unreached, webhook_in};
+use crate::facts::{probes, releases, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -39,6 +40,8 @@ pub enum Why {
     Called(CallFailed),
     /// To the manager itself, through the Service of this webhook.
     Reached(Option<&'static str>, Option<Unreached>),
+    /// Its listener could not open this port.
+    Listener(u16),
 }
 
 /// What a crash is judged by.
@@ -162,9 +165,18 @@ impl Case<'_> {
             self.why = Some(Why::Called(why));
             self.add(EvidenceSource::Log, why.means());
         }
-        if *found == causes::WEBHOOK_SERVICE_UNREACHABLE {
-            if let Some(fact) = facts::foreign_probe(self.cluster, self.pod, self.release) {
+        if *found == causes::PORT_IN_USE
+            && let Some(port) = facts::port_in(line)
+        {
+            self.why = Some(Why::Listener(port));
+            self.add(EvidenceSource::Log, format!("port {port} of the pod is taken by something else"));
+            for fact in facts::also_on(self.pod, port) {
                 self.add(EvidenceSource::Api, fact);
+            }
+        }
+        if *found == causes::WEBHOOK_SERVICE_UNREACHABLE {
+            if let Some(fact) = probes::foreign(self.cluster, self.pod) {
+                self.add(EvidenceSource::Api, fact.to_string());
                 return &causes::MANIFEST_STALE;
             }
             let (webhook, why) = (webhook_in(line), Unreached::read(log));

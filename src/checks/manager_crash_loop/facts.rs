@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 
 use crate::check::counted;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::endpoints;
 use crate::facts::text::shortened;
-use crate::facts::{endpoints, nodes};
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
 
@@ -70,28 +70,19 @@ pub fn missing_in_manifest(cluster: &Cluster, pod: &Pod, release: Option<Release
     Some(format!("container longhorn-manager has no variable {name}, which {release} requires"))
 }
 
-/// The readiness probe asks a port on which this release serves nothing before it needs to be Ready: its own wait for
-/// the Service of its webhook then fails every time (longhorn deploy/longhorn.yaml: 9500 up to v1.4.4, 9501 from v1.5.0
-/// on, 9502 from v1.10.0 on).
-pub fn foreign_probe(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<String> {
-    let release = release?;
-    let container = pod.spec.container(super::CONTAINER).or_else(|| cluster.manager_container())?;
-    let probe = container.readiness_probe.as_ref()?;
-    let port =
-        probe.http_get.as_ref().map(|get| &get.port).or(probe.tcp_socket.as_ref().map(|tcp| &tcp.port))?;
-    let named = container.ports.iter().find(|one| one.name == port.0).map(|one| one.container_port.0);
-    let port = named.or_else(|| port.0.parse().ok())?;
-    let own = match (release.major, release.minor) {
-        (1, ..5) => 9500,
-        (1, ..10) => 9501,
-        _ => 9502,
-    };
-    (port != own && [9500, 9501, 9502].contains(&port)).then(|| {
-        format!(
-            "the readiness probe asks port {port}, and {release} becomes Ready by port {own}: the manifest is of another release \
-             than the image"
-        )
-    })
+/// The port in the error of Go's `net.Listen`: `listen tcp :9502: bind: address already in use`.
+pub fn port_in(line: &str) -> Option<u16> {
+    let (_, rest) = line.split_once("listen tcp ")?;
+    let (address, _) = rest.split_once(": bind: address already in use")?;
+    address.rsplit(':').next()?.parse().ok()
+}
+
+/// Other containers of the pod that say that they use a port.
+pub fn also_on(pod: &Pod, port: u16) -> impl Iterator<Item = String> {
+    let others = pod.spec.containers.iter().filter(|container| container.name != super::CONTAINER);
+    others
+        .filter(move |container| container.ports.iter().any(|one| one.container_port.0 == i64::from(port)))
+        .map(move |container| format!("container {} of the same pod has port {port}, too", container.name))
 }
 
 /// Longhorn nodes whose disks differ in spec and status. The validator refuses every change of them, which an upgrade
@@ -233,7 +224,10 @@ pub fn iscsi_condition(cluster: &Cluster, node: &str) -> Option<String> {
 /// A node that runs a manager pod but never got as far as its Longhorn node, which a manager makes
 /// at the end of its start (longhorn-manager v1.12.1 app/daemon.go startManager).
 pub fn unregistered(cluster: &Cluster, node: &str) -> Option<String> {
-    if node.is_empty() || !nodes::all_known(cluster) || cluster.objects.longhorn_nodes.get(node).is_some() {
+    if node.is_empty()
+        || !cluster.knows_all(Resource::LonghornNodes)
+        || cluster.objects.longhorn_nodes.get(node).is_some()
+    {
         return None;
     }
     // a recording without Longhorn nodes, but with an instance manager there, is merely incomplete

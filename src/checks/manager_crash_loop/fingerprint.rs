@@ -7,7 +7,7 @@ use super::{facts, progress};
 use crate::check::{Cause, EvidenceSource};
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::looping::Loop;
-use crate::facts::stale_copies;
+use crate::facts::{probes, stale_copies};
 use crate::longhorn::Release;
 
 /// Flags, variables and the check for iscsiadm: measured 0.4 s, which the kubelet writes as 0 or 1, and a slow host as 2.
@@ -86,9 +86,9 @@ impl Case<'_> {
         // up to 1.4 nothing waits, and the probe only says when the pod is Ready
         if waited
             && !progress::was_ready(pod, crash)
-            && let Some(fact) = facts::foreign_probe(cluster, pod, release)
+            && let Some(fact) = probes::foreign(cluster, pod)
         {
-            return Some((&causes::MANIFEST_STALE, fact));
+            return Some((&causes::MANIFEST_STALE, fact.to_string()));
         }
         if seconds >= OLD_MANAGERS_SECONDS
             && let Some(fact) = facts::other_manager_image(cluster, pod)
@@ -172,8 +172,11 @@ impl Case<'_> {
             self.add(EvidenceSource::Api, text);
             return &causes::WEBHOOK_SERVICE_UNREACHABLE;
         }
+        // the kubelet asks the same listener as the manager, so in a pod that was never Ready perhaps none answered; from
+        // 1.7 on its label tells
+        let untold = self.release.is_some_and(|release| service && !release.labels_webhook_pods());
         let event = facts::readiness_failure(self.cluster, self.pod);
-        let endpoint = facts::no_webhook_endpoint(self.cluster);
+        let endpoint = facts::no_webhook_endpoint(self.cluster).filter(|_| !untold);
         match (endpoint, event) {
             (Some(fact), _) if served.is_none() => {
                 self.add(EvidenceSource::Fingerprint, fingerprint);

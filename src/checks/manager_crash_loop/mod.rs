@@ -23,14 +23,15 @@ mod webhook_calls;
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use self::diagnosis::Why;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
-use crate::facts::starts;
-use crate::facts::text::listed;
-use crate::longhorn::{Pod, Resource, VolumeRobustness, VolumeState};
+use crate::facts::text::{duration, listed};
+use crate::facts::{age, starts};
+use crate::longhorn::{ConditionStatus, Pod, Resource, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
@@ -39,6 +40,8 @@ const CONTAINER: &str = "longhorn-manager";
 
 /// A container that could not be created is tried again within seconds; this long it does not pass by itself.
 const CREATED: SignedDuration = SignedDuration::from_mins(2);
+/// A pod that became Not ready so soon after its start never was anything else: the kubelet writes that at once.
+const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
 /// So many restarts with the same conflict do not come of managers that start together once.
 const REPEATED: i64 = 5;
 
@@ -160,10 +163,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if let Some(end) = crash.end {
             out.sample(&LAST_EXIT_CODE, &[node], end.exit_code as f64);
         }
-        let seen = out.first_seen("looping", &pod.metadata.name);
-        let since = [seen, crash.end.and_then(|end| end.started_at.get())].into_iter().flatten().min();
+        let since = since(cluster, pod, &crash, out);
         let volumes = owned.get(node).map(Vec::as_slice).unwrap_or_default();
-        out.find(finding(cluster, pod, &crash, diagnosis, volumes).since(since));
+        out.find(finding(cluster, pod, &crash, diagnosis, volumes, since));
     }
 }
 
@@ -179,6 +181,21 @@ fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     looping::looping(status, cluster.now).or_else(cannot_start)
 }
 
+/// Since when it crash-loops, where that is known: in a pod that was never Ready since it was started, else from the time
+/// at which this exporter saw it begin. The kubelet keeps the last run only, which says nothing of the ones before it.
+fn since(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>, out: &mut Outcome) -> Option<Timestamp> {
+    let seen = out.first_seen("looping", &pod.metadata.name);
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::False);
+    let ready = ready.and_then(|ready| ready.last_transition_time.get());
+    let never_ready = pod.status.start_time.get().zip(ready);
+    let never_ready = never_ready.filter(|(start, changed)| changed.duration_since(*start) <= NEVER_READY);
+    // the first run of a pod that was restarted once is the last one
+    let first = crash.end.and_then(|end| end.started_at.get()).filter(|_| crash.restarts <= 1);
+    let began = seen.filter(|seen| age::began_under_watch(cluster, *seen));
+    [never_ready.map(|(start, _)| start), first, began].into_iter().flatten().min()
+}
+
 /// A conflict or a refusal during one roll-out goes away at the next try or the one after it.
 fn severity(diagnosis: &diagnosis::Diagnosis, crash: &Loop<'_>) -> Severity {
     let passes = [&causes::WRITE_CONFLICT, &causes::WEBHOOK_DENIED].contains(&diagnosis.cause);
@@ -191,16 +208,24 @@ fn finding(
     crash: &Loop<'_>,
     diagnosis: diagnosis::Diagnosis,
     volumes: &[&str],
+    since: Option<Timestamp>,
 ) -> Finding {
     let node = pod.spec.node_name.as_str();
     let name = pod.metadata.name.as_str();
     let severity = severity(&diagnosis, crash);
+    // without a beginning the last crash is what can be said
+    let ended = crash.ended().filter(|_| since.is_none());
+    let ended = ended.map(|ended| format!(", last crash {} ago", duration(cluster.age(ended))));
     let state = if crash.end.is_some() || crash.restarts > 0 {
-        format!("crash-loops ({})", counted(crash.restarts, "restart"))
+        format!("crash-loops ({}{})", counted(crash.restarts, "restart"), ended.unwrap_or_default())
     } else {
         "does not start".to_owned()
     };
-    let message = format!("longhorn-manager on {node} {state}: {}", diagnosis.cause.summary);
+    let why = match diagnosis.why {
+        Some(Why::Listener(port)) => format!("port {port} in its pod is already in use"),
+        _ => diagnosis.cause.summary.to_owned(),
+    };
+    let message = format!("longhorn-manager on {node} {state}: {why}");
     let hit: Vec<_> = volumes
         .iter()
         .filter(|volume| is_hit(cluster, volume))
@@ -209,6 +234,7 @@ fn finding(
     let mut found = Finding::new(diagnosis.cause, ObjectRef::new("Pod", &cluster.namespace, name), message)
         .severity(severity)
         .node(node)
+        .since(since)
         .impact(impact(node, volumes.len(), &hit))
         .volumes(hit)
         .remedy(remedy::remedy(cluster, pod, &diagnosis));

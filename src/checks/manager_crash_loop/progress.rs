@@ -15,7 +15,6 @@
 
 use crate::cluster::{Cluster, Readability};
 use crate::facts::looping::Loop;
-use crate::facts::nodes;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, WEBHOOK_LOCK, condition};
 
@@ -42,7 +41,7 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         }
     }
     // what every manager could have left tells something only where none has finished a start
-    if !cluster.objects.longhorn_nodes.is_empty() || !nodes::all_known(cluster) {
+    if !cluster.objects.longhorn_nodes.is_empty() || !cluster.knows_all(Resource::LonghornNodes) {
         return None;
     }
     let objects = &cluster.objects;

@@ -1,10 +1,11 @@
 //! What to do about a manager that crash-loops, by cause.
 
 use super::diagnosis::{Diagnosis, Why};
-use super::webhook_calls::{CallFailed, Unreached};
+use super::webhook_calls::CallFailed;
 use super::{CONTAINER, causes, host, manifest};
 use crate::check::Remedy;
 use crate::cluster::Cluster;
+use crate::facts::unreached::Unreached;
 use crate::facts::{eviction, known_issues, looping, nodes, releases};
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
@@ -60,10 +61,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
             "kubectl auth can-i list volumes.longhorn.io -n {namespace} \
              --as system:serviceaccount:{namespace}:longhorn-service-account"
         )),
-        causes::PORT_IN_USE => with_log(
-            "Find what else listens on the ports 9500 to 9503 in the pod; with host networking, on the node.",
-        )
-        .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{.spec.template.spec.hostNetwork}}'")),
+        causes::PORT_IN_USE => port_in_use(namespace, pod, diagnosis, with_log("")),
         causes::KNOWN_PANIC => match diagnosis.issue.zip(release) {
             Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
             None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
@@ -80,6 +78,24 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         )
         .read(format!("kubectl -n {namespace} describe pod {name}")),
     }
+}
+
+/// Something else listens in the pod's network, which is that of the node with host networking.
+fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
+    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
+    let (ports, filter) = match diagnosis.why {
+        Some(Why::Listener(port)) => (format!("port {port}"), format!("sport = :{port}")),
+        _ => ("one of the ports 9500 to 9503".to_owned(), "sport >= :9500 and sport <= :9503".to_owned()),
+    };
+    let text = format!(
+        "Find out what else listens on {ports} in the pod, for example a container that was added to the DaemonSet; with host \
+         networking, on node {node}. Move that to another port: those of the manager cannot be changed."
+    );
+    Remedy { text, ..remedy }
+        .read(format!(
+            "kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.hostNetwork}}{{\"\\n\"}}{{.spec.containers[*].name}}{{\"\\n\"}}'"
+        ))
+        .read(format!("ssh {node} \"sudo ss -lntp '{filter}'\""))
 }
 
 /// A container without a limit of its own is killed when its node has no memory left.

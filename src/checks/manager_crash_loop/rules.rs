@@ -34,10 +34,9 @@ pub const ALERTS: &[Alert] = &[
         hold: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn manager is in a crash loop.",
-        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop. \
+        description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop: $cause. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
-                      First: the finding manager_crash_loop, which names the cause, then kubectl logs --previous of its \
-                      container longhorn-manager.",
+                      First: kubectl logs --previous of its container longhorn-manager.",
         why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
               during a rollout or a reboot come up by itself.",
         runbook: CRASH_LOOP_RUNBOOK,

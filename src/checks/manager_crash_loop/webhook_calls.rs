@@ -1,5 +1,4 @@
-//! Why a webhook does not answer, as a log tells it: either the API server cannot call Longhorn's webhook, or a
-//! manager cannot reach its Service.
+//! Why the API server cannot call Longhorn's webhook, as a log tells it.
 
 /// What stands between the API server and the webhook. A refused call reaches the manager through the API server, so
 /// an address or a timeout in it says nothing about the way from the manager to the API server.
@@ -136,81 +135,6 @@ impl CallFailed {
     }
 }
 
-/// Why a manager does not reach the Service of a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreached {
-    /// The name does not resolve.
-    Dns,
-    /// Nobody is Ready behind the Service, or nobody listens.
-    Refused,
-    /// Packets are lost.
-    Timeout,
-}
-
-impl Unreached {
-    /// Reads the last failed attempt before the fatal line: a manager writes one every two seconds while it waits.
-    pub fn read(log: &str) -> Option<Self> {
-        let attempt = |line: &&str| line.contains(".svc:950") && line.contains("error=");
-        let line = log.lines().rev().find(attempt)?;
-        let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-        if has(&["no such host", "server misbehaving", "Temporary failure in name resolution"])
-            || line.contains("lookup ")
-        {
-            Some(Unreached::Dns)
-        } else if has(&["connection refused"]) {
-            Some(Unreached::Refused)
-        } else if has(&[
-            "i/o timeout",
-            "Client.Timeout",
-            "context deadline exceeded",
-            "no route to host",
-            "unreachable",
-        ]) {
-            Some(Unreached::Timeout)
-        } else {
-            None
-        }
-    }
-
-    /// The reason as evidence.
-    pub fn means(self) -> &'static str {
-        match self {
-            Unreached::Dns => {
-                "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
-            }
-            Unreached::Refused => {
-                "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
-            }
-            Unreached::Timeout => {
-                "its last attempt timed out: packets to the Service or to the pod behind it are lost"
-            }
-        }
-    }
-
-    /// What to do about it.
-    pub fn remedy(self) -> &'static str {
-        match self {
-            Unreached::Dns => {
-                "Bring cluster DNS back for this node: look at the CoreDNS pods, at UDP and TCP port 53 from this node, and at a \
-                 DNS server that answers for every name of a search domain."
-            }
-            Unreached::Refused => {
-                "Bring a manager to Ready: see webhook_unavailable for the endpoints, and Unhealthy events of the manager pods \
-                 for their readiness probe."
-            }
-            Unreached::Timeout => {
-                "Look at the pod network of this node: firewall, kube-proxy, the CNI, and hairpin traffic where the only endpoint \
-                 is on the same node."
-            }
-        }
-    }
-}
-
-/// Name of the webhook that a fatal line is about.
-pub fn webhook_in(line: &str) -> Option<&'static str> {
-    ["conversion", "admission"].into_iter().find(|name| line.contains(&format!("{name} webhook")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,28 +164,5 @@ mod tests {
         ] {
             assert_eq!(CallFailed::read(&format!("{call}{tail}")), why, "{tail}");
         }
-    }
-
-    #[test]
-    fn the_last_attempt_tells_why_the_service_is_not_reached() {
-        let attempt = |error: &str| {
-            format!(
-                "level=warning msg=\"Failed to check endpoint https://longhorn-conversion-webhook.longhorn-system.svc:9501/v1/healthz\" \
-                 error=\"Get \\\"https://x\\\": {error}\"\n"
-            )
-        };
-        let refused = attempt("dial tcp 10.43.1.1:9501: connect: connection refused");
-        let dns = attempt(
-            "dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc on 10.43.0.10:53: no such host",
-        );
-        let slow = attempt("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
-        assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::Dns));
-        assert_eq!(Unreached::read(&(dns + &refused)), Some(Unreached::Refused));
-        assert_eq!(Unreached::read(&slow), Some(Unreached::Timeout));
-        assert_eq!(
-            Unreached::read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""),
-            None
-        );
-        assert_eq!(webhook_in("conversion webhook service is not accessible"), Some("conversion"));
     }
 }

@@ -13,9 +13,9 @@ pub const STARTUP_WINDOW_SHORT: Cause = Cause::info(
     "startup_window_short",
     "a startup or liveness probe kills managers that wait for their turn to start the webhook",
 );
-pub const SLOW_START: Cause = Cause::warning(
+pub const SLOW_START: Cause = Cause::info(
     "slow_start",
-    "a manager took longer from start to Ready than its release waits for its webhook",
+    "a start that is over took longer than the release waits for its webhook: a warning for the next one",
 );
 pub const PROBE_FAILING: Cause =
     Cause::warning("probe_failing", "a probe of a manager fails after its start");

@@ -92,18 +92,22 @@ fn is_slow(cluster: &Cluster, start: &Done, limit: i64) -> bool {
 fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let (own, total) = (start.own.as_secs(), start.total.as_secs());
-    let message = format!("manager pod {pod} took {own} s to become Ready, its release waits {limit} s");
+    let message = format!(
+        "manager pod {pod} is Ready since {}: its start took {own} s, its release waits {limit} s",
+        start.ready
+    );
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
-        .impact("with no other manager Ready this one exits before its webhook is served, and loops")
+        .impact("none now: it is over. With no other manager Ready such a start ends before its webhook is served, and loops")
         .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
         .because(EvidenceSource::Api, format!("the pod has been Ready since {}", start.ready))
         .remedy(remedy(
             cluster,
             pod,
             node,
-            "Find out what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of another \
-             container of the pod. A longer probe does not lengthen the manager's own wait.",
+            "Nothing to do where something that was missing has been given back meanwhile (a right, a kind, the way to the \
+             API server). Else find out what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of \
+             another container of the pod. A longer probe does not lengthen the manager's own wait.",
         ));
     if own < total {
         let text =

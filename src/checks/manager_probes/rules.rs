@@ -9,7 +9,8 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         hold: "5m",
-        summary: "A Longhorn manager starts more slowly than its release allows.",
+        severity: Severity::Info,
+        summary: "A Longhorn manager started more slowly than its release allows.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} needed longer from \
                       start to Ready than this Longhorn release waits for its webhook. With no other manager Ready it \
                       would exit and loop. Look at CPU, TLS and the CNI of that node before the next upgrade.",

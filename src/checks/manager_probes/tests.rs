@@ -149,7 +149,7 @@ fn the_limit_of_the_release_decides_what_is_slow() {
             + &daemon_set(HTTPS)
             + &pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:01:30Z");
         let cluster = at_now(&yaml);
-        let expected: &[&str] = if slow { &["warning slow_start Pod longhorn-manager-n1"] } else { &[] };
+        let expected: &[&str] = if slow { &["info slow_start Pod longhorn-manager-n1"] } else { &[] };
         assert_eq!(found(&CHECK, &cluster), expected, "{version}");
         let evaluation = run(&CHECK, &cluster);
         assert_eq!(sample(&evaluation, "longhorn_health_manager_start_limit_seconds", &[]), limit);
@@ -294,7 +294,7 @@ fn each_manager_is_measured_by_the_release_that_it_runs() {
     };
     assert!(runs("v1.9.2").contains("v1.9.2"));
     let of = |tag: &str| found(&CHECK, &at_now(&(release("v1.9.1") + &daemon_set(HTTPS) + &runs(tag))));
-    assert_eq!(of("v1.9.1"), ["warning slow_start Pod longhorn-manager-n1"]);
+    assert_eq!(of("v1.9.1"), ["info slow_start Pod longhorn-manager-n1"]);
     assert_eq!(of("v1.9.2"), Vec::<String>::new());
 }
 

@@ -11,6 +11,17 @@ pub const ACCESS_DENIED: Cause =
 /// A kind is missing.
 pub const CRD_MISSING: Cause =
     Cause::critical("crd_missing", "the API server does not serve a kind that the manager wants to list");
+/// The manifest does not fit the image.
+pub const MANIFEST_STALE: Cause = Cause::critical(
+    "manifest_stale",
+    "the readiness probe asks a port that the release of the image does not serve: the pod cannot become Ready",
+);
+/// Neither DNS nor the network answers.
+pub const SERVICE_UNREACHABLE: Cause = Cause::warning(
+    "service_unreachable",
+    "the manager waits for the Service of a webhook, and DNS or the network does not answer: it gives up after the wait of its \
+     release, and loops",
+);
 /// Another node has its turn.
 pub const QUEUEING: Cause =
     Cause::info("queueing", "managers wait for their turn: managers start their webhooks one node at a time");
@@ -21,6 +32,15 @@ pub const UNKNOWN: Cause = Cause::warning(
 );
 
 /// Those for which a manager does nothing.
-pub const STUCK: &[&Cause] = &[&API_UNREACHABLE, &ACCESS_DENIED, &CRD_MISSING, &UNKNOWN];
+pub const STUCK: &[&Cause] =
+    &[&API_UNREACHABLE, &ACCESS_DENIED, &CRD_MISSING, &MANIFEST_STALE, &SERVICE_UNREACHABLE, &UNKNOWN];
 /// Every cause.
-pub const ALL: &[&Cause] = &[&API_UNREACHABLE, &ACCESS_DENIED, &CRD_MISSING, &QUEUEING, &UNKNOWN];
+pub const ALL: &[&Cause] = &[
+    &API_UNREACHABLE,
+    &ACCESS_DENIED,
+    &CRD_MISSING,
+    &MANIFEST_STALE,
+    &SERVICE_UNREACHABLE,
+    &QUEUEING,
+    &UNKNOWN,
+];

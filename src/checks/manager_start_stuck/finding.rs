@@ -14,19 +14,25 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let about = reason.about.join(", ");
     let what = match cause.id {
         "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
-        "access_denied" => format!("its service account may not {about}"),
+        "access_denied" => format!("it may not {about}"),
         "crd_missing" => format!("the API server does not serve {about}"),
+        "manifest_stale" => "its readiness probe asks a port that its release does not serve".to_owned(),
+        "service_unreachable" => format!(
+            "it does not reach Service longhorn-{}-webhook",
+            reason.about.first().map_or("admission", String::as_str)
+        ),
         _ => "nothing says why".to_owned(),
     };
+    // those who give up were stuck in the run before, too
+    let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && !start.holds);
+    let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
-    let message = format!(
-        "longhorn-manager on {node} hangs in its start ({}{ready}): {what}",
-        duration(cluster.age(since(start)))
-    );
+    let message =
+        format!("longhorn-manager on {node} hangs ({}{ready}): {what}", duration(cluster.age(since)));
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
         .node(node)
-        .since(Some(since(start)))
-        .impact(impact(cluster, start))
+        .since(Some(since))
+        .impact(impact(cluster, start, cause))
         .because(EvidenceSource::Api, state(start));
     finding.evidence.extend(reason.evidence);
     if start.holds {
@@ -42,9 +48,15 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         "api_unreachable" => unreachable(cluster, start),
         "access_denied" => denied(cluster, start, &reason.about),
         "crd_missing" => missing(cluster, start, &reason.about),
+        "manifest_stale" => stale(cluster, start, &reason.about),
+        "service_unreachable" => unserved(cluster, start, &reason.about),
         _ => unknown(cluster, start),
     };
     finding.remedy(remedy)
+}
+
+fn gives_up(cause: &Cause) -> bool {
+    [&causes::MANIFEST_STALE, &causes::SERVICE_UNREACHABLE].contains(&cause)
 }
 
 /// Since when the start lasts for which this manager is accountable.
@@ -60,12 +72,15 @@ fn state(start: &UnderWay) -> String {
     )
 }
 
-fn impact(cluster: &Cluster, start: &UnderWay) -> String {
+fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String {
     let node = &start.pod.spec.node_name;
-    let mut text = format!(
-        "it does not exit and does not come up by itself: nothing attaches, detaches, rebuilds or evicts what the \
-         manager of {node} owns"
-    );
+    let how = if gives_up(cause) {
+        "it will give up and start again"
+    } else {
+        "it does not exit and does not come up by itself"
+    };
+    let mut text =
+        format!("{how}: nothing attaches, detaches, rebuilds or evicts what the manager of {node} owns");
     if start.holds {
         text.push_str("; managers of other nodes that start wait for it");
     }
@@ -166,6 +181,35 @@ fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
         Some(manifest) => remedy.change(format!("kubectl create -l longhorn-manager -f {manifest}")),
         None => remedy,
     }
+}
+
+fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
+    let namespace = &cluster.namespace;
+    let port = about.first().map_or("9502", String::as_str);
+    let from =
+        manifest(cluster, start).map_or("the source that Longhorn was installed from".to_owned(), |url| url);
+    Remedy::new(format!(
+        "Apply the whole manifest or chart of the release of the image ({from}), or go back to the image before: the image \
+         was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
+         become Ready; the change restarts all of them."
+    ))
+    .read(logs(cluster, start))
+    .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"))
+    .change(format!(
+        "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
+         [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
+    ))
+}
+
+fn unserved(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
+    let namespace = &cluster.namespace;
+    let [webhook, text] = about else { return unknown(cluster, start) };
+    Remedy::new(text.clone())
+        .read(logs(cluster, start))
+        .read(format!(
+            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
+        ))
+        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
 }
 
 fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {

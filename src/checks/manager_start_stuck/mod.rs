@@ -9,6 +9,10 @@
 //! the caches are filled; with the admission label of an earlier run on its pod it then takes its share of the
 //! admission calls and answers none.
 //!
+//! A manager that will give up is one, too, where it is known that it waits in vain: its readiness probe asks a port
+//! that its release does not serve, or the Service of its webhook cannot be reached for want of DNS or network. Up to
+//! four minutes pass before such a start has failed twice and is a crash loop.
+//!
 //! A manager that gives up by itself is a case of `manager_crash_loop`, one that was Ready before of
 //! `manager_probes`.
 
@@ -26,7 +30,8 @@ use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, PATIENCE, UnderWay};
 use crate::facts::text::shortened;
-use crate::longhorn::{Release, Resource};
+use crate::facts::{probes, unreached};
+use crate::longhorn::{Pod, Release, Resource};
 
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
@@ -117,6 +122,9 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     if let Some((cause, reason)) = by_log(cluster, start) {
         return Verdict::Stuck(cause, reason);
     }
+    if let Some((cause, reason)) = before_it_gives_up(cluster, start) {
+        return Verdict::Stuck(cause, reason);
+    }
     let limit = start.limit(cluster);
     if start.own(cluster) <= limit {
         return if !start.holds && cluster.age(start.started) > limit {
@@ -145,6 +153,29 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason
         text: format!("its log says: {}", shortened(complaint.line, 400)),
     };
     Some((cause, Reason { evidence: vec![line], about: complaint.about }))
+}
+
+/// What makes a start end in vain, told before the manager gives up for the second time and its crash loop is the finding.
+fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason)> {
+    let loops =
+        start.pod.container_status(CONTAINER).is_some_and(|status| looping(status, cluster.now).is_some());
+    let made = start.pod.status.start_time.get().unwrap_or(start.started);
+    // a holder that is Ready is not over with its start: see the top of facts/starts.rs
+    let ready = start.pod.is_ready();
+    if loops || ready && !start.holds || cluster.age(made) < PATIENCE {
+        return None;
+    }
+    // up to 1.9 another port is served in the end where another manager is Ready meanwhile
+    let waits = start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
+    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| waits && !ready) {
+        let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
+        return Some((&causes::MANIFEST_STALE, Reason { evidence, about: vec![probe.own.to_string()] }));
+    }
+    let waiting = unreached::waiting(cluster, start)?;
+    let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
+    let evidence = vec![Evidence { source: EvidenceSource::Log, text }];
+    let about = vec![waiting.webhook.to_owned(), waiting.why.remedy().to_owned()];
+    Some((&causes::SERVICE_UNREACHABLE, Reason { evidence, about }))
 }
 
 /// Without a word in the log: a kind that we do not find either, or nothing.

@@ -222,6 +222,52 @@ fn a_manager_that_gives_up_again_and_again_crash_loops() {
 }
 
 #[test]
+fn what_waits_in_vain_is_told_before_it_has_failed_twice() {
+    let attempt = |error: &str| {
+        format!(
+            "time=\"2026-03-01T11:59:58Z\" level=warning msg=\"Failed to check endpoint \
+             https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz\" error=\"Get \\\"https://longhorn-admission-\
+             webhook.longhorn-system.svc:9502/v1/healthz\\\": {error}\"\n"
+        )
+    };
+    let dns = attempt(
+        "dial tcp: lookup longhorn-admission-webhook.longhorn-system.svc on 10.43.0.10:53: no such host",
+    );
+    let refused = attempt("dial tcp 10.43.1.1:9502: connect: connection refused");
+    let made = |yaml: String| {
+        yaml.replace(
+            "status: {phase: Running,",
+            "status: {phase: Running, startTime: '2026-03-01T11:58:50Z',",
+        )
+    };
+    let young = release("v1.12.1") + &made(hanging("n1", "v1.12.1", "2026-03-01T11:58:50Z"));
+    assert_eq!(lines(&young, &[("n1", &dns)]), ["warning service_unreachable Pod longhorn-manager-n1"]);
+    // its own turn to become Ready
+    assert_eq!(lines(&young, &[("n1", &refused)]), Vec::<String>::new());
+    let finding = first(&at(NOW, &young, &[("n1", &dns)]));
+    assert!(finding.remedy.text.contains("DNS"), "{}", finding.remedy.text);
+    assert_eq!(finding.since, Some(time("2026-03-01T11:58:50Z")));
+    // up to 1.9 the holder of the Lease is Ready meanwhile
+    let ready = pod("n1", "v1.9.2", "2026-03-01T11:58:50Z", true, "2026-03-01T11:58:55Z");
+    let holder =
+        release("v1.9.2") + &made(ready) + &lease("n1", "2026-03-01T11:58:52.5Z", "2026-03-01T11:59:58.1Z");
+    assert_eq!(lines(&holder, &[("n1", &dns)]), ["warning service_unreachable Pod longhorn-manager-n1"]);
+    // the readiness probe of another release
+    let probed = |version: &str, port: u16| {
+        made(hanging("n1", version, "2026-03-01T11:58:50Z")).replace(
+            "image: 'docker",
+            &format!("readinessProbe: {{httpGet: {{path: /v1/healthz, port: {port}, scheme: HTTPS}}}}, image: 'docker"),
+        )
+    };
+    let stale = ["critical manifest_stale Pod longhorn-manager-n1"];
+    assert_eq!(lines(&(release("v1.12.1") + &probed("v1.12.1", 9501)), &[]), stale);
+    assert_eq!(lines(&(release("v1.9.2") + &probed("v1.9.2", 9502)), &[]), stale);
+    assert_eq!(lines(&(release("v1.12.1") + &probed("v1.12.1", 9502)), &[]), Vec::<String>::new());
+    let commands = first(&at(NOW, &(release("v1.12.1") + &probed("v1.12.1", 9501)), &[])).remedy.commands;
+    assert!(commands.iter().any(|command| command.changes && command.run.contains("\"port\":9502")));
+}
+
+#[test]
 fn remedies_fit_the_source_of_the_installation() {
     let yaml = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:50:00Z");
     let set = |labels: &str| {

@@ -94,5 +94,5 @@ fn node_of(event: &NodeEvent) -> &str {
 /// A node that Longhorn does not know has no volume attached.
 fn is_not_longhorns(cluster: &Cluster, node: &str) -> bool {
     let nodes = &cluster.objects.longhorn_nodes;
-    cluster.can_read(Resource::LonghornNodes) && !nodes.is_empty() && nodes.get(node).is_none()
+    cluster.knows_all(Resource::LonghornNodes) && !nodes.is_empty() && nodes.get(node).is_none()
 }

@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
-use crate::facts::{kubectl, looping, nodes};
+use crate::facts::{kubectl, looping};
 use crate::longhorn::{LonghornNode, Pod, Resource, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
@@ -41,10 +41,8 @@ pub static CHECK: Check = Check {
         when: When::Found(causes::ALL),
         hold: "10m",
         summary: "A node is not known to both Kubernetes and Longhorn, or has no longhorn-manager.",
-        description: "Node {{ $labels.object }}: {{ $labels.cause }}. never_started: its manager runs but has not \
-                      registered it, look at the manager's log. node_gone: it left Kubernetes, delete it in Longhorn \
-                      when its replicas are rebuilt elsewhere. manager_missing: no longhorn-manager runs there, see why \
-                      its pod does not start.",
+        description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
+                      deleted in Longhorn when its replicas are rebuilt elsewhere.",
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \
               tolerate an autoscaler.",
         runbook: include_str!("LonghornNodeUnregistered.md"),
@@ -108,7 +106,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
     // one that cannot be decoded may be that of any of these nodes; that some cannot is said by the report
-    if !nodes::all_known(cluster) {
+    if !cluster.knows_all(Resource::LonghornNodes) {
         return 0;
     }
     let mut pods: BTreeMap<&str, &Pod> = BTreeMap::new();

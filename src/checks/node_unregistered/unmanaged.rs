@@ -11,7 +11,7 @@ use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::nodes;
-use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
+use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, Resource, condition};
 
 /// A roll-out that pulls an image, or a node that starts, takes some minutes.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
@@ -32,6 +32,10 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
         let name = node.metadata.name.as_str();
         let on_node = pods.get(name).map(Vec::as_slice).unwrap_or_default();
         if on_node.iter().any(|pod| may_run(pod)) {
+            continue;
+        }
+        // the pod that could not be decoded may be the one of this node
+        if on_node.is_empty() && !cluster.decoded_all(Resource::Pods) {
             continue;
         }
         let pod =

@@ -81,7 +81,7 @@ pub static CHECK: Check = Check {
         },
         hold: "10m",
         summary: "No disk takes a replica of a Longhorn volume.",
-        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: {{ $labels.cause }}. The volume has fewer copies than it \
+        description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: $cause. The volume has fewer copies than it \
                       should, whatever its robustness says. The finding replica_unschedulable has the figures of each disk.",
         why: "The finding waits ten minutes, in which a node comes back from a reboot; ten more are for a person who is adding a disk.",
         runbook: include_str!("LonghornReplicaUnschedulable.md"),

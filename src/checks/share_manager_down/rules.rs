@@ -10,7 +10,7 @@ pub(super) const ALERTS: &[Alert] = &[
         hold: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
-        description: "The NFS server of volume {{ $labels.object }} does not run, cause {{ $labels.cause }}. Every pod that uses the claim hangs.",
+        description: "The NFS server of volume {{ $labels.object }} does not run, cause $cause. Every pod that uses the claim hangs.",
         why: "The finding allows three minutes for a failover; a minute more keeps a late answer from waking anybody.",
         runbook: include_str!("LonghornShareManagerDown.md"),
         ..Alert::PLAIN

@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
-    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &[] },
+    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
     also: &[
         &ATTACH_LOOP,
         &ENGINE_CANNOT_START,
@@ -17,7 +17,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     hold: "5m",
     summary: "A Longhorn volume does not attach or detach.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not get to where \
-                  its workload is: {{ $labels.cause }}. The finding volume_attachment_stuck names node, engine and ticket.",
+                  its workload is: $cause. The finding volume_attachment_stuck names node, engine and ticket.",
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
           at work already.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),

@@ -107,13 +107,14 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
 /// True for a ticket of CSI without its attachment in Kubernetes, and for one of a node that is gone.
 fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     let objects = &cluster.objects;
-    let nodes_known = !objects.kube_nodes.is_empty();
+    let nodes_known = !objects.kube_nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
     let gone = nodes_known && !ticket.node.is_empty() && objects.kube_nodes.get(ticket.node).is_none();
     // only a list that was read tells that something is missing
     let read = cluster.readability(Resource::CsiAttachments) == Readability::Readable;
     let recorded = cluster.is_recorded() && !objects.csi_attachments.is_empty();
     let orphan = ticket.kind == "csi-attacher"
         && (read || recorded)
+        && cluster.decoded_all(Resource::CsiAttachments)
         && objects.csi_attachments.get(ticket.id).is_none();
     orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
 }

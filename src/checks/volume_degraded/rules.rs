@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
-    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &[] },
+    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
     also: &[
         &REBUILD_STALLED,
         &REBUILD_LOOPING,
@@ -17,7 +17,7 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     hold: "10m",
     summary: "A degraded Longhorn volume does not recover.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
-                  and does not get them back: {{ $labels.cause }}. It works, but the next failure may leave it without data. The \
+                  and does not get them back: $cause. It works, but the next failure may leave it without data. The \
                   finding volume_degraded says what stands in the way.",
     why: "The finding waits a quarter of an hour for a rebuild to begin and half an hour for its progress to change; ten more \
           minutes cover the changes of a person who is at work.",

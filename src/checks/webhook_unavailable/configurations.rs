@@ -40,7 +40,9 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
         // managers of a new installation write them when they come so far
         let new =
             admission_down && cluster.can_read(Resource::LonghornNodes) && objects.longhorn_nodes.is_empty();
-        if !present && installed && !new {
+        // one that cannot be decoded is not missing
+        let known = webhooks.is_some() || cluster.decoded_all(kind);
+        if !present && installed && !new && known {
             missing(cluster, kind, name, webhooks.is_some(), out);
         }
         if let Some(service) = webhooks

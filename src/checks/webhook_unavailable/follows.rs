@@ -1,4 +1,4 @@
-//! What an outage of the webhooks follows from: managers that all end for reasons of their own. A deadlock is
+//! What an outage of the webhooks follows from: managers that hang or end for reasons of their own. A deadlock is
 //! its own root, because there the managers wait for nothing but each other.
 
 use crate::check::{Follows, Same};
@@ -7,6 +7,12 @@ use crate::check::{Follows, Same};
 pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
     &["no_ready_endpoint"],
     &[
+        "manager_start_stuck/api_unreachable",
+        "manager_start_stuck/access_denied",
+        "manager_start_stuck/crd_missing",
+        "manager_start_stuck/manifest_stale",
+        "manager_start_stuck/service_unreachable",
+        "manager_start_stuck/unknown",
         "manager_crash_loop/open_iscsi_missing",
         "manager_crash_loop/upgrade_path",
         "manager_crash_loop/engine_incompatible",
@@ -18,6 +24,10 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
         "manager_crash_loop/known_panic",
         "manager_crash_loop/oom_killed",
         "manager_crash_loop/api_unreachable",
+        "manager_crash_loop/webhook_call_failed",
+        "manager_crash_loop/webhook_denied",
+        "manager_crash_loop/write_conflict",
+        "manager_crash_loop/container_cannot_start",
     ],
     Same::Cluster,
     "no webhook",

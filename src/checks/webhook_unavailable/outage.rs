@@ -7,9 +7,10 @@ use super::service::{Endpoints, Webhook};
 use super::{HOLD, causes, configurations};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
+use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping};
+use crate::facts::{age, looping, probes, starts};
 use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
@@ -69,15 +70,23 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
 }
 
 /// True when those who should serve it run or loop and none becomes Ready. Managers that end before
-/// they come to their webhook, or whose node is away, are no part of it.
+/// they come to their webhook, or whose node is away, are no part of it. Where the holder of the start Lease
+/// hangs for a reason of its own, they wait for that one and not for each other; where the readiness probe asks a port
+/// that their release does not serve, no wait helps.
 ///
 /// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init
 /// container (longhorn v1.4.4 deploy/longhorn.yaml).
 fn is_deadlock(cluster: &Cluster, webhook: Webhook, states: &States) -> bool {
-    if states.ready > 0 || states.trying() == 0 {
+    let waits_for_one = starts::stuck_holder(cluster).is_some() || misprobed(cluster).is_some();
+    if states.ready > 0 || states.trying() == 0 || waits_for_one {
         return false;
     }
     !webhook.has_deployment(cluster) || managers(cluster).init > 0
+}
+
+/// A readiness probe by which no manager of this release becomes Ready.
+fn misprobed(cluster: &Cluster) -> Option<ForeignProbe> {
+    cluster.manager_pods().filter(|pod| !pod.is_ready()).find_map(|pod| probes::foreign(cluster, pod))
 }
 
 fn managers(cluster: &Cluster) -> States {
@@ -106,7 +115,13 @@ fn message(
                 "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
             )
         }
-        _ => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
+        _ => match starts::stuck_holder(cluster) {
+            Some(pod) => format!(
+                "Service {service} has had no ready endpoint{age}: the manager of node {} holds the start Lease and hangs",
+                pod.spec.node_name
+            ),
+            None => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
+        },
     }
 }
 
@@ -159,6 +174,7 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     if webhook == Webhook::Admission && configurations::nobody_is_asked(cluster) {
         facts.push("neither webhook configuration of Longhorn exists".to_owned());
     }
+    facts.extend(misprobed(cluster).map(|probe| probe.to_string()));
     facts.push(format!("pods behind it ({} expected): {states}", webhook.expected(cluster)));
     if webhook.has_deployment(cluster) {
         facts.push(format!("longhorn-manager pods: {}", managers(cluster)));
@@ -188,7 +204,17 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy 
     let app = webhook.container(cluster);
     let looping = pods::crash_looping(cluster, webhook.pods(cluster), app);
     let hanging = States::of(cluster, webhook.pods(cluster), app).hanging;
+    let holder = starts::stuck_holder(cluster);
     let text = match *cause {
+        _ if holder.is_some() => {
+            "This does not end by itself: the holder of the start Lease hangs, and the others wait for it. Fix what its \
+             log names (the finding of manager_start_stuck); it goes on by itself then. Deleting its pod does not help: the \
+             next one hangs in the same place."
+        }
+        _ if misprobed(cluster).is_some() => {
+            "This does not end by itself: the readiness probe asks a port that the release does not serve. Apply the manifest of \
+             the release (the finding of cause manifest_stale)."
+        }
         causes::ROLL_OUT if looping > 0 => {
             "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop."
         }
@@ -217,6 +243,12 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy 
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
+    let remedy = match holder {
+        Some(pod) => {
+            remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))
+        }
+        None => remedy,
+    };
     if cause != &causes::DEADLOCK {
         return remedy;
     }

@@ -16,11 +16,8 @@ pub const ALERTS: &[Alert] = &[
         keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "Longhorn's admission webhook is not available.",
-        description: "{{ $labels.object_kind }} {{ $labels.object }}: {{ if eq $labels.cause \"configuration_missing\" }}Longhorn's \
-                      webhook configuration is missing or empty, so its objects are accepted unchecked{{ else if eq $labels.cause \"configuration_foreign\" }}Longhorn's webhook \
-                      configuration names a Service of another namespace, so changes of Longhorn objects may be rejected{{ else }}no ready \
-                      endpoint for more than three minutes, so changes of Longhorn objects (and from 1.8 on updates of \
-                      every PVC) are rejected{{ end }}. Look at the longhorn-manager pods first.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}: $cause. Changes of Longhorn objects are rejected, and from 1.8 on updates \
+                      of every PVC; without its configuration they are accepted unchecked. Look at the longhorn-manager pods first.",
         why: "The check itself waits three minutes for a rollout to end; two more tolerate a restart of the exporter.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::PLAIN

@@ -111,6 +111,10 @@ impl Webhook {
             return (self.is_needed(cluster) || self.exists(cluster)).then(|| self.ready_pods(cluster));
         }
         let listed = endpoints::each(cluster, self.service());
+        // that of this Service may be the one that could not be decoded
+        if listed.is_none() && !cluster.decoded_all(Resource::EndpointSlices) {
+            return None;
+        }
         let judged = listed.is_some() || self.is_needed(cluster) || self.exists(cluster);
         let mut endpoints = Endpoints::default();
         for (pod, ready) in listed.unwrap_or_default() {

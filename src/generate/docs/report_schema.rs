@@ -36,6 +36,7 @@ pub fn schema() -> String {
         ("/$defs/Fact/properties/check", json!({ "$ref": CHECK })),
         ("/$defs/Finding/properties/check", json!({ "$ref": CHECK })),
         ("/$defs/Incident/properties/check", json!({ "$ref": CHECK })),
+        ("/$defs/NotListed/properties/check", json!({ "$ref": CHECK })),
         ("/$defs/Unknown/properties/check", every),
         (
             "/$defs/Finding",

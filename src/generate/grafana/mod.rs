@@ -14,11 +14,13 @@ use serde_json::json;
 use super::catalogue;
 use super::{Artifact, GenerateError, Settings, Target, promql};
 use crate::check::{self, Check, Dashboard};
+use crate::exporter;
 use layout::Grid;
 use model::{List, datasource};
 
 /// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 7] = [
+pub const DASHBOARDS: [Dashboard; 8] = [
+    Dashboard::Fleet,
     Dashboard::Overview,
     Dashboard::Volumes,
     Dashboard::InstanceManagers,
@@ -93,7 +95,7 @@ fn sections(board: Dashboard) -> Vec<Section> {
     let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
-        panels.sort_by_key(|(area, panel)| (rank(panel.kind), area.id != "exporter"));
+        panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
         return vec![Section { title: None, panels }];
     }
     let section = |area: &'static Check| Section {
@@ -103,18 +105,25 @@ fn sections(board: Dashboard) -> Vec<Section> {
     catalogue::areas().map(section).filter(|section| !section.panels.is_empty()).collect()
 }
 
-fn rank(kind: check::PanelKind) -> u8 {
-    match kind {
-        check::PanelKind::Stat => 0,
-        check::PanelKind::Table | check::PanelKind::BarGauge => 1,
-        check::PanelKind::StateTimeline => 2,
-        check::PanelKind::TimeSeries => 3,
+/// The numbers of all checks together, then what is wrong by root causes, then the rest.
+fn rank(area: &Check, panel: &check::Panel) -> u8 {
+    match panel.kind {
+        check::PanelKind::Stat if area.id == "exporter" => 0,
+        _ if panel.title == exporter::INCIDENTS_PANEL => 1,
+        check::PanelKind::Stat => 2,
+        check::PanelKind::Table | check::PanelKind::BarGauge => 3,
+        check::PanelKind::StateTimeline => 4,
+        check::PanelKind::TimeSeries => 5,
     }
 }
 
 /// Title, and the question that the dashboard answers.
 fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
+        Dashboard::Fleet => (
+            "Longhorn health / Fleet",
+            "Which clusters need somebody now? A row for each; the cluster leads to its overview.",
+        ),
         Dashboard::Overview => {
             ("Longhorn health / Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?")
         }
@@ -203,6 +212,8 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
         "alerts" => Some(our_alerts(settings)),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
         // Grafana fills in the rest
         "__rate_interval" | "__range" | "__interval" => Some(format!("${name}")),
         _ => None,

@@ -117,7 +117,7 @@ pub struct Target {
     /// At the end of the range only.
     pub instant: bool,
     pub range: bool,
-    pub legend_format: &'static str,
+    pub legend_format: String,
 }
 
 #[derive(Debug, Serialize)]

@@ -61,6 +61,19 @@ fn kind(kind: PanelKind) -> &'static str {
     }
 }
 
+/// The number of a tile stands for a cluster, and says for which.
+fn legend(query: &check::Query, declared: &check::Panel, settings: &Settings) -> String {
+    match (declared.kind, settings.cluster_label.as_str()) {
+        (PanelKind::Stat, label) if !label.is_empty() => format!("{{{{{label}}}}} {}", query.legend),
+        _ => query.legend.to_owned(),
+    }
+}
+
+/// Grafana's name of a query.
+pub fn letter(number: usize) -> String {
+    char::from(b'A' + (number % 26) as u8).to_string()
+}
+
 fn target(
     number: usize,
     query: &check::Query,
@@ -73,13 +86,13 @@ fn target(
     }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
     Ok(Target {
-        ref_id: char::from(b'A' + (number % 26) as u8).to_string(),
+        ref_id: letter(number),
         datasource: datasource(),
         expr,
         format: if declared.kind == PanelKind::Table { "table" } else { "time_series" },
         instant,
         range: !instant,
-        legend_format: query.legend,
+        legend_format: legend(query, declared, settings),
     })
 }
 

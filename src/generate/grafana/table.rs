@@ -31,14 +31,26 @@ pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Valu
         .filter(|label| !label.is_empty())
         .chain(declared.columns.iter().copied())
         .collect();
-    let hidden = ["Time", "__name__", "job", "namespace", "prometheus", "Value"];
-    let hidden = hidden.into_iter().filter(|name| !columns.contains(name));
-    let excluded: Map<_, _> = hidden.map(|name| (name.to_owned(), json!(true))).collect();
+    let hidden = ["Time", "__name__", "job", "namespace", "prometheus", "Value"].map(str::to_owned);
+    // with several queries each has a column of its own
+    let values = (0..declared.queries.len()).map(|number| format!("Value #{}", super::panel::letter(number)));
+    let values = values.filter(|_| declared.queries.len() > 1);
+    let hidden = hidden.into_iter().chain(values).filter(|name| !columns.contains(&name.as_str()));
+    let excluded: Map<_, _> = hidden.map(|name| (name, json!(true))).collect();
     let order: Map<_, _> =
         columns.iter().enumerate().map(|(place, name)| ((*name).to_owned(), json!(place))).collect();
     let headings: Map<_, _> = columns
         .iter()
-        .map(|name| ((*name).to_owned(), json!(heading(name, declared.unit, settings))))
+        .map(|name| {
+            let query = declared.queries.iter().enumerate();
+            let mut query =
+                query.filter(|(number, _)| *name == format!("Value #{}", super::panel::letter(*number)));
+            let heading = match query.next() {
+                Some((_, query)) => check::capitalised(query.legend),
+                None => heading(name, declared.unit, settings),
+            };
+            ((*name).to_owned(), json!(heading))
+        })
         .collect();
     vec![
         json!({ "id": "merge", "options": {} }),
@@ -93,7 +105,7 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     if has("check") && leads_on {
         links.push(("Check", vec![(address(&uid, settings), "Dashboard")]));
     }
-    if leads_on && has("cause") && has("object_kind") && !has("alertname") {
+    if leads_on && has("cause") && (has("object_kind") || has("title")) && !has("alertname") {
         links.push(("Cause", vec![runbook(RUNBOOK)]));
     }
     if has("node") {
@@ -102,6 +114,14 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     if has("volume") {
         links.push(("Volume", vec![to("volume", "volume")]));
         links.push(("PVC namespace", vec![to("pvc_namespace", "pvc_namespace")]));
+    }
+    if declared.dashboard == Dashboard::Fleet && !settings.cluster_label.is_empty() {
+        let uid = Dashboard::Overview.uid();
+        let label = &settings.cluster_label;
+        let url = format!(
+            "/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}&var-cluster=${{__data.fields.{label}}}"
+        );
+        links.push(("Cluster", vec![(url, "Overview of this cluster")]));
     }
     if links.is_empty() {
         // what a row is about leads to what the alerts of the check say about it

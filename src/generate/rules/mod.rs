@@ -3,6 +3,8 @@
 //! The plain file and the PrometheusRule object hold the same groups; the third file needs
 //! kube-state-metrics only. `rules/` is committed, and its tests run on promtool.
 
+mod texts;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -89,12 +91,13 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
         },
         spec: &plain,
     };
-    Ok(vec![
+    let mut artifacts = vec![
         Artifact::new(PLAIN, yaml::document(&header, &plain)),
         Artifact::new("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
         Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
-        alertmanager::artifact(settings),
-    ])
+    ];
+    artifacts.extend(alertmanager::artifacts(settings));
+    Ok(artifacts)
 }
 
 pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
@@ -134,21 +137,51 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
         "without" => Some(WITHOUT.to_owned()),
         "namespace" => Some(settings.namespace.clone()),
         "cluster" => Some(settings.cluster_list()),
+        "clusters_without" => Some(clusters_without_exporter(settings)),
+        // the first group of a label_replace
+        "1" => Some("$1".to_owned()),
         _ => None,
     }
 }
 
+/// The unit of a threshold that stands in brackets.
+const RANGE: &str = "seconds of a range";
+
+/// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
+fn clusters_without_exporter(settings: &Settings) -> String {
+    let (selector, label) = (settings.matchers(), &settings.cluster_label);
+    if settings.expected_clusters.is_empty() || label.is_empty() {
+        return format!("or on () absent(up{{{selector}}} == 1)");
+    }
+    let absent = |cluster: &String| {
+        // {:?} escapes as PromQL does
+        format!(
+            "or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")"
+        )
+    };
+    settings.expected_clusters.iter().map(absent).collect::<Vec<_>>().join(" ")
+}
+
+/// The rule of an alert.
 pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
     let set = settings.alert(alert);
-    let threshold = |name: &str| set.thresholds.get(name).map(f64::to_string);
+    let threshold = |name: &str| {
+        let unit =
+            alert.thresholds.iter().find(|threshold| threshold.name == name).map(|threshold| threshold.unit);
+        // in brackets a number needs a unit, and must be whole
+        let shown =
+            |value: &f64| if unit == Some(RANGE) { format!("{value:.0}s") } else { value.to_string() };
+        set.thresholds.get(name).map(shown)
+    };
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {
         common(name, settings).or_else(|| threshold(name))
     })?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
     let description = promql::fill(alert.name, alert.description, |name, _| match name {
         "labels" | "value" | "externalLabels" => Some(format!("${name}")),
+        texts::CAUSE => Some(texts::cause(area, alert, settings)),
         _ => threshold(name),
-    })?;
+    })? + &texts::see_more(area, alert);
     let mut labels = settings.labels.clone();
     labels.extend(set.labels);
     // an empty label is none: so an alert goes without a global one
@@ -159,7 +192,7 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, Ge
     }
     labels.insert("severity".to_owned(), set.severity.to_string());
     let mut annotations = BTreeMap::from([
-        ("summary", alert.summary.to_owned()),
+        ("summary", texts::summary(area, alert, settings)),
         ("description", description),
         (
             "runbook_url",

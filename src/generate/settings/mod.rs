@@ -13,7 +13,9 @@ use super::catalogue;
 use crate::check::{Alert, Bound, Severity};
 pub use parse::{ConfigError, parse};
 pub use text::GREATEST;
-use text::{Address, AlertName, ClusterLabel, Duration, Labels, Namespace, Plain, Selector, text};
+use text::{
+    Address, AlertName, ClusterLabel, ClusterName, Duration, Labels, Namespace, Plain, Selector, text,
+};
 
 /// A configuration; what a file leaves out keeps its default.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -32,6 +34,10 @@ pub struct Settings {
     #[serde(deserialize_with = "text::<_, ClusterLabel>")]
     #[schemars(with = "ClusterLabel")]
     pub cluster_label: String,
+    /// Values of that label that must have an exporter: each is missed from the start, and for ever
+    #[serde(deserialize_with = "text::list::<_, ClusterName>")]
+    #[schemars(with = "Option<Vec<ClusterName>>", extend("default" = Vec::<String>::new()))]
+    pub expected_clusters: Vec<String>,
     /// Where runbooks are published; the alert's name is appended
     #[serde(deserialize_with = "text::<_, Address>")]
     #[schemars(with = "Address")]
@@ -95,6 +101,7 @@ impl Default for Settings {
             selector: vec![("job".to_owned(), "longhorn-health-exporter".to_owned())],
             namespace: "longhorn-system".to_owned(),
             cluster_label: "cluster".to_owned(),
+            expected_clusters: Vec::new(),
             runbook_base_url:
                 "https://github.com/longhorn-health-exporter/longhorn-health-exporter/blob/main/docs/runbooks"
                     .to_owned(),

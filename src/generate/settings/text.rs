@@ -80,6 +80,9 @@ texts! {
         concat!("^(?:", label!(), ")?$"),
         refused (dropped().chain(["job", "namespace"]).chain(TAKEN.iter().copied()).collect(),
             "cannot distinguish clusters, because it has another meaning in these series");
+    /// Nothing in it needs escaping in PromQL, and `$` would be a group of label_replace.
+    ClusterName "the name of a cluster, without quotes, backslashes and $"
+        r#"^[^"'`\\$\x00-\x1f\x7f]+$"#;
     /// Prometheus would expand a template in it, which the test cases could not prove.
     LabelValue "text on one line, without the {{ of a template"
         r"^(?:[^\x00-\x1f\x7f{]|\{[^\x00-\x1f\x7f{])*\{?$";
@@ -154,6 +157,12 @@ pub fn text<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<Strin
 /// The same for a key without a default.
 pub fn some<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<Option<String>, D::Error> {
     text::<D, T>(deserializer).map(Some)
+}
+
+/// Several; nothing below the key is none.
+pub fn list<'de, D: Deserializer<'de>, T: Text>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let list = Option::<Vec<Checked<T>>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(list.into_iter().map(|checked| checked.0).collect())
 }
 
 /// Labels by name; nothing below the key is no labels.

@@ -41,7 +41,7 @@ pub fn write(html: &mut Html, report: &Report, view: &View, links: &Links) {
         html.raw("<section><h2>")
             .raw(title)
             .raw(" <span class=\"count\">")
-            .text(findings.len())
+            .text(report.count(severity))
             .raw("</span></h2>\n");
         let open = severity > Severity::Info && findings.len() <= MAX_OPEN;
         let card = Card { class, open, now: report.cluster.now, view, links };

@@ -44,6 +44,9 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     html.raw("</p><h1>").text(&headline).raw("</h1>");
     scope(&mut html, moment, wall);
     html.raw("<p class=\"data\">Data: ").text(&report.data.line).raw("</p>");
+    if let Some(line) = report.not_listed_line() {
+        html.raw("<p class=\"data\">").text(line).raw("</p>");
+    }
     filters(&mut html, view);
     html.raw("</header>\n<main>\n");
     selected(&mut html, &report, view);

@@ -59,6 +59,9 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style, shown: Details)
 fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
     style.hang(out, &format!("{}  ", style.status(report.status)), MARGIN, &scope(report))?;
     style.hang(out, "Data      ", MARGIN, &report.data.line)?;
+    if let Some(line) = report.not_listed_line() {
+        style.hang(out, "Also      ", MARGIN, &line)?;
+    }
     if let Some(selected) = &report.selected {
         let elsewhere = match selected.left_out {
             0 => String::new(),

@@ -31,8 +31,8 @@ fn the_demo_night_is_a_screen_with_its_four_causes_first() {
         "{text}"
     );
     let command = lines.iter().find(|line| line.trim_start().starts_with(['!', '$'])).unwrap();
-    assert!(command.contains("! kubectl -n longhorn-system delete pod longhorn-manager-"), "{text}");
-    for (number, word) in [(1, "webhook"), (2, "nstance manager"), (3, "viction"), (4, "open-iscsi")] {
+    assert!(command.contains("! kubectl auth reconcile -f https://"), "{text}");
+    for (number, word) in [(1, "csidrivers"), (2, "nstance manager"), (3, "viction"), (4, "open-iscsi")] {
         let line = lines.iter().find(|line| line.starts_with(&format!("{number} critical"))).unwrap();
         assert!(line.contains(word), "{number}: {text}");
     }

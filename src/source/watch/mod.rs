@@ -33,8 +33,10 @@ pub use backoff::Pauses;
 pub(crate) use trouble::{describe, is_untrusted, reason_of};
 
 use super::{ApiTotals, Source};
+use crate::checks;
 use crate::cluster::Cluster;
 use crate::history::FactKey;
+use crate::history::saved::{Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
 use state::Shared;
 
@@ -152,6 +154,17 @@ impl Live {
             Some(Err(error)) => TaskEnded(error.to_string()),
             Some(Ok(())) | None => TaskEnded("without a reason".to_owned()),
         }
+    }
+
+    /// What outlives a restart.
+    pub fn saved(&self, namespace: &str, now: Timestamp) -> Saved {
+        self.shared.history(|history| history.clone()).saved(namespace, now)
+    }
+
+    /// Takes over what was saved before a restart.
+    pub fn restore(&self, saved: Saved, now: Timestamp) -> Restored {
+        self.shared
+            .history(|history| history.restore(saved, now, |id| checks::by_id(id).map(|check| check.id)))
     }
 
     /// Ends the background tasks and waits for them.

@@ -2,10 +2,13 @@
 {{- define "exporter.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
-{{- else if contains .Chart.Name .Release.Name -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
 {{- .Release.Name | trunc 63 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
@@ -39,11 +42,31 @@ app.kubernetes.io/part-of: {{ .Chart.Name }}
 {{- end }}
 {{- end }}
 
-{{/* An image reference from {registry, repository, tag, digest}; the second of the list is the default tag. */}}
+{{/* The annotations of an object, from the root and its own; nothing without any. */}}
+{{- define "exporter.annotations" -}}
+{{- with merge (dict) (index . 1) (index . 0).Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Pull secrets as objects, the ones of a parent chart first; it may give names alone. */}}
+{{- define "exporter.pullSecrets" -}}
+{{- $secrets := list -}}
+{{- range concat (default list (default dict .Values.global).imagePullSecrets) .Values.imagePullSecrets -}}
+{{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) -}}
+{{- end -}}
+{{- with uniq $secrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* An image reference from the root and {registry, repository, tag, digest}; the last of the list is the default tag. */}}
 {{- define "exporter.image" -}}
-{{- $image := index . 0 -}}
-{{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
-{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default (index . 1) $image.tag }}{{ end }}
+{{- $image := index . 1 -}}
+{{- with default $image.registry (default dict (index . 0).Values.global).imageRegistry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default (index . 2) $image.tag }}{{ end }}
 {{- end }}
 
 {{- define "exporter.scheme" -}}

@@ -111,3 +111,34 @@ fn who_hangs_or_was_never_started_waits_for_nobody() {
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     assert!(finding.message.contains("hanging in their start"), "{}", finding.message);
 }
+
+#[test]
+fn a_holder_that_hangs_for_a_reason_of_its_own_is_no_deadlock_and_is_not_deleted() {
+    let old = RUNNING.replace("11:59:00", "11:40:00");
+    let managers = manager("n1", "False", LONG_AGO, &old) + &manager("n2", "False", LONG_AGO, LOOPING);
+    let base = modern(&managers, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"]);
+    let held = |acquired: &str| base.clone() + &lease("n1", acquired, "2026-03-01T11:59:55.123456Z");
+    // in its turn it waits as the others do
+    assert_eq!(found(&CHECK, &at_now(&held("2026-03-01T11:59:00.1Z"))), [DEADLOCK]);
+    let right = "E0301 11:59:55.000001       9 reflector.go:200] \"Failed to watch\" err=\"failed to list *v1.CSIDriver: \
+                 csidrivers.storage.k8s.io is forbidden: User \\\"system:serviceaccount:longhorn-system:longhorn-service-account\\\" \
+                 cannot list resource \\\"csidrivers\\\" in API group \\\"storage.k8s.io\\\" at the cluster scope\"\n";
+    let mut named = at_now(&held("2026-03-01T11:58:59.1Z"));
+    named.history.add_current_log(crate::history::CrashLog {
+        pod: "longhorn-manager-n1".to_owned(),
+        container: "longhorn-manager".into(),
+        pod_uid: String::new(),
+        text: right.repeat(3),
+    });
+    // no start lasts so long
+    for cluster in [named, at_now(&held("2026-03-01T11:50:00.1Z"))] {
+        assert_eq!(found(&CHECK, &cluster)[0], DOWN);
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert!(
+            finding.message.contains("the manager of node n1 holds the start Lease"),
+            "{}",
+            finding.message
+        );
+        assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
+    }
+}

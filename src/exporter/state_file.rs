@@ -1,0 +1,214 @@
+//! The file of `--state-file`: written whole or not at all, and never a reason not to start.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::history::saved::{Saved, VERSION};
+
+/// A larger file is none of ours: what is saved is bounded.
+const MAX_BYTES: u64 = 32 << 20;
+
+/// Where the history is kept.
+#[derive(Debug, Clone)]
+pub struct StateFile {
+    path: PathBuf,
+}
+
+/// What the file held.
+#[derive(Debug)]
+pub enum Loaded {
+    /// There is none.
+    Nothing,
+    /// A history.
+    History(Box<Saved>),
+    /// A file that cannot be used, and where it was put.
+    SetAside {
+        /// Why it cannot be used.
+        reason: String,
+        /// Where it is now; `None` if it is where it was.
+        kept: Option<PathBuf>,
+    },
+}
+
+impl StateFile {
+    /// The file at this path, which need not exist.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        StateFile { path: path.into() }
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the file. One that cannot be used is put aside as `PATH.corrupt`, so that the next save does
+    /// not destroy what a person may want to see.
+    pub fn load(&self) -> Loaded {
+        match self.read() {
+            Ok(None) => Loaded::Nothing,
+            Ok(Some(saved)) => Loaded::History(Box::new(saved)),
+            Err(error) => {
+                let aside = self.beside("corrupt");
+                let is_file = fs::symlink_metadata(&self.path).is_ok_and(|is| is.is_file());
+                let kept = (is_file && fs::rename(&self.path, &aside).is_ok()).then_some(aside);
+                Loaded::SetAside { reason: error.to_string(), kept }
+            }
+        }
+    }
+
+    fn read(&self) -> io::Result<Option<Saved>> {
+        let is = match fs::metadata(&self.path) {
+            Ok(is) => is,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // a FIFO would be waited for
+        if !is.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        if is.len() > MAX_BYTES {
+            return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
+        }
+        let mut text = Vec::new();
+        File::open(&self.path)?.take(MAX_BYTES).read_to_end(&mut text)?;
+        #[derive(serde::Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let head: Head = serde_json::from_slice(&text)?;
+        if head.version != VERSION {
+            let found = head.version;
+            return Err(io::Error::other(format!("it has version {found}, this release reads {VERSION}")));
+        }
+        Ok(Some(serde_json::from_slice(&text)?))
+    }
+
+    /// Writes the file: beside its place, to the disk, then in its place.
+    pub fn store(&self, saved: &Saved) -> io::Result<()> {
+        let new = self.beside("new");
+        // what is left of an earlier try, whatever it is; a FIFO would be waited for
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let written = write_new(&new, saved).and_then(|()| fs::rename(&new, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new); // it is of no use, and the error above is the one to tell
+        }
+        written?;
+        match self.path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(directory) => File::open(directory)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".");
+        name.push(suffix);
+        name.into()
+    }
+}
+
+fn write_new(path: &Path, saved: &Saved) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(&serde_json::to_vec(saved)?)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::History;
+    use crate::testing::time;
+
+    fn saved() -> Saved {
+        let now = time("2026-03-01T12:00:00Z");
+        History::starting(now).saved("longhorn-system", now)
+    }
+
+    fn in_directory() -> (tempfile::TempDir, StateFile) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = StateFile::new(directory.path().join("state.json"));
+        (directory, file)
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded() {
+        let (directory, file) = in_directory();
+        assert!(matches!(file.load(), Loaded::Nothing));
+        for _ in 0..2 {
+            file.store(&saved()).unwrap();
+            let Loaded::History(loaded) = file.load() else { panic!("no history") };
+            assert_eq!(*loaded, saved());
+        }
+        assert_eq!(names(directory.path()), ["state.json"]);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_kept_beside_and_the_next_save_works() {
+        let whole = serde_json::to_string(&saved()).unwrap();
+        let cut = &whole[..whole.len() / 2];
+        let newer = whole.replace("\"version\":1", "\"version\":7");
+        for (text, part) in [
+            ("", "EOF"),
+            ("garbage", "expected value"),
+            (cut, "EOF"),
+            ("{}", "missing field `version`"),
+            ("{\"version\":1}", "missing field"),
+            (&newer, "it has version 7, this release reads 1"),
+            ("\0\0\0\0", "expected value"),
+        ] {
+            let (directory, file) = in_directory();
+            fs::write(file.path(), text).unwrap();
+            let Loaded::SetAside { reason, kept } = file.load() else { panic!("{text}") };
+            assert!(reason.contains(part), "{reason}");
+            assert_eq!(fs::read_to_string(kept.unwrap()).unwrap(), text);
+            file.store(&saved()).unwrap();
+            assert!(matches!(file.load(), Loaded::History(_)));
+            assert_eq!(names(directory.path()), ["state.json", "state.json.corrupt"]);
+        }
+    }
+
+    #[test]
+    fn a_fifo_is_never_waited_for() {
+        let (directory, file) = in_directory();
+        for name in ["state.json", "state.json.new"] {
+            let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status();
+            assert!(made.unwrap().success());
+        }
+        let Loaded::SetAside { reason, kept: None } = file.load() else { panic!("a FIFO was read") };
+        assert_eq!(reason, "it is no regular file");
+        file.store(&saved()).unwrap();
+        assert!(matches!(file.load(), Loaded::History(_)), "a file has taken its place");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_or_in_the_way_is_an_error_and_leaves_nothing() {
+        let (directory, file) = in_directory();
+        fs::create_dir(file.path()).unwrap();
+        assert!(matches!(file.load(), Loaded::SetAside { kept: None, .. }));
+        file.store(&saved()).unwrap_err();
+        assert_eq!(names(directory.path()), ["state.json"], "no half file is left");
+        let nowhere = StateFile::new(directory.path().join("missing/state.json"));
+        assert!(matches!(nowhere.load(), Loaded::Nothing));
+        nowhere.store(&saved()).unwrap_err();
+    }
+
+    #[test]
+    fn a_huge_file_is_not_read() {
+        let (_directory, file) = in_directory();
+        File::create(file.path()).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        let Loaded::SetAside { reason, .. } = file.load() else { panic!("it was read") };
+        assert!(reason.starts_with("it is larger than"), "{reason}");
+    }
+}

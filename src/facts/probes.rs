@@ -1,0 +1,47 @@
+//! The readiness probe of managers.
+
+use std::fmt;
+
+use super::releases::release_of;
+use crate::cluster::Cluster;
+use crate::longhorn::{Pod, Release};
+
+/// A readiness probe of another release than that of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignProbe {
+    /// The port that it asks.
+    pub port: i64,
+    /// The port by which the release becomes Ready.
+    pub own: i64,
+    release: Release,
+}
+
+impl fmt::Display for ForeignProbe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ForeignProbe { port, own, release } = self;
+        write!(
+            f,
+            "the readiness probe asks port {port}, and {release} becomes Ready by port {own}: the manifest is of another \
+             release than the image"
+        )
+    }
+}
+
+/// The readiness probe asks a port on which this release serves nothing before it needs to be Ready: its own wait for
+/// the Service of its webhook then fails every time (longhorn deploy/longhorn.yaml: 9500 up to v1.4.4, 9501 from v1.5.0
+/// on, 9502 from v1.10.0 on).
+pub fn foreign(cluster: &Cluster, pod: &Pod) -> Option<ForeignProbe> {
+    let release = release_of(cluster, pod)?;
+    let container = pod.spec.container("longhorn-manager").or_else(|| cluster.manager_container())?;
+    let probe = container.readiness_probe.as_ref()?;
+    let port =
+        probe.http_get.as_ref().map(|get| &get.port).or(probe.tcp_socket.as_ref().map(|tcp| &tcp.port))?;
+    let named = container.ports.iter().find(|one| one.name == port.0).map(|one| one.container_port.0);
+    let port = named.or_else(|| port.0.parse().ok())?;
+    let own = match (release.major, release.minor) {
+        (1, ..5) => 9500,
+        (1, ..10) => 9501,
+        _ => 9502,
+    };
+    (port != own && [9500, 9501, 9502].contains(&port)).then_some(ForeignProbe { port, own, release })
+}

@@ -1,0 +1,151 @@
+//! Why a manager does not reach the Service of a webhook for which it waits, as its log tells it.
+
+use jiff::SignedDuration;
+
+use super::starts::{PATIENCE, UnderWay};
+use crate::cluster::Cluster;
+
+/// Why a manager does not reach the Service of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreached {
+    /// The name does not resolve.
+    Dns,
+    /// No pod is Ready behind the Service, or nothing listens.
+    Refused,
+    /// Packets are lost.
+    Timeout,
+}
+
+impl Unreached {
+    /// Reads the last failed attempt before the fatal line: a manager writes one every two seconds while it waits.
+    pub fn read(log: &str) -> Option<Self> {
+        let attempt = |line: &&str| line.contains(".svc:950") && line.contains("error=");
+        Self::of(log.lines().rev().find(attempt)?)
+    }
+
+    fn of(line: &str) -> Option<Self> {
+        let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+        if has(&["no such host", "server misbehaving", "Temporary failure in name resolution"])
+            || line.contains("lookup ")
+        {
+            Some(Unreached::Dns)
+        } else if has(&["connection refused"]) {
+            Some(Unreached::Refused)
+        } else if has(&[
+            "i/o timeout",
+            "Client.Timeout",
+            "context deadline exceeded",
+            "no route to host",
+            "unreachable",
+        ]) {
+            Some(Unreached::Timeout)
+        } else {
+            None
+        }
+    }
+
+    /// The reason as evidence.
+    pub fn means(self) -> &'static str {
+        match self {
+            Unreached::Dns => {
+                "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
+            }
+            Unreached::Refused => {
+                "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
+            }
+            Unreached::Timeout => {
+                "its last attempt timed out: packets to the Service or to the pod behind it are lost"
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Unreached::Dns => {
+                "Bring cluster DNS back for this node: look at the CoreDNS pods, at UDP and TCP port 53 from this node, and at a \
+                 DNS server that answers for every name of a search domain."
+            }
+            Unreached::Refused => {
+                "Bring a manager to Ready: see webhook_unavailable for the endpoints, and Unhealthy events of the manager pods \
+                 for their readiness probe."
+            }
+            Unreached::Timeout => {
+                "Look at the pod network of this node: firewall, kube-proxy, the CNI, and hairpin traffic where the only endpoint \
+                 is on the same node."
+            }
+        }
+    }
+}
+
+/// A start that waits for a Service of its own without any answer of DNS or of the network.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    /// `conversion` or `admission`.
+    pub webhook: &'static str,
+    /// Why it is not reached.
+    pub why: Unreached,
+    /// The last attempt.
+    pub line: &'a str,
+}
+
+/// What the last run waited for holds for the present one if it ended so lately.
+const LATELY: SignedDuration = SignedDuration::from_mins(3);
+
+/// What a start waits for, where its log shows that it waits in vain: a refused attempt may be its turn to become Ready,
+/// a name that does not resolve and packets that are lost are none. Until the log of the present run is read, that of
+/// the last one counts.
+pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<Waiting<'a>> {
+    const LINES: usize = 5;
+    let (history, pod) = (&cluster.history, start.pod);
+    let present = history.current_log(pod, "longhorn-manager").map(|log| log.text.as_str());
+    let status = pod.container_status("longhorn-manager")?;
+    let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
+    let lately = ended.is_some_and(|ended| cluster.age(ended) <= LATELY);
+    let last = || {
+        let log = history.crash_log(&pod.metadata.name, "longhorn-manager").filter(|_| lately)?;
+        Some(log.text.as_str())
+    };
+    let age = pod.status.start_time.get().map_or(SignedDuration::ZERO, |started| cluster.age(started));
+    let log = present.or_else(last).filter(|_| age >= PATIENCE)?;
+    let lines = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES);
+    let line = lines.into_iter().find(|line| line.contains(".svc:950") && line.contains("error="))?;
+    let why = Unreached::of(line).filter(|why| *why != Unreached::Refused)?;
+    let webhook = ["conversion", "admission"]
+        .into_iter()
+        .find(|name| line.contains(&format!("longhorn-{name}-webhook")))?;
+    Some(Waiting { webhook, why, line: line.trim() })
+}
+
+/// Name of the webhook that a fatal line is about.
+pub fn webhook_in(line: &str) -> Option<&'static str> {
+    ["conversion", "admission"].into_iter().find(|name| line.contains(&format!("{name} webhook")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_attempt_tells_why_the_service_is_not_reached() {
+        let attempt = |error: &str| {
+            format!(
+                "level=warning msg=\"Failed to check endpoint https://longhorn-conversion-webhook.longhorn-system.svc:9501/v1/healthz\" \
+                 error=\"Get \\\"https://x\\\": {error}\"\n"
+            )
+        };
+        let refused = attempt("dial tcp 10.43.1.1:9501: connect: connection refused");
+        let dns = attempt(
+            "dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc on 10.43.0.10:53: no such host",
+        );
+        let slow = attempt("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+        assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::Dns));
+        assert_eq!(Unreached::read(&(dns + &refused)), Some(Unreached::Refused));
+        assert_eq!(Unreached::read(&slow), Some(Unreached::Timeout));
+        assert_eq!(
+            Unreached::read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""),
+            None
+        );
+        assert_eq!(webhook_in("conversion webhook service is not accessible"), Some("conversion"));
+    }
+}

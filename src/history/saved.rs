@@ -1,0 +1,292 @@
+//! The part of the history that outlives a restart: since when facts hold, and pods that went. What the
+//! objects tell (when an instance manager's pod was made, Events of the kubelet) is not saved: it is read
+//! again. Logs are not saved either; they are fetched again, and may hold what should not lie on a disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{FactKey, GonePod, History};
+use crate::longhorn::{Condition, ContainerStatus, Pod, Terminated};
+
+/// The version of the form.
+pub const VERSION: u32 = 1;
+/// A fact that held before a longer gap may have ended in between.
+const LONGEST_GAP: SignedDuration = SignedDuration::from_hours(1);
+/// How many facts are saved, the oldest first: these are what a restart would cost.
+const MAX_FACTS: usize = 20_000;
+/// How many names of facts there may be, and how long they are. Far more than all checks have.
+const MAX_NAMES: usize = 256;
+const LONGEST_NAME: usize = 64;
+
+/// The constant id of a check that exists.
+pub type CheckId = fn(&str) -> Option<&'static str>;
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The version of the form.
+    pub version: u32,
+    /// Longhorn's namespace.
+    pub namespace: String,
+    /// When it was saved.
+    pub saved_at: Timestamp,
+    facts: Vec<Fact>,
+    gone_pods: Vec<Gone>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Fact {
+    check: String,
+    fact: String,
+    object: String,
+    since: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Gone {
+    at: Timestamp,
+    replaced_by: String,
+    last: Value,
+}
+
+/// What a restart has brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restored {
+    /// Facts whose age is known again.
+    pub facts: usize,
+    /// Pods that went.
+    pub gone_pods: usize,
+}
+
+impl History {
+    /// What outlives a restart.
+    pub fn saved(&self, namespace: &str, now: Timestamp) -> Saved {
+        let mut facts: Vec<_> = self.facts.iter().collect();
+        if facts.len() > MAX_FACTS {
+            facts.sort_by_key(|(_, since)| **since);
+            facts.truncate(MAX_FACTS);
+        }
+        let fact = |(key, since): (&FactKey, &Timestamp)| Fact {
+            check: key.check.to_owned(),
+            fact: key.fact.to_owned(),
+            object: key.object.to_string(),
+            since: *since,
+        };
+        let gone = |gone: &GonePod| Gone {
+            at: gone.at,
+            replaced_by: gone.replaced_by.clone(),
+            last: pod_to_json(&gone.last),
+        };
+        Saved {
+            version: VERSION,
+            namespace: namespace.to_owned(),
+            saved_at: now,
+            facts: facts.into_iter().map(fact).collect(),
+            gone_pods: self.gone_pods.iter().map(gone).collect(),
+        }
+    }
+
+    /// Takes over what was saved before the restart. Ages go on; nothing is counted a second time. Facts of
+    /// checks that no longer exist are left out, and times that are still to come.
+    pub fn restore(&mut self, saved: Saved, now: Timestamp, check_id: CheckId) -> Restored {
+        let gap = now.duration_since(saved.saved_at);
+        let mut names = Names::default();
+        let mut facts = BTreeMap::new();
+        if (SignedDuration::ZERO..=LONGEST_GAP).contains(&gap) {
+            for fact in saved.facts.into_iter().filter(|fact| fact.since <= now) {
+                let Some(check) = check_id(&fact.check) else { continue };
+                let Some(name) = names.get(fact.fact) else { continue };
+                facts.insert(FactKey { check, fact: name, object: fact.object.into() }, fact.since);
+            }
+        }
+        let before = self.gone_pods.len();
+        for gone in saved.gone_pods.into_iter().filter(|gone| gone.at <= now) {
+            // one that does not decode is no loss that could be told
+            let Ok(last) = serde_json::from_value::<Pod>(gone.last) else { continue };
+            self.pod_gone(Arc::new(last), &gone.replaced_by, gone.at);
+        }
+        let restored = Restored { facts: facts.len(), gone_pods: self.gone_pods.len() - before };
+        // what was seen since the start wins
+        facts.extend(self.facts.iter().map(|(key, since)| (key.clone(), *since)));
+        self.facts = Arc::new(facts);
+        restored
+    }
+}
+
+/// Names of facts are constants of the checks. Those of a file are made so once, at the start, and there
+/// are few of them.
+#[derive(Default)]
+struct Names(BTreeSet<&'static str>);
+
+impl Names {
+    fn get(&mut self, name: String) -> Option<&'static str> {
+        if let Some(known) = self.0.get(name.as_str()) {
+            return Some(known);
+        }
+        if self.0.len() >= MAX_NAMES || name.len() > LONGEST_NAME {
+            return None;
+        }
+        let name: &'static str = name.leak();
+        self.0.insert(name);
+        Some(name)
+    }
+}
+
+/// What checks read of a pod that went.
+fn pod_to_json(pod: &Pod) -> Value {
+    let meta = &pod.metadata;
+    let labels: serde_json::Map<String, Value> =
+        meta.labels.iter().map(|(key, value)| (key.to_string(), json!(value))).collect();
+    let statuses = |statuses: &[ContainerStatus]| statuses.iter().map(status_to_json).collect::<Vec<_>>();
+    json!({
+        "metadata": {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "creationTimestamp": meta.creation_timestamp.get(),
+            "deletionTimestamp": meta.deletion_timestamp.get(),
+            "labels": labels,
+        },
+        "spec": { "nodeName": pod.spec.node_name, "priorityClassName": pod.spec.priority_class_name },
+        "status": {
+            "phase": pod.status.phase.as_str(),
+            "reason": pod.status.reason,
+            "message": pod.status.message,
+            "startTime": pod.status.start_time.get(),
+            "conditions": pod.status.conditions.iter().map(condition_to_json).collect::<Vec<_>>(),
+            "initContainerStatuses": statuses(&pod.status.init_container_statuses),
+            "containerStatuses": statuses(&pod.status.container_statuses),
+        },
+    })
+}
+
+fn condition_to_json(condition: &Condition) -> Value {
+    json!({
+        "type": condition.kind,
+        "status": condition.status.as_str(),
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": condition.last_transition_time.get(),
+    })
+}
+
+fn status_to_json(status: &ContainerStatus) -> Value {
+    let ended = |ended: &Option<Terminated>| {
+        ended.as_ref().map(|ended| {
+            json!({
+                "exitCode": ended.exit_code,
+                "reason": ended.reason,
+                "message": ended.message,
+                "startedAt": ended.started_at.get(),
+                "finishedAt": ended.finished_at.get(),
+            })
+        })
+    };
+    let running = status.state.running.as_ref();
+    json!({
+        "name": status.name,
+        "image": status.image,
+        "ready": status.ready,
+        "restartCount": status.restart_count.0,
+        "state": {
+            "running": running.map(|running| json!({ "startedAt": running.started_at.get() })),
+            "terminated": ended(&status.state.terminated),
+        },
+        "lastState": { "terminated": ended(&status.last_state.terminated) },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks;
+
+    fn known(id: &str) -> Option<&'static str> {
+        checks::by_id(id).map(|check| check.id)
+    }
+    use crate::testing::time;
+
+    const START: &str = "2026-03-01T12:00:00Z";
+    const LATER: &str = "2026-03-01T12:10:00Z";
+
+    fn key(fact: &'static str, object: &str) -> FactKey {
+        FactKey { check: checks::ALL[0].id, fact, object: object.into() }
+    }
+
+    fn pod() -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "instance-manager-1", "uid": "u1", "creationTimestamp": "2026-03-01T10:00:00Z",
+                         "labels": {"longhorn.io/component": "instance-manager"}},
+            "spec": {"nodeName": "worker-1"},
+            "status": {
+                "phase": "Failed", "reason": "Evicted", "startTime": "2026-03-01T10:00:01Z",
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-03-01T11:00:00Z"}],
+                "containerStatuses": [{"name": "instance-manager", "restartCount": 2,
+                    "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-03-01T11:59:00Z"}}}],
+            },
+        }))
+        .unwrap()
+    }
+
+    /// A history that has noted a fact and a pod that went, saved and read as from a file.
+    fn saved() -> Saved {
+        let mut history = History::starting(time(START));
+        history.keep_facts(vec![key("idle", "a")], &BTreeSet::new(), time(START));
+        history.pod_gone(Arc::new(pod()), "u2", time(START));
+        let text = serde_json::to_string(&history.saved("longhorn-system", time(START))).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_restart_neither_forgets_ages_nor_counts_twice() {
+        let mut history = History::starting(time(LATER));
+        assert_eq!(history.restore(saved(), time(LATER), known), Restored { facts: 1, gone_pods: 1 });
+        assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
+        history.keep_facts(vec![key("idle", "a"), key("idle", "b")], &BTreeSet::new(), time(LATER));
+        assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
+        assert_eq!(history.first_seen(&key("idle", "b")), Some(time(LATER)));
+        assert_eq!(history.begun(checks::ALL[0].id, "idle"), 1, "only the new one");
+        let gone = history.gone_pods().next().unwrap();
+        assert_eq!((gone.at, gone.replaced_by.as_str()), (time(START), "u2"));
+        assert_eq!(*gone.last, pod(), "all that was read of it");
+    }
+
+    #[test]
+    fn a_fact_ends_over_a_long_gap_and_what_is_to_come_is_not_believed() {
+        for (now, facts, pods) in
+            [("2026-03-01T13:00:00Z", 1, 1), ("2026-03-01T13:00:01Z", 0, 1), ("2026-03-01T11:00:00Z", 0, 0)]
+        {
+            let restored = History::starting(time(now)).restore(saved(), time(now), known);
+            assert_eq!(restored, Restored { facts, gone_pods: pods }, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_release_loses_only_what_it_names_otherwise() {
+        let mut saved = saved();
+        let fact = saved.facts[0].clone();
+        saved.facts.push(Fact { check: "no_such_check".into(), ..fact.clone() });
+        saved.facts.push(Fact { fact: "x".repeat(LONGEST_NAME + 1), ..fact.clone() });
+        saved
+            .facts
+            .extend((0..2 * MAX_NAMES).map(|number| Fact { fact: format!("f{number}"), ..fact.clone() }));
+        saved.gone_pods.push(Gone { last: json!("no pod"), ..saved.gone_pods[0].clone() });
+        let restored = History::starting(time(LATER)).restore(saved, time(LATER), known);
+        assert_eq!(restored, Restored { facts: MAX_NAMES, gone_pods: 1 });
+    }
+
+    #[test]
+    fn the_oldest_facts_are_saved() {
+        let mut history = History::starting(time(START));
+        history.keep_facts(vec![key("idle", "zz-first")], &BTreeSet::new(), time(START));
+        let many = (0..MAX_FACTS + 10).map(|number| key("idle", &number.to_string()));
+        history.keep_facts(many.chain([key("idle", "zz-first")]).collect(), &BTreeSet::new(), time(LATER));
+        let saved = history.saved("n", time(LATER));
+        assert_eq!(saved.facts.len(), MAX_FACTS);
+        assert_eq!(saved.facts[0].object, "zz-first");
+    }
+}
