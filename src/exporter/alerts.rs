@@ -138,3 +138,27 @@ pub const ALERTS: &[Alert] = &[
         ..Alert::PLAIN
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::promtool::seconds;
+
+    /// What every user and this file promise: `--stale-after`, a scrape, an evaluation and the hold.
+    #[test]
+    fn blindness_is_told_within_ten_minutes_of_the_first_lost_answer() {
+        let command = crate::cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        let option = serve.get_arguments().find(|option| option.get_long() == Some("stale-after")).unwrap();
+        let default = option.get_default_values()[0].to_str().unwrap();
+        let usual = crate::source::LiveOptions::new("longhorn-system", jiff::Timestamp::now).stale_after;
+        let stale = seconds(default).unwrap();
+        assert_eq!(i64::try_from(stale).unwrap(), usual.as_secs());
+        for name in ["LonghornHealthResourceStale", "LonghornHealthCheckUnknown"] {
+            let alert = ALERTS.iter().find(|alert| alert.name == name).unwrap();
+            let (scrape, evaluation) = (60, 60);
+            let told = stale + scrape + evaluation + seconds(alert.hold).unwrap();
+            assert!(told <= 600, "{name} after {told} s");
+        }
+    }
+}
