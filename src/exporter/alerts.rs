@@ -151,7 +151,8 @@ mod tests {
         let serve = command.find_subcommand("serve").unwrap();
         let option = serve.get_arguments().find(|option| option.get_long() == Some("stale-after")).unwrap();
         let default = option.get_default_values()[0].to_str().unwrap();
-        let usual = crate::source::LiveOptions::new("longhorn-system", jiff::Timestamp::now).stale_after;
+        let usual =
+            crate::source::LiveOptions::new("longhorn-system", || jiff::Timestamp::UNIX_EPOCH).stale_after;
         let stale = seconds(default).unwrap();
         assert_eq!(i64::try_from(stale).unwrap(), usual.as_secs());
         for name in ["LonghornHealthResourceStale", "LonghornHealthCheckUnknown"] {
