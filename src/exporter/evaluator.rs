@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Rendered, SelfMetrics, WebConfigReload, families};
+use super::{Budget, RenderError, Rendered, SelfMetrics, WebConfigReload, families};
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
-use crate::metrics::{self, EncodeError, Format};
-use crate::report::{Evaluation, Selection, Wish, evaluate_as};
+use crate::metrics::{self, Format};
+use crate::report::{Evaluation, Report, Selection, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 use crate::sync::lock;
 
@@ -29,6 +29,8 @@ pub struct Moment {
     key: Key,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
+    /// The whole report as JSON, once somebody asked for it.
+    json: Mutex<Option<Arc<Rendered>>>,
 }
 
 /// A page of metrics, and what it depends on beside the moment.
@@ -64,6 +66,10 @@ struct Key {
 /// checks that need these are unknown then; the others must not stay silent for one kind.
 const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
+/// What pages of metrics may hold together, and apart from them reports and pages for people, so that
+/// readers of these take nothing from a scrape. The largest report, 3,000 findings, is a few MiB.
+const BUDGET: u32 = 32 * 1024 * 1024;
+
 /// Evaluates the source on demand, never twice for the same generation and second.
 pub struct Evaluator {
     source: Arc<dyn Source>,
@@ -73,6 +79,8 @@ pub struct Evaluator {
     wish: Wish,
     last: Mutex<Option<Arc<Moment>>>,
     render_seconds: Mutex<Option<f64>>,
+    for_scrapes: Budget,
+    for_readers: Budget,
 }
 
 impl Evaluator {
@@ -81,7 +89,13 @@ impl Evaluator {
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
         let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
-        Evaluator { source, clock, began, self_metrics, wish, last, render_seconds }
+        let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
+        Evaluator { source, clock, began, self_metrics, wish, last, render_seconds, for_scrapes, for_readers }
+    }
+
+    /// The same with other bounds, in bytes, on what scrapes and what other answers hold together.
+    pub fn holding(self, scrapes: u32, others: u32) -> Self {
+        Evaluator { for_scrapes: Budget::new(scrapes), for_readers: Budget::new(others), ..self }
     }
 
     /// The same with a report as it is wanted.
@@ -134,7 +148,7 @@ impl Evaluator {
         &self,
         format: Format,
         web_config: Option<WebConfigReload>,
-    ) -> Result<Arc<Rendered>, EncodeError> {
+    ) -> Result<Arc<Rendered>, RenderError> {
         let moment = self.moment();
         let [text, open_metrics] = &moment.pages;
         let mut written = lock(match format {
@@ -150,10 +164,33 @@ impl Evaluator {
         let render_seconds = *lock(&self.render_seconds);
         let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
         let families = families(&moment, &self.totals(), web_config, own);
-        let page = Arc::new(Rendered::new(metrics::encode(families, format)?));
+        *written = None; // no longer of use, and in the way of the new one where the budget is short
+        let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);
         *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
         *written = Some(WrittenPage { second, web_config, page: page.clone() });
         Ok(page)
+    }
+
+    /// The whole report as JSON, written once for all who ask at the same moment. Not for async threads.
+    pub fn json(&self) -> Result<Arc<Rendered>, RenderError> {
+        let moment = self.moment();
+        let mut written = lock(&moment.json);
+        if let Some(same) = written.as_ref() {
+            return Ok(same.clone());
+        }
+        let json = Arc::new(self.json_of(&moment.evaluation.report)?);
+        *written = Some(json.clone());
+        Ok(json)
+    }
+
+    /// A part of the report as JSON.
+    pub fn json_of(&self, report: &Report) -> Result<Rendered, RenderError> {
+        self.rendered(serde_json::to_string_pretty(report)? + "\n")
+    }
+
+    /// An answer to a single request.
+    pub fn rendered(&self, text: String) -> Result<Rendered, RenderError> {
+        Rendered::new(text, &self.for_readers)
     }
 
     fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
@@ -173,6 +210,7 @@ impl Evaluator {
             seconds: seconds_between(begin, (self.clock)()),
             key,
             pages: Default::default(),
+            json: Mutex::default(),
         }
     }
 }

@@ -15,4 +15,4 @@ pub use evaluator::{Evaluator, Moment, ResourceFacts};
 pub use gauges::ALL as GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::{INCIDENTS_PANEL, PANELS};
-pub use rendered::Rendered;
+pub use rendered::{Budget, RenderError, Rendered};

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{FactKey, GonePod, History};
-use crate::checks;
 use crate::longhorn::{Condition, ContainerStatus, Pod, Terminated};
 
 /// The version of the form.
@@ -22,6 +21,9 @@ const MAX_FACTS: usize = 20_000;
 /// How many names of facts there may be, and how long they are. Far more than all checks have.
 const MAX_NAMES: usize = 256;
 const LONGEST_NAME: usize = 64;
+
+/// The constant id of a check that exists.
+pub type CheckId = fn(&str) -> Option<&'static str>;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,15 +92,15 @@ impl History {
 
     /// Takes over what was saved before the restart. Ages go on; nothing is counted a second time. Facts of
     /// checks that no longer exist are left out, and times that are still to come.
-    pub fn restore(&mut self, saved: Saved, now: Timestamp) -> Restored {
+    pub fn restore(&mut self, saved: Saved, now: Timestamp, check_id: CheckId) -> Restored {
         let gap = now.duration_since(saved.saved_at);
         let mut names = Names::default();
         let mut facts = BTreeMap::new();
         if (SignedDuration::ZERO..=LONGEST_GAP).contains(&gap) {
             for fact in saved.facts.into_iter().filter(|fact| fact.since <= now) {
-                let Some(check) = checks::by_id(&fact.check) else { continue };
+                let Some(check) = check_id(&fact.check) else { continue };
                 let Some(name) = names.get(fact.fact) else { continue };
-                facts.insert(FactKey { check: check.id, fact: name, object: fact.object.into() }, fact.since);
+                facts.insert(FactKey { check, fact: name, object: fact.object.into() }, fact.since);
             }
         }
         let before = self.gone_pods.len();
@@ -201,6 +203,11 @@ fn status_to_json(status: &ContainerStatus) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks;
+
+    fn known(id: &str) -> Option<&'static str> {
+        checks::by_id(id).map(|check| check.id)
+    }
     use crate::testing::time;
 
     const START: &str = "2026-03-01T12:00:00Z";
@@ -237,7 +244,7 @@ mod tests {
     #[test]
     fn a_restart_neither_forgets_ages_nor_counts_twice() {
         let mut history = History::starting(time(LATER));
-        assert_eq!(history.restore(saved(), time(LATER)), Restored { facts: 1, gone_pods: 1 });
+        assert_eq!(history.restore(saved(), time(LATER), known), Restored { facts: 1, gone_pods: 1 });
         assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
         history.keep_facts(vec![key("idle", "a"), key("idle", "b")], &BTreeSet::new(), time(LATER));
         assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
@@ -253,7 +260,7 @@ mod tests {
         for (now, facts, pods) in
             [("2026-03-01T13:00:00Z", 1, 1), ("2026-03-01T13:00:01Z", 0, 1), ("2026-03-01T11:00:00Z", 0, 0)]
         {
-            let restored = History::starting(time(now)).restore(saved(), time(now));
+            let restored = History::starting(time(now)).restore(saved(), time(now), known);
             assert_eq!(restored, Restored { facts, gone_pods: pods }, "{now}");
         }
     }
@@ -268,7 +275,7 @@ mod tests {
             .facts
             .extend((0..2 * MAX_NAMES).map(|number| Fact { fact: format!("f{number}"), ..fact.clone() }));
         saved.gone_pods.push(Gone { last: json!("no pod"), ..saved.gone_pods[0].clone() });
-        let restored = History::starting(time(LATER)).restore(saved, time(LATER));
+        let restored = History::starting(time(LATER)).restore(saved, time(LATER), known);
         assert_eq!(restored, Restored { facts: MAX_NAMES, gone_pods: 1 });
     }
 

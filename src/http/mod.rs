@@ -18,6 +18,8 @@ mod respond;
 mod reviewer;
 mod router;
 mod single_flight;
+#[cfg(test)]
+mod slow_readers;
 mod timeouts;
 mod transport;
 mod view;

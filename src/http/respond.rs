@@ -6,7 +6,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
 
 use super::negotiate::accepts_gzip;
-use crate::exporter::Rendered;
+use crate::exporter::{RenderError, Rendered};
 
 /// An answer, all of it in memory: never half a page.
 pub type Answer = Response<Full<Bytes>>;
@@ -51,6 +51,18 @@ impl Refusal {
             answer.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         answer
+    }
+}
+
+impl From<RenderError> for Refusal {
+    fn from(error: RenderError) -> Self {
+        if let RenderError::Full = error {
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string());
+            return refusal.with(header::RETRY_AFTER, "5");
+        }
+        tracing::error!(%error, "an answer could not be written");
+        let message = format!("the answer could not be written: {error}");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 }
 

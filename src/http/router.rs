@@ -1,7 +1,7 @@
 //! From a request to its answer.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -16,10 +16,11 @@ use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
 use crate::did_you_mean;
-use crate::exporter::{Evaluator, Rendered};
+use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
+use crate::sync;
 
 /// Answers requests; cheap to clone.
 #[derive(Clone)]
@@ -29,6 +30,9 @@ pub struct Router {
     links: Arc<Links>,
     slots: Option<Arc<Semaphore>>,
     max_requests: usize,
+    /// Held while an answer for a single reader is made: the parts of reports that are copied for it would
+    /// otherwise exist as many times as there are readers.
+    making: Arc<Mutex<()>>,
 }
 
 /// Who sent a request, in its extensions.
@@ -55,7 +59,7 @@ impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
         let slots = (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests)));
-        Router { evaluator, access, links: Arc::new(links), slots, max_requests }
+        Router { evaluator, access, links: Arc::new(links), slots, max_requests, making: Arc::default() }
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -129,7 +133,9 @@ impl Router {
             return answer(StatusCode::OK, respond::TEXT, "ok\n");
         }
         let lines: String = waiting.iter().map(|resource| format!("waiting for {resource}\n")).collect();
-        answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines)
+        let mut answer = answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines);
+        answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+        answer
     }
 
     fn take_slot(&self) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, Refusal> {
@@ -145,10 +151,10 @@ impl Router {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(&self.view(query)?, headers),
             Route::Text => self.text(&self.view(query)?, headers),
-            Route::Landing => Ok(self.landing(&self.view(query)?, headers)),
+            Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => {
                 let page = docs::runbook(name).unwrap_or_default();
-                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(page)))
+                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &self.evaluator.rendered(page)?))
             }
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
@@ -166,24 +172,19 @@ impl Router {
     fn metrics(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let accept = text_header(headers, header::ACCEPT);
         let (format, content_type) = negotiate::metrics_format(accept.as_deref());
-        match self.evaluator.page(format, self.access.reload()) {
-            Ok(page) => Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", &page)),
-            Err(error) => {
-                tracing::error!(%error, "the page of metrics could not be written");
-                let message = format!("the page could not be written: {error}");
-                Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))
-            }
-        }
+        let page = self.evaluator.page(format, self.access.reload())?;
+        Ok(compressible(headers, &content_type, "Accept, Accept-Encoding", &page))
     }
 
     fn report(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
-        let moment = self.evaluator.moment();
-        let (_, shown) = view.of(&moment.evaluation.report);
-        let json = serde_json::to_string_pretty(&shown).map_err(|error| {
-            tracing::error!(%error, "the report could not be written");
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
-        })?;
-        Ok(compressible(headers, respond::JSON, "Accept-Encoding", &Rendered::new(json + "\n")))
+        let json = if view.selection.is_everything() {
+            self.evaluator.json()?
+        } else {
+            let _turn = sync::lock(&self.making);
+            let (_, shown) = view.of(&self.evaluator.moment().evaluation.report);
+            Arc::new(self.evaluator.json_of(&shown)?)
+        };
+        Ok(compressible(headers, respond::JSON, "Accept-Encoding", &json))
     }
 
     /// The table of `check`: with `kubectl get --raw …/proxy/report.txt` an operator needs no more.
@@ -191,28 +192,31 @@ impl Router {
         let (moment, mut text) = (self.evaluator.moment(), Vec::new());
         if !moment.waiting_for.is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+            return Err(refusal.with(header::RETRY_AFTER, "1"));
         }
+        let _turn = sync::lock(&self.making);
         let (_, shown) = view.of(&moment.evaluation.report);
         let written = table::write(&mut text, &shown, Style::PLAIN, Details::Brief);
         let text = written.ok().and_then(|()| String::from_utf8(text).ok());
         match text {
-            Some(text) => Ok(refreshing(
-                compressible(headers, respond::TEXT, "Accept-Encoding", &Rendered::new(text)),
-                view,
-            )),
+            Some(text) => {
+                let text = self.evaluator.rendered(text)?;
+                Ok(refreshing(compressible(headers, respond::TEXT, "Accept-Encoding", &text), view))
+            }
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
         }
     }
 
-    fn landing(&self, view: &View, headers: &HeaderMap) -> Answer {
+    fn landing(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let _turn = sync::lock(&self.making);
         let html = page::landing(&self.evaluator.moment(), view, &self.links, self.evaluator.wall());
-        let mut answer =
-            refreshing(compressible(headers, respond::HTML, "Accept-Encoding", &Rendered::new(html)), view);
+        let html = self.evaluator.rendered(html)?;
+        let mut answer = refreshing(compressible(headers, respond::HTML, "Accept-Encoding", &html), view);
         for (name, value) in page::HEADERS {
             answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
         }
-        answer
+        Ok(answer)
     }
 }
 

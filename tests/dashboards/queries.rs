@@ -18,7 +18,8 @@ fn substituted(expr: &str) -> String {
     for variable in ["cluster", "node", "pvc_namespace", "volume"] {
         expr = expr.replace(&format!("\"${variable}\""), "\".*\"");
     }
-    assert!(!expr.contains('$'), "{expr}");
+    // a group of label_replace is no variable
+    assert!(!expr.replace("\"$1\"", "").contains('$'), "{expr}");
     expr
 }
 

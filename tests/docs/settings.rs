@@ -64,8 +64,8 @@ fn unknown_names_are_told_with_the_one_that_was_meant() {
             "1: zzz: unknown key; valid: selector, namespace, cluster_label, expected_clusters, runbook_base_url, dashboard_base_url, labels, alerts",
         ),
         (
-            "alerts: {LonghornHealthExporterDown: {thresholds: {x: 1}}}",
-            "1: alerts.LonghornHealthExporterDown.thresholds.x: unknown threshold; no names are valid here",
+            "alerts: {LonghornVolumeFaulted: {thresholds: {x: 1}}}",
+            "1: alerts.LonghornVolumeFaulted.thresholds.x: unknown threshold; no names are valid here",
         ),
         (
             "\"a\\nb\": 1",

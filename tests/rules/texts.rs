@@ -46,7 +46,10 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
             said.keys().for_each(|text| _ = writeln!(texts, "- {text}"));
         }
     }
-    let holed: Vec<_> = texts.lines().filter(|line| HOLES.iter().any(|hole| line.contains(hole))).collect();
+    // the program's path in the command that shows more is no hole
+    let without_path = texts.replace("-- /longhorn-health-exporter", "-- longhorn-health-exporter");
+    let holed: Vec<_> =
+        without_path.lines().filter(|line| HOLES.iter().any(|hole| line.contains(hole))).collect();
     assert_eq!(holed, Vec::<&str>::new(), "guard the label with {{{{ with $labels.… }}}}");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(GOLDEN, &texts).unwrap();

@@ -25,8 +25,7 @@ pub const ALL: &[&Cause] = &[
     &UNKNOWN,
 ];
 
-pub const OPEN_ISCSI_MISSING: Cause =
-    Cause::critical("open_iscsi_missing", "open-iscsi is missing on the host");
+pub const OPEN_ISCSI_MISSING: Cause = Cause::critical("open_iscsi_missing", "open-iscsi is missing");
 pub const WEBHOOK_SERVICE_UNREACHABLE: Cause = Cause::critical(
     "webhook_service_unreachable",
     "the manager cannot reach the Service of the admission or conversion webhook",

@@ -18,7 +18,7 @@ pub fn page() -> String {
     page.finish()
 }
 
-const PAGES: [(&str, &str); 14] = [
+const PAGES: [(&str, &str); 16] = [
     ("checks.md", "What can go wrong, by cause, and what the exporter must be able to read to see it."),
     ("metrics.md", "Every series: labels, unit, when it is absent, an example."),
     ("alerts.md", "Every alert: expression, severity, `for`, thresholds, and why."),
@@ -30,6 +30,8 @@ const PAGES: [(&str, &str); 14] = [
     ("recording.md", "How to record a cluster, with kubectl alone too."),
     ("access.md", "Every access right, and what it grants."),
     ("web-configuration.md", "TLS, users and tokens for the exporter's own port."),
+    ("security.md", "Who reaches the port, what that reveals, what rights cost and what is bounded."),
+    ("reliability.md", "What happens when something around it fails, and what two replicas cost."),
     ("report.schema.json", "JSON Schema of `check -o json` and `/api/v1/report`."),
     ("performance.md", "What it costs, and how that was measured."),
     ("migration.md", "How to come from Longhorn's example rules or from kube-state-metrics."),

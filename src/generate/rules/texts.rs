@@ -8,7 +8,7 @@ use crate::generate::shape::Shape;
 /// Fills this in a description: what the causes of the alert mean.
 pub const CAUSE: &str = "cause";
 
-/// `prod-eu1 worker-5: A Longhorn manager is in a crash loop: open-iscsi is missing on the host.`
+/// `prod-eu1 worker-5: A Longhorn manager is in a crash loop: open-iscsi is missing.`
 pub fn summary(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let sentence = alert.summary.trim_end_matches('.');
     let why = cause(area, alert, settings);

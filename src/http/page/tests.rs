@@ -98,7 +98,7 @@ fn every_link_is_relative_so_that_a_proxy_may_stand_in_front() {
     let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
     let links: Vec<&str> =
         page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    assert!(links.len() > 40 && links.contains(&"runbooks/LonghornWebhookDeadlock"), "{links:?}");
+    assert!(links.len() > 40 && links.contains(&"runbooks/LonghornManagerStartStuck"), "{links:?}");
     assert!(links.iter().all(|link| !link.starts_with('/') && !link.contains(':')), "{links:?}");
 }
 

@@ -75,6 +75,10 @@ async fn follow_once<T: Kind>(
             Err(error) => error,
         };
         let trouble = Trouble::of(&error, streams && !listing.done);
+        if streams && !listing.done && trouble.reason == ApiErrorReason::Throttled {
+            tracing::debug!(resource = %T::RESOURCE, message = trouble.message, "listing in pages");
+            return false;
+        }
         if trouble.in_band {
             shared.traffic.count_error(T::RESOURCE, trouble.reason);
         }

@@ -33,6 +33,7 @@ pub use backoff::Pauses;
 pub(crate) use trouble::{describe, is_untrusted, reason_of};
 
 use super::{ApiTotals, Source};
+use crate::checks;
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 use crate::history::saved::{Restored, Saved};
@@ -162,7 +163,8 @@ impl Live {
 
     /// Takes over what was saved before a restart.
     pub fn restore(&self, saved: Saved, now: Timestamp) -> Restored {
-        self.shared.history(|history| history.restore(saved, now))
+        self.shared
+            .history(|history| history.restore(saved, now, |id| checks::by_id(id).map(|check| check.id)))
     }
 
     /// Ends the background tasks and waits for them.

@@ -1,5 +1,6 @@
 //! Renderings of the chart: what is there, what is not, and that it says what the values say.
 
+mod posture;
 mod web;
 
 use std::collections::BTreeSet;

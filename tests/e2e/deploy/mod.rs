@@ -36,9 +36,11 @@ nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]
 affinity: {nodeAffinity: {}}
 priorityClassName: system-cluster-critical
+stateFile: {enabled: true}
 networkPolicy:
   enabled: true
-  from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
+  monitoringNamespace: monitoring
+  from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ingress-nginx}}}]
   apiServer: [{ipBlock: {cidr: 10.0.0.0/24}}]
 serviceMonitor:
   enabled: true

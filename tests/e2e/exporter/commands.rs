@@ -220,7 +220,7 @@ fn is_excused(command: &str, told: &str) -> bool {
     let missing = |kind: &&str| told.contains(&format!("(NotFound): {kind}")) && told.contains("not found");
     of_workload && told.contains("(NotFound)")
         || EXCUSED.iter().any(|(says, _)| told.contains(says))
-        || NOT_RECORDED.iter().any(|kind| missing(kind))
+        || NOT_RECORDED.iter().any(missing)
 }
 
 /// The command without the names of recorded objects.
