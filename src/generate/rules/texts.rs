@@ -81,8 +81,10 @@ pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
         return chain("$labels.cause");
     }
     format!(
-        "{{{{ range $number, $found := query {finding} }}}}{{{{ if $number }}}}, {{{{ end }}}}{}{{{{ end }}}}",
-        chain("$found.Labels.cause")
+        "{{{{ range $number, $found := query {finding} }}}}{{{{ if $number }}}}, {{{{ end }}}}{}{{{{ else }}}}see the \
+         finding {}{{{{ end }}}}",
+        chain("$found.Labels.cause"),
+        area.id
     )
 }
 

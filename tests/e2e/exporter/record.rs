@@ -33,18 +33,19 @@ async fn a_recording_is_judged_as_the_live_cluster() -> Result<()> {
     let token = bench.service_account_token(NAMESPACE, ACCOUNT).await?;
     let kubeconfig = bench.kubeconfig("recorder", &token)?;
     let directory = tempfile::tempdir()?;
-    let live = verdict(&run(&["check", "-o", "json"], &kubeconfig)?)?;
+    let live = verdict(&run(&["check", "-o", "json"], &kubeconfig).await?)?;
     ensure!(live.to_string().contains("open_iscsi_missing"), "the logs were read: {live}");
 
     // a person sees what is being read, a pipe does not
     let folder = directory.path().join("folder");
     let command = format!("{PROGRAM} record --kubeconfig={} -o {}", kubeconfig.display(), folder.display());
-    let watched =
-        Command::new("script").args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").output()?;
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm");
+    let watched = output(terminal).await?;
     let shown = String::from_utf8_lossy(&watched.stdout).into_owned();
     ensure!(shown.contains("\r\u{1b}[2Kreading pods") && shown.contains("logs recorded"), "{shown}");
     let archive = directory.path().join("archive.tar.gz");
-    let piped = run(&["record", "-o", &archive.display().to_string()], &kubeconfig)?;
+    let piped = run(&["record", "-o", &archive.display().to_string()], &kubeconfig).await?;
     let told = String::from_utf8_lossy(&piped.stderr).into_owned();
     ensure!(!told.contains("\u{1b}") && told.contains("logs recorded"), "{told}");
     for recording in [&folder, &archive] {
@@ -53,7 +54,9 @@ async fn a_recording_is_judged_as_the_live_cluster() -> Result<()> {
         ensure!(recorded == live, "{}\nlive: {live:#}\nrecorded: {recorded:#}", recording.display());
     }
     // nothing is overwritten
-    ensure!(run(&["record", "-o", &archive.display().to_string()], &kubeconfig)?.status.code() == Some(64));
+    ensure!(
+        run(&["record", "-o", &archive.display().to_string()], &kubeconfig).await?.status.code() == Some(64)
+    );
     Ok(())
 }
 
@@ -82,7 +85,7 @@ async fn what_may_not_be_read_is_named_and_secrets_are_not_asked_for() -> Result
     let token = bench.service_account_token(NAMESPACE, ACCOUNT).await?;
     let kubeconfig = bench.kubeconfig("recorder", &token)?;
     let part = directory.path().join("part.tar.gz");
-    let output = run(&["record", "-o", &part.display().to_string()], &kubeconfig)?;
+    let output = run(&["record", "-o", &part.display().to_string()], &kubeconfig).await?;
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(2) && told.contains("warning: not recorded: nodes: "), "{told}");
     let report = Command::new(PROGRAM).args(["check", "-o", "json", "--from"]).arg(&part).output()?;
@@ -91,8 +94,15 @@ async fn what_may_not_be_read_is_named_and_secrets_are_not_asked_for() -> Result
     Ok(())
 }
 
-fn run(args: &[&str], kubeconfig: &Path) -> Result<Output> {
-    Ok(Command::new(PROGRAM).args(args).arg(format!("--kubeconfig={}", kubeconfig.display())).output()?)
+async fn run(args: &[&str], kubeconfig: &Path) -> Result<Output> {
+    let mut command = Command::new(PROGRAM);
+    command.args(args).arg(format!("--kubeconfig={}", kubeconfig.display()));
+    output(command).await
+}
+
+/// Runs a program to its end; meanwhile the kubelet answers on this thread.
+async fn output(mut command: Command) -> Result<Output> {
+    Ok(tokio::task::spawn_blocking(move || command.output()).await??)
 }
 
 /// Status, exit code and every finding with what it is about.
