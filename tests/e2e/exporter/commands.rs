@@ -19,6 +19,9 @@ use crate::support::Bench;
 const EXCUSED: &[(&str, &str)] = &[
     ("no preferred addresses found", "logs come from a kubelet"),
     ("Metrics API not available", "the metrics come from metrics-server"),
+    ("pod is not running", "a port is forwarded by a kubelet"),
+    ("timed out waiting for the condition", "nothing detaches a volume"),
+    ("taint \"node.kubernetes.io/out-of-service\" not found", "the taint was not set"),
 ];
 
 /// Kinds of which recordings have nothing, or only what a check reads, so that one of them may be missing.
@@ -28,6 +31,7 @@ const NOT_RECORDED: &[&str] = &[
     "persistentvolumes",
     "statefulsets",
     "clusterrolebindings",
+    "clusterroles",
     "daemonsets",
     "jobs",
 ];
@@ -35,6 +39,7 @@ const NOT_RECORDED: &[&str] = &[
 /// What the names in capitals in runbooks stand for in the world of [`WORLD`].
 const NAMES: &[(&str, &str)] = &[
     ("INSTANCE-MANAGER", "instance-manager-11f5d8822ec3e69f67d5e1ca773cc88e"),
+    ("OTHER-NODE", "worker-2"),
     ("OLD-VALUE", "old"),
     ("DISK-UUID", "fef2ec9f-b965-4375-ad1f-3b781b265ad8"),
     ("NAMESPACE", NAMESPACE),
@@ -179,6 +184,7 @@ impl Runs {
         let tools = bench.tools().kubectl.parent().context("kubectl without a directory")?.to_owned();
         let path = std::env::var("PATH").unwrap_or_default();
         shell
+            .env("KUBE_EDITOR", "true")
             .env("PATH", format!("{}:{path}", tools.display()))
             .args(["-c", "exec timeout 60 sh -c \"$0\""])
             .arg(dry(command));
@@ -233,6 +239,7 @@ fn shape(command: &str, names: &BTreeSet<&str>) -> String {
 fn dry(command: &str) -> String {
     const CHANGING: [&str; 8] =
         [" delete ", " patch ", " taint ", " cordon ", " uncordon ", " scale ", " drain ", " label "];
+    let command = &command.replace("--timeout=5m", "--timeout=1s");
     match CHANGING.iter().any(|verb| command.contains(verb)) {
         true => format!("{command} --dry-run=server"),
         false => command.to_owned(),
@@ -302,7 +309,10 @@ fn kubectl(line: &str) -> Vec<String> {
                 quote = Some(*c);
                 false
             }
-            None => matches!(c, '|' | '&' | ';' | ')') || call[*place..].starts_with(" #"),
+            None => {
+                matches!(c, '|' | '&' | ';' | ')')
+                    || [" #", " 2>"].iter().any(|end| call[*place..].starts_with(end))
+            }
         });
         let end = end.map_or(call.len(), |(place, _)| place);
         found.push(call[..end].trim().to_owned());
@@ -315,7 +325,7 @@ fn kubectl(line: &str) -> Vec<String> {
 fn named(command: &str, capitals: &Regex) -> Result<String> {
     let pod = match command {
         _ if command.contains("csi-plugin") || command.contains("node-driver-registrar") => {
-            "longhorn-csi-plugin-worker-2"
+            "longhorn-csi-plugin-worker-1"
         }
         _ => "longhorn-manager-52a73",
     };

@@ -17,7 +17,7 @@ use crate::support::apply::objects;
 
 /// What only time proves: a recording takes an unknown age for a lasting one, an exporter that has just
 /// started does not report it yet.
-const PROVED_BY_TIME: &[(&str, &str)] = &[
+pub const PROVED_BY_TIME: &[(&str, &str)] = &[
     ("attachment_on_dead_node", "node_gone"),
     ("manager_half_alive", "work_undone"),
     ("volume_attachment_stuck", "attaching"),
