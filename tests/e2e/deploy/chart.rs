@@ -188,12 +188,46 @@ fn two_replicas_are_spread_and_budgeted() -> Result<()> {
 }
 
 #[test]
+fn what_a_parent_chart_sets_reaches_every_object() -> Result<()> {
+    let Some(tools) = Tools::find() else { return Ok(()) };
+    let values = "global: {imageRegistry: mirror.example.org, imagePullSecrets: [a, {name: b}]}\n\
+        imagePullSecrets: [{name: b}, c]\ncommonAnnotations: {owner: storage}\nnameOverride: health\n\
+        ingress: {enabled: true, host: health.example.org}\nserviceMonitor: {enabled: true, targetLabels: [team]}\n\
+        prometheusRule: {enabled: true, runbookUrl: 'https://h.example.org/runbooks/', dashboardUrl: 'https://g.example.org'}\n";
+    let objects = render(&tools, values)?;
+    let deployment = find(&objects, "Deployment", "")?;
+    let pod = &deployment["spec"]["template"]["spec"];
+    let image = pod["containers"][0]["image"].as_str().unwrap_or_default();
+    ensure!(image.starts_with("mirror.example.org/"), "{image}");
+    assert_eq!(pod["imagePullSecrets"], json!([{ "name": "a" }, { "name": "b" }, { "name": "c" }]));
+    for kind in ["Deployment", "Service", "ServiceMonitor", "PrometheusRule", "Ingress"] {
+        let metadata = &find(&objects, kind, "")?["metadata"];
+        assert_eq!(metadata["annotations"]["owner"], "storage", "{kind}");
+        ensure!(metadata["name"].as_str().is_some_and(|name| name.ends_with("health")), "{metadata}");
+    }
+    assert_eq!(find(&objects, "ServiceMonitor", "")?["spec"]["targetLabels"], json!(["team"]));
+    let backend = &find(&objects, "Ingress", "")?["spec"]["rules"][0]["http"]["paths"][0]["backend"];
+    assert_eq!(backend["service"]["name"], deployment["metadata"]["name"]);
+    let (_, alerts) = rules_apart(find(&objects, "PrometheusRule", "")?);
+    let links = &alerts.first().context("no alerts")?["annotations"];
+    assert_eq!(links["runbook_url"], "https://h.example.org/runbooks/LonghornVolumeFaulted");
+    assert_eq!(links["dashboard_url"], "https://g.example.org/d/longhorn-health-volumes");
+    Ok(())
+}
+
+#[test]
 fn alerts_are_changed_one_by_one() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
+    // the command that alerts print names the Deployment
+    let objects = render(&tools, "{}")?;
+    let name = find(&objects, "Deployment", "")?["metadata"]["name"].as_str().unwrap_or_default();
     let file = std::fs::read_to_string(chart().join("prometheusrule.yaml"))?;
     // the chart names the Deployment of its release in the commands of the alerts
     let file = file.replace(" deploy/longhorn-health-exporter", " deploy/health-longhorn-health-exporter");
     let generated: Value = serde_yaml::from_str(&file)?;
+    let generated =
+        generated.to_string().replace("deploy/longhorn-health-exporter ", &format!("deploy/{name} "));
+    let generated: Value = serde_json::from_str(&generated)?;
     let (records, before) = rules_apart(&generated);
     ensure!(!records.is_empty(), "no recording rules");
     let [first, second, rest @ ..] = before.as_slice() else { anyhow::bail!("fewer than two alerts") };
