@@ -39,7 +39,7 @@ pub const ALERTS: &[Alert] = &[
         when: When::Promql {
             expr: "(label_replace(max without ($without) (longhorn_health_finding_follows{$job}), \"volume\", \"$1\", \"object\", \"(.*)\") \
                and on ($cluster namespace, root_alert, root_node) \
-               label_replace(label_replace(ALERTS{alertname=~\"Longhorn.+\", alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \
+               label_replace(label_replace(ALERTS{alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \
                \"root_alert\", \"$1\", \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) == 1",
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },

@@ -110,9 +110,13 @@ impl Maker {
     /// are not looked at.
     fn apart(&self, shape: &Shape, mut all: Vec<Labels>) -> Vec<Labels> {
         let mut alerts = BTreeSet::new();
+        let kept = shape.labels();
+        let Some(about) = ["object", "volume", "node"].into_iter().find(|label| kept.contains(label)) else {
+            return all;
+        };
         for (number, labels) in (1..).zip(&mut all) {
-            if !alerts.insert(self.alert(shape, labels)) && labels.contains_key("object") {
-                labels.insert("object".to_owned(), format!("object-{number}"));
+            if !alerts.insert(self.alert(shape, labels)) {
+                labels.insert(about.to_owned(), format!("{about}-{number}"));
             }
         }
         all
