@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,20 +12,17 @@ use super::objects::Kind;
 /// copies the set of pointers, never the objects.
 ///
 /// Namespaced kinds hold Longhorn's namespace only, so names are unique.
-#[derive(Debug)]
 pub struct Store<T>(Arc<Held<T>>);
 
 /// Checks ask for tens of thousands of objects by name in each evaluation, and names share long
 /// beginnings: a table of hashes answers that without comparing names, of which an ordered tree
 /// compares a dozen.
-#[derive(Debug)]
 struct Held<T> {
     ordered: Vec<Arc<T>>,
     by_name: HashSet<ByName<T>>,
 }
 
 /// An object that is found by its name, without a second copy of the name.
-#[derive(Debug)]
 struct ByName<T>(Arc<T>);
 
 impl<T> Clone for ByName<T> {
@@ -51,6 +49,13 @@ impl<T: Kind> Hash for ByName<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // as the borrowed name, or nothing would be found
         Hash::hash(self.0.meta().name.as_str(), state);
+    }
+}
+
+// the objects in their order: that of a table of hashes differs from run to run
+impl<T: fmt::Debug> fmt::Debug for Store<T> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_list().entries(&self.0.ordered).finish()
     }
 }
 
