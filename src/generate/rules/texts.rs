@@ -81,7 +81,7 @@ pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
         return chain("$labels.cause");
     }
     format!(
-        "{{{{ range $number, $found := query {finding} }}}}{{{{ if $number }}}}, {{{{ end }}}}{}{{{{ else }}}}see the \
+        "{{{{ range $number, $found := query {finding} | sortByLabel \"cause\" }}}}{{{{ if $number }}}}, {{{{ end }}}}{}{{{{ else }}}}see the \
          finding {}{{{{ end }}}}",
         chain("$found.Labels.cause"),
         area.id
