@@ -192,6 +192,12 @@ fn the_demo_raises_exactly_its_alerts_with_complete_texts() {
     let stack = Stack::start();
     let alerts = stack.alerts("");
     let file = Path::new(ROOT).join("tests/monitoring/demo.alerts.yaml");
+    // those that only mute follow an evaluation later; nights.rs looks at them
+    let counted = |alerts: &[Alert]| {
+        let mut counted = counted(alerts);
+        counted.remove(INHIBITOR);
+        counted
+    };
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let header = "# Alerts that the demo cluster raises, and for how many objects each.\n";
         let lines = counted(&alerts).into_iter().map(|(alert, number)| format!("{alert}: {number}\n"));
