@@ -16,9 +16,10 @@ use tokio::time::MissedTickBehavior;
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::state::Keeper;
-use super::{Failure, SourceArgs, exit};
+use super::{Failure, SourceArgs, SourceError, exit};
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
+use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
@@ -280,9 +281,12 @@ fn digester() -> Result<Digester, Failure> {
 /// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 async fn open_source(args: &SourceArgs) -> Result<(Arc<dyn Source>, Option<Arc<Live>>), Failure> {
-    if let Some(cluster) = args.recorded(Timestamp::now())? {
-        let fixed = if args.demo { Fixed::moving(cluster) } else { Fixed::still(cluster) };
-        return Ok((Arc::new(fixed), None));
+    let now = Timestamp::now();
+    if args.demo {
+        return Ok((Arc::new(Demo::new(now).map_err(SourceError::from)?), None));
+    }
+    if let Some(cluster) = args.recorded(now)? {
+        return Ok((Arc::new(Fixed::new(cluster)), None));
     }
     let live = Arc::new(Live::start(args.connect().await?.client(), args.live_options()));
     tokio::spawn(tell_when_synced(live.clone()));
