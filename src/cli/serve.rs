@@ -23,7 +23,7 @@ use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
-/// Facts age even when nobody scrapes.
+/// Facts age even when no one scrapes.
 const TICK: Duration = Duration::from_secs(10);
 /// Threads for what does not block; evaluations have threads of their own.
 const WORKERS: usize = 2;
@@ -233,12 +233,12 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
             tracing::info!("stopped");
             Ok(exit::OK)
         }
-        // half an exporter would look healthy; whoever restarts us gives a whole one
+        // half an exporter would look healthy; the kubelet restarts us whole
         Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
     }
 }
 
-/// Who may connect and read. Tokens ask for TLS, since whoever sees one can use it.
+/// Who may connect and read. Tokens ask for TLS, since anyone who sees one can use it.
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
