@@ -13,6 +13,7 @@ mod fingerprint;
 mod follows;
 mod host;
 mod manifest;
+mod panics;
 mod progress;
 mod remedy;
 pub mod rules;
@@ -55,7 +56,9 @@ pub static CHECK: Check = Check {
     needs: &[Resource::Pods],
     uses: &[
         Resource::LonghornNodes,
+        Resource::Replicas,
         Resource::Volumes,
+        Resource::Backups,
         Resource::BackingImages,
         Resource::EngineImages,
         Resource::InstanceManagers,
