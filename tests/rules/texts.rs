@@ -86,7 +86,8 @@ fn question(area: &Check, case: &Case, series: impl Fn(&str) -> String) -> Value
             "{of_cluster}job=\"longhorn-health-exporter\",check=\"{}\",cause=\"{}\",title={:?}",
             area.id, cause.id, cause.summary
         );
-        inputs.push(json!({ "series": format!("longhorn_health_cause_info{{{labels}}}"), "values": "1x2000" }));
+        inputs
+            .push(json!({ "series": format!("longhorn_health_cause_info{{{labels}}}"), "values": "1x2000" }));
     }
     let asked = case["promql_expr_test"].as_array().unwrap();
     let fires = asked.iter().find(|asked| !asked["exp_samples"].as_array().unwrap().is_empty()).unwrap();
