@@ -1,6 +1,9 @@
 //! Clusters for tests, written as the YAML that `kubectl` prints.
 
 mod objects;
+#[path = "../../tests/support/scenario_files.rs"]
+#[allow(dead_code, reason = "each test uses a part")]
+pub mod scenario_files;
 
 pub use objects::*;
 

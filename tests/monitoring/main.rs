@@ -6,6 +6,9 @@
 #![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
 
 mod nights;
+#[path = "../support/scenario_files.rs"]
+#[allow(dead_code, reason = "each test uses a part")]
+mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;
 
