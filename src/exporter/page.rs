@@ -116,7 +116,7 @@ impl Page {
             let dashboard = check.dashboard().uid();
             for cause in check.causes {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                self.add(&CAUSE_INFO, &[check.id, cause.id, check.title, runbook, &dashboard], 1.0);
+                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.summary, runbook, &dashboard], 1.0);
             }
         }
     }
