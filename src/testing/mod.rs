@@ -2,7 +2,6 @@
 
 mod objects;
 #[path = "../../tests/support/scenario_files.rs"]
-#[allow(dead_code, reason = "each test uses a part")]
 pub mod scenario_files;
 
 pub use objects::*;

@@ -7,7 +7,6 @@
 
 mod nights;
 #[path = "../support/scenario_files.rs"]
-#[allow(dead_code, reason = "each test uses a part")]
 mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;

@@ -10,7 +10,6 @@ mod day;
 mod drain;
 mod rebuild;
 #[path = "../support/scenario_files.rs"]
-#[allow(dead_code, reason = "each test uses a part")]
 mod scenario_files;
 mod upgrade;
 mod volumes;

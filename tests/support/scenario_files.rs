@@ -12,6 +12,8 @@
 //! Fields are changed as `kubectl apply` would: maps are merged, `null` takes a field away, items of lists are
 //! matched by their `type`, `name` or `nodeName`, and `$patch: delete` takes such an item away.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
