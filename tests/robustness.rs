@@ -112,7 +112,7 @@ proptest! {
         // what did not decode is said, kind by kind
         prop_assert_eq!(report.resources.iter().map(|kind| kind.undecodable).sum::<usize>(), skipped);
         // the same cluster, watched rather than recorded: ages are kept, the page is made
-        let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::moving(cluster));
+        let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::new(cluster));
         let evaluator = Evaluator::new(live, || Timestamp::UNIX_EPOCH, false);
         for format in [Format::Text, Format::OpenMetrics] {
             let page = evaluator.page(format, None);

@@ -110,7 +110,7 @@ fn each_failure_exits_with_1_and_names_cause_and_claim() {
     }
 }
 
-/// Whoever reads one line of a finding about a volume reads whose it is.
+/// One line of a finding about a volume says whose it is.
 #[test]
 fn findings_about_one_volume_begin_with_its_claim() {
     for path in scenario::all() {

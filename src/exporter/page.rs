@@ -119,7 +119,7 @@ impl Page {
             let dashboard = check.dashboard().uid();
             for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                self.add(&CAUSE_INFO, &[check.id, cause.id, check.title, runbook, &dashboard], 1.0);
+                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.summary, runbook, &dashboard], 1.0);
             }
         }
     }

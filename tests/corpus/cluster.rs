@@ -134,6 +134,7 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     }
     yaml += &instance_managers(case);
     yaml += &deployer(case);
+    yaml += &refused_probes(case);
     yaml += &now();
     let mut documents: Vec<String> =
         yaml.split("---\n").filter(|text| !text.trim().is_empty()).map(str::to_owned).collect();
@@ -144,6 +145,11 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     }
     documents.retain(|document| !facts.without.iter().any(|kind| key_of(document).0 == *kind));
     std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
+    // what `record` writes of a kind that has no objects
+    if facts.fresh && !documents.iter().any(|document| key_of(document).0 == "longhorn/Node") {
+        let empty = "apiVersion: v1\nkind: List\nitems: []\n";
+        std::fs::write(directory.join("nodes.longhorn.io.yaml"), empty).unwrap();
+    }
     if with_log && !facts.log.is_empty() {
         std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)
             .unwrap();

@@ -193,7 +193,7 @@ fn reports_are_judged_as_their_evidence_says() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
     assert_eq!(all_with.wrong + all_without.wrong, 0);
     assert!(all_with.right * 100 >= all_with.cases * 95, "{all_with:?}");
-    // in a quarter of the reports nothing but the log tells the cause
-    assert!(all_without.right * 100 >= all_without.cases * 72, "{all_without:?}");
+    // in a fifth of the reports nothing but the log tells the cause
+    assert!(all_without.right * 100 >= all_without.cases * 80, "{all_without:?}");
     assert!(all_with.cases + all_without.cases >= 60);
 }

@@ -1,4 +1,4 @@
-//! Whoever wrote the recording, the report is the same.
+//! The report is the same whichever tool wrote the recording.
 
 use jiff::Timestamp;
 use longhorn_health_exporter::report::evaluate;

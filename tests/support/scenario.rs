@@ -46,7 +46,7 @@ pub fn demo() -> Cluster {
 
 /// The page of metrics, without what changes from build to build.
 pub fn exposition(cluster: Cluster) -> String {
-    let source = Arc::new(Fixed::still(cluster));
+    let source = Arc::new(Fixed::new(cluster));
     let evaluator = Evaluator::new(source, || Timestamp::UNIX_EPOCH, false);
     let page = evaluator.page(Format::Text, None).unwrap();
     let stable = page.lines().filter(|line| !line.starts_with("longhorn_health_exporter_build_info{"));

@@ -169,7 +169,7 @@ fn backend(cluster: &Cluster) -> (bool, String) {
 fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let crash = looping::looping(pod.container_status(MAIN)?, cluster.now)?;
     let name = &pod.metadata.name;
-    let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster)).unwrap_or_else(|| {
+    let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
         let code =
             crash.end.map_or("an unknown code".to_owned(), |end| format!("exit code {}", end.exit_code));
         (&causes::UNKNOWN, EvidenceSource::Fingerprint, format!("the last run ended with {code}"))
@@ -222,7 +222,7 @@ fn unsynced(cluster: &Cluster) -> impl Iterator<Item = &LonghornNode> {
     cluster.objects.longhorn_nodes.iter().filter(silent)
 }
 
-fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)> {
+fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSource, String)> {
     const DETECTION: [&str; 2] = ["discover-proc-kubelet-cmdline", "discover-proc-k3s-cmdline"];
     let api = |cause, fact| Some((cause, EvidenceSource::Api, fact));
     let mut nodes = cluster.objects.longhorn_nodes.iter();
@@ -250,6 +250,9 @@ fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)>
             ),
         );
     }
+    if let Some(fact) = hidden_kubelet(cluster, pod) {
+        return api(&causes::KUBELET_ROOT_DIR, fact);
+    }
     let version =
         |text: &str| Release::parse(text).map(|release| Release::new(release.major, release.minor, 0));
     let mut nodes = cluster.objects.kube_nodes.iter();
@@ -258,6 +261,25 @@ fn by_api(cluster: &Cluster) -> Option<(&'static Cause, EvidenceSource, String)>
     })?;
     let kubelet = &old.status.node_info.kubelet_version;
     api(&causes::KUBERNETES_VERSION, format!("node {} runs Kubernetes {kubelet}", old.metadata.name))
+}
+
+/// On microk8s no process is called kubelet, so the directory has to be named (longhorn-manager v1.7.2
+/// app/get_proc_arg.go).
+fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
+    const LABEL: &str = "microk8s.io/cluster";
+    let container = pod.spec.container(MAIN)?;
+    let words = container.command.iter().chain(&container.args);
+    let named = words.clone().any(|word| word.starts_with("--kubelet-root-dir"))
+        || container.env.iter().any(|variable| variable.name == "KUBELET_ROOT_DIR");
+    // without its command nothing tells what it names
+    if named || words.count() == 0 {
+        return None;
+    }
+    let node = cluster.objects.kube_nodes.iter().find(|node| node.metadata.label(LABEL).is_some())?;
+    Some(format!(
+        "node {} is one of microk8s (label {LABEL}), and {} does not name the kubelet's root directory",
+        node.metadata.name, pod.metadata.name
+    ))
 }
 
 fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {

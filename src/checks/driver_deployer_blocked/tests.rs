@@ -150,3 +150,26 @@ fn a_pod_that_goes_away_and_unreadable_pods() {
     partly.resources.entry(Resource::EndpointSlices).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &partly), ["warning dns_suspected Pod longhorn-driver-deployer-a"]);
 }
+
+#[test]
+fn a_microk8s_without_the_directory_is_told_without_a_log() {
+    let micro =
+        "apiVersion: v1\nkind: Node\nmetadata: {name: node-1, labels: {microk8s.io/cluster: 'true'}}\n---\n";
+    let with = |container: &str, more: &str| {
+        let pod = crashing().replace(
+            "spec: {nodeName: node-1}",
+            &format!(
+                "spec: {{nodeName: node-1, containers: [{{name: longhorn-driver-deployer, {container}}}]}}"
+            ),
+        );
+        let report = run(&CHECK, &cluster_at(NOW, &(pod + more))).report;
+        report.findings.first().map(|finding| finding.cause.id).unwrap_or_default()
+    };
+    const BARE: &str = "command: [longhorn-manager, -d, deploy-driver]";
+    assert_eq!(with(BARE, micro), "kubelet_root_dir");
+    assert_eq!(with(BARE, ""), "unknown", "another distribution");
+    assert_eq!(with("image: a", micro), "unknown", "its command is not known");
+    let named = "command: [longhorn-manager, deploy-driver, --kubelet-root-dir, /var/snap/a]";
+    assert_eq!(with(named, micro), "unknown");
+    assert_eq!(with(&format!("{BARE}, env: [{{name: KUBELET_ROOT_DIR}}]"), micro), "unknown");
+}

@@ -3,7 +3,7 @@
 
 use super::causes;
 use super::diagnosis::Case;
-use super::{facts, progress};
+use super::{facts, panics, progress};
 use crate::check::{Cause, EvidenceSource};
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::looping::Loop;
@@ -61,6 +61,11 @@ impl Case<'_> {
         if let Some((found, fact)) = self.standing(seconds, waited, just_waited, crash) {
             self.add(EvidenceSource::Api, fact);
             return found;
+        }
+        let listener = progress::stopped_at_listener(self.cluster, self.pod, self.release);
+        if let Some(fact) = listener.filter(|_| !waited) {
+            self.add(EvidenceSource::Api, fact);
+            return &causes::PORT_IN_USE;
         }
         match wait {
             _ if seconds < SLOW_FIRST_STEP_SECONDS => self.early_exit(seconds),
@@ -175,7 +180,9 @@ impl Case<'_> {
         // the kubelet asks the same listener as the manager, so in a pod that was never Ready perhaps none answered; from
         // 1.7 on its label tells
         let untold = self.release.is_some_and(|release| service && !release.labels_webhook_pods());
+        // where the kubelet is refused in a pod that was never Ready, nobody listened for the whole run; a timeout may be the network
         let event = facts::readiness_failure(self.cluster, self.pod);
+        let event = event.filter(|event| !untold || event.contains("connection refused"));
         let endpoint = facts::no_webhook_endpoint(self.cluster).filter(|_| !untold);
         match (endpoint, event) {
             (Some(fact), _) if served.is_none() => {
@@ -223,7 +230,7 @@ impl Case<'_> {
         }
         let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
         let met = self.met(release, |issue| {
-            // the node that is hit was looked at above
+            // the node that is affected was looked at above
             issue.panics && !issue.frames.contains(&"syncBackingImageEvictionRequested")
         });
         let met = met.map(|(issue, fact)| {
@@ -232,6 +239,12 @@ impl Case<'_> {
         if let Some((issue, fact)) = met {
             self.issue = Some(issue);
             self.add(EvidenceSource::Api, fact);
+            return &causes::KNOWN_PANIC;
+        }
+        if let Some((issue, fact)) = panics::waiting(self.cluster, self.node, release) {
+            self.issue = Some(issue);
+            let text = format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect);
+            self.add(EvidenceSource::Api, text);
             return &causes::KNOWN_PANIC;
         }
         let known: Vec<_> = panics()

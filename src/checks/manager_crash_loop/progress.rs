@@ -68,6 +68,30 @@ pub fn served_locally(cluster: &Cluster, pod: &Pod, release: Option<Release>) ->
     cluster.manager_pods().any(has).then_some(false)
 }
 
+/// The pod never served its admission webhook and served the conversion webhook before, or holds the Lease under which it
+/// would: before the wait for it nothing but its listener ends a manager (longhorn-manager v1.9.2 webhook/webhook.go
+/// StartWebhook; from 1.12 on its certificates can, too).
+pub fn stopped_at_listener(cluster: &Cluster, pod: &Pod, release: Option<Release>) -> Option<String> {
+    let release = release.filter(|release| release.labels_webhook_pods() && !release.at_least(1, 12, 0))?;
+    let has = |label: &str| pod.metadata.label(label).is_some();
+    let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
+    if has(ADMISSION_LABEL.0) || has(RECOVERY_LABEL) {
+        return None;
+    }
+    if !release.at_least(1, 10, 0) {
+        return has(CONVERSION_LABEL).then(|| {
+            format!(
+                "{name} has label {CONVERSION_LABEL} and never got {}: its admission webhook does not listen",
+                ADMISSION_LABEL.0
+            )
+        });
+    }
+    let lease = cluster.objects.leases.get(WEBHOOK_LOCK)?;
+    (!node.is_empty() && lease.spec.holder_identity == node).then(|| {
+        format!("Lease {WEBHOOK_LOCK} is still that of {node}, and {name} has no label {}: its webhook does not listen", ADMISSION_LABEL.0)
+    })
+}
+
 /// Whether the Services of the webhooks answered in some life of this pod; `None` where it has no mark at all.
 pub fn reached_services(pod: &Pod, release: Option<Release>) -> Option<bool> {
     release.filter(|release| release.labels_webhook_pods())?;

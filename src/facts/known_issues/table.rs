@@ -260,7 +260,7 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[r(1, 11, 3)],
         frames: &["setInprogressDeletionMap"],
         until_then: "Delete backups one at a time.",
-        trigger: |_| Trigger::Possible("backups are not read"),
+        trigger: |_| Trigger::Possible("any deletion of a backup can trigger it"),
     },
     KnownIssue {
         number: 13482,

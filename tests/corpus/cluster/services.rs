@@ -84,6 +84,22 @@ pub(super) fn leases(case: &Case) -> String {
     yaml
 }
 
+/// What the kubelet writes of a readiness probe that nobody answers.
+pub(super) fn refused_probes(case: &Case) -> String {
+    let Some(manager) = &case.cluster.manager else { return String::new() };
+    let listens = manager.was_ready || manager.reached >= Reached::Listener;
+    if listens || manager.ran < 20 || manager.hangs.is_some() || minor(&case.release) < 5 {
+        return String::new();
+    }
+    let port = case.cluster.probe_port.unwrap_or(if minor(&case.release) >= 10 { 9502 } else { 9501 });
+    format!(
+        "apiVersion: v1\nkind: Event\nmetadata: {{name: probe, {NS}}}\nreason: Unhealthy\ntype: Warning\ncount: 9\n\
+         message: 'Readiness probe failed: Get \"https://10.42.0.9:{port}/v1/healthz\": dial tcp 10.42.0.9:{port}: connect: \
+         connection refused'\nlastTimestamp: '{}'\ninvolvedObject: {{kind: Pod, name: longhorn-manager-1, uid: m-1}}\n---\n",
+        before(40)
+    )
+}
+
 pub(super) fn instance_managers(case: &Case) -> String {
     if case.cluster.fresh {
         return String::new();
@@ -136,7 +152,9 @@ pub(super) fn deployer(case: &Case) -> String {
     format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-driver-deployer-1, {NS}, uid: d-1, creationTimestamp: '{created}', \
          labels: {{app: longhorn-driver-deployer}}}}\n\
-         spec: {{nodeName: node-1, initContainers: [{{name: wait-longhorn-manager}}], containers: [{{name: longhorn-driver-deployer}}]}}\n\
+         spec: {{nodeName: node-1, initContainers: [{{name: wait-longhorn-manager}}], containers: [{{name: longhorn-driver-deployer, command: \
+         [longhorn-manager, -d, deploy-driver, --manager-image, x, --manager-url, 'http://longhorn-backend:9500/v1'], \
+         env: [{{name: POD_NAMESPACE}}, {{name: NODE_NAME}}]}}]}}\n\
          status: {{phase: Pending, startTime: '{created}', {status}}}\n---\n"
     )
 }

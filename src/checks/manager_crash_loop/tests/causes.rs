@@ -72,6 +72,65 @@ fn known_panics_need_their_trigger() {
     assert_eq!(panics("v1.10.1", rwx), causes::UNKNOWN.id);
 }
 
+#[test]
+fn a_common_trigger_tells_a_panic_only_where_its_work_waits_on_the_node() {
+    let replica = |node: &str, state: &str| {
+        object(
+            "Replica",
+            "r",
+            &format!("spec: {{nodeID: {node}, desireState: running}}\nstatus: {{currentState: {state}}}"),
+        )
+    };
+    let backup = object_with(
+        "Backup",
+        "b",
+        "labels: {backup-volume: v}",
+        "spec: {snapshotName: s}\nstatus: {state: InProgress}",
+    );
+    let bundle = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-support-bundle-manager-a, namespace: longhorn-system}\n---\n";
+    for (name, tag, yaml, expected) in [
+        ("a replica waits", "v1.10.1", replica("node-1", "stopped"), causes::KNOWN_PANIC.id),
+        ("it runs", "v1.10.1", replica("node-1", "running"), causes::UNKNOWN.id),
+        ("of another node", "v1.10.1", replica("node-2", "stopped"), causes::UNKNOWN.id),
+        ("fixed", "v1.10.2", replica("node-1", "stopped"), causes::UNKNOWN.id),
+        ("a backup", "v1.5.0", backup.clone(), causes::KNOWN_PANIC.id),
+        ("a backup on a later release", "v1.5.1", backup.clone(), causes::UNKNOWN.id),
+        ("a support bundle", "v1.8.1", bundle.to_owned(), causes::KNOWN_PANIC.id),
+        ("two that wait", "v1.5.0", backup + bundle, causes::UNKNOWN.id),
+    ] {
+        let yaml = manager(tag, &backing_off(2, 40)) + &node("node-1") + &yaml;
+        assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_start_that_ends_between_two_labels_ended_at_its_listener() {
+    const CONVERSION: &str = "longhorn.io/conversion-webhook: longhorn-conversion-webhook";
+    const ADMISSION: &str = "longhorn.io/admission-webhook: longhorn-admission-webhook";
+    let m = |tag: &str, seconds, labels: &str| {
+        let pod = manager(tag, &backing_off(1, seconds));
+        pod.replace("app: longhorn-manager", &format!("app: longhorn-manager{labels}")) + &node("node-1")
+    };
+    let held = |by: &str| {
+        format!(
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, namespace: \
+             longhorn-system}}\nspec: {{holderIdentity: '{by}', leaseDurationSeconds: 20, renewTime: '2026-03-01T11:59:00Z'}}\n---\n"
+        )
+    };
+    let (conversion, both) = (format!(", {CONVERSION}"), format!(", {CONVERSION}, {ADMISSION}"));
+    for (name, yaml, expected) in [
+        ("only the first", m("v1.9.2", 3, &conversion), causes::PORT_IN_USE.id),
+        ("both", m("v1.9.2", 3, &both), causes::UNKNOWN.id),
+        ("none", m("v1.9.2", 3, ""), causes::UNKNOWN.id),
+        ("1.6 has no labels", m("v1.6.4", 3, ""), causes::UNKNOWN.id),
+        ("the Lease", m("v1.11.2", 3, "") + &held("node-1"), causes::PORT_IN_USE.id),
+        ("of another node", m("v1.11.2", 3, "") + &held("node-2"), causes::UNKNOWN.id),
+        ("certificates end it, too", m("v1.12.1", 3, "") + &held("node-1"), causes::UNKNOWN.id),
+    ] {
+        assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
+    }
+}
+
 fn evicting_node(node_wide: bool, disk: bool) -> String {
     object(
         "Node",
@@ -150,6 +209,13 @@ fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
 #[test]
 fn run_times_and_exit_codes_beside_the_usual() {
     let m = |tag: &str, code, seconds| manager(tag, &backing_off(code, seconds)) + &node("node-1");
+    let refused = |why: &str| {
+        format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: longhorn-system}}\nreason: Unhealthy\n\
+             message: 'Readiness probe failed: dial tcp 10.42.0.9:9501: {why}'\nlastTimestamp: '2026-03-01T11:58:00Z'\n\
+             involvedObject: {{kind: Pod, name: longhorn-manager-a}}\n---\n"
+        )
+    };
     let fresh = |seconds| manager("v1.9.2", &backing_off(1, seconds));
     for (name, yaml, expected) in [
         (
@@ -159,6 +225,12 @@ fn run_times_and_exit_codes_beside_the_usual() {
         ),
         // its own listener, or the Service: without labels and without a pod that was Ready nothing tells
         ("1.5.4 waits for both", m("v1.5.4", 1, 61) + &slice(false), causes::UNKNOWN.id),
+        (
+            "nobody listened to the kubelet",
+            m("v1.5.4", 1, 61) + &refused("connect: connection refused"),
+            causes::WEBHOOK_NOT_READY.id,
+        ),
+        ("a timeout may be the network", m("v1.5.4", 1, 61) + &refused("i/o timeout"), causes::UNKNOWN.id),
         ("the first step", fresh(2), causes::OPEN_ISCSI_MISSING.id),
         ("too late for the first step", fresh(3), causes::UNKNOWN.id),
         ("told to end", m("v1.12.1", 0, 40), causes::UNKNOWN.id),
