@@ -272,7 +272,8 @@ mod tests {
         let counts = |store: &Store<Replica>| store.unrecognized().collect::<Vec<_>>();
         let mut strange = replica("a", "v");
         strange.status.current_state = InstanceState::Unrecognized;
-        (store.insert(strange.clone()), store.insert(strange.clone()));
+        store.insert(strange.clone());
+        store.insert(strange.clone());
         assert_eq!(counts(&store), [("status.currentState", 1)]);
         store.insert(replica("a", "v"));
         assert_eq!(counts(&store), []);
