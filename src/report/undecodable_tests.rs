@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::evaluate;
 use crate::check::Severity;
 use crate::longhorn::Resource;
-use crate::testing::live_at;
+use crate::testing::{live_at, scenario_files};
 
 /// So many objects of each kind are left out, one at a time.
 const OF_EACH: usize = 3;
@@ -13,7 +13,7 @@ const OF_EACH: usize = 3;
 #[test]
 fn what_cannot_be_decoded_is_not_missing() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(root.join("tests/scenarios/healthy-1.12/cluster.yaml")).unwrap();
+    let text = scenario_files::text(&root.join("tests/scenarios/healthy-1.12"));
     let objects: Vec<&str> = text.split("\n---\n").collect();
     let resource = |object: &str| {
         let object: serde_json::Value = serde_yaml::from_str(object).unwrap();

@@ -96,7 +96,6 @@ fn hanging<'a>(
     events: &Events,
 ) -> Option<Hanging<'a>> {
     let name = volume.metadata.name.as_str();
-    let engine = volumes::current_engine(cluster, volume);
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
     let recent = |found: Option<&(i64, Timestamp)>| {
@@ -115,6 +114,7 @@ fn hanging<'a>(
         VolumeState::Detaching => ("detaching", &DETACHING),
         _ => return None,
     };
+    let engine = volumes::current_engine(cluster, volume);
     let begun = Begun::NotBefore(asked(cluster, volume));
     let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
     let since = held.and_then(|held| held.since);
