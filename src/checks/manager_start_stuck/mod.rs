@@ -126,6 +126,10 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
         return Verdict::Stuck(cause, reason);
     }
     let limit = start.limit(cluster);
+    if is_late(cluster, start) && !gives_up(cluster, start) {
+        let (cause, reason) = by_api(cluster, start);
+        return Verdict::Stuck(cause, reason);
+    }
     if start.own(cluster) <= limit {
         return if !start.holds && cluster.age(start.started) > limit {
             Verdict::Queueing
@@ -138,6 +142,14 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let (cause, reason) = by_api(cluster, start);
     Verdict::Stuck(cause, reason)
+}
+
+/// A manager that waits for its turn tries every two seconds: one that leaves a free Lease alone hangs. Where its log can still
+/// tell why, it has a minute for that.
+fn is_late(cluster: &Cluster, start: &UnderWay) -> bool {
+    const TRIES: SignedDuration = SignedDuration::from_secs(30);
+    let patience = if cluster.is_recorded() { TRIES } else { PATIENCE + TRIES };
+    start.free && start.own(cluster) >= patience
 }
 
 /// What the log of the present run complains about.
