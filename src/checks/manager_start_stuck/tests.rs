@@ -304,3 +304,25 @@ fn what_cannot_be_read_is_unknown() {
     cluster.resources.entry(Resource::Pods).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
 }
+
+#[test]
+fn who_leaves_a_free_lease_alone_hangs() {
+    let free = |since: &str| {
+        let waits = release("v1.11.2") + &hanging("n1", "v1.11.2", "2026-03-01T11:58:00Z");
+        waits + &lease("", since, since)
+    };
+    let hangs = ["warning unknown Pod longhorn-manager-n1"];
+    assert_eq!(lines(&free("2026-03-01T11:58:20Z"), &[]), hangs);
+    assert!(lines(&free("2026-03-01T11:59:00Z"), &[]).is_empty(), "its log has a minute to tell why");
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &free("2026-03-01T11:59:00Z"))),
+        hangs,
+        "a recording gets no other log"
+    );
+    let gave_up = hanging("n2", "v1.11.2", "2026-03-01T11:59:50Z");
+    assert_eq!(
+        lines(&(free("2026-03-01T11:58:20Z") + &gave_up), &[]),
+        hangs,
+        "one that has just been started does not"
+    );
+}
