@@ -33,11 +33,11 @@ fn scenarios_fire_exactly_their_alerts() {
                 }
             }
         }
-        assert!(wrong.is_empty(), "`make golden` writes alerts.yaml anew\n{}", wrong.join("\n"));
+        assert!(wrong.is_empty(), "`make golden` writes alerts.yaml again\n{}", wrong.join("\n"));
     }
 }
 
-/// Alerts that shall fire, with how often.
+/// Alerts that must fire, with how often.
 fn expected(path: &Path) -> BTreeMap<String, u32> {
     let text = std::fs::read_to_string(path.join("alerts.yaml")).unwrap_or_else(|_| "{}".to_owned());
     serde_yaml::from_str(&text).unwrap()

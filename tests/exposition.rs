@@ -10,14 +10,14 @@ use longhorn_health_exporter::check::GaugeKind;
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::exporter::{Evaluator, GAUGES};
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::source::{Fixed, demo};
+use longhorn_health_exporter::source::demo::Demo;
 
 fn now() -> Timestamp {
     "2026-01-01T12:00:00Z".parse().unwrap()
 }
 
 fn demo_evaluator(self_metrics: bool) -> Evaluator {
-    Evaluator::new(Arc::new(Fixed::moving(demo::cluster(now()).unwrap())), now, self_metrics)
+    Evaluator::new(Arc::new(Demo::new(now()).unwrap()), now, self_metrics)
 }
 
 /// Families of a text page, in order, each with its lines of samples. Fails on interleaving.

@@ -18,14 +18,7 @@ use serde_json::{Value, json};
 /// The objects of every scenario.
 fn originals() -> &'static [Vec<Value>] {
     static ORIGINALS: OnceLock<Vec<Vec<Value>>> = OnceLock::new();
-    ORIGINALS.get_or_init(|| {
-        let objects = |path: &std::path::PathBuf| {
-            let text = std::fs::read_to_string(path.join("cluster.yaml")).unwrap();
-            let documents = text.split("\n---\n");
-            documents.map(|document| serde_yaml::from_str(document).unwrap()).collect()
-        };
-        scenario::all().iter().map(objects).collect()
-    })
+    ORIGINALS.get_or_init(|| scenario::all().iter().map(|path| scenario::files::objects(path)).collect())
 }
 
 /// What is done to one field: which object, which of its fields, and how.
@@ -112,7 +105,7 @@ proptest! {
         // what did not decode is said, kind by kind
         prop_assert_eq!(report.resources.iter().map(|kind| kind.undecodable).sum::<usize>(), skipped);
         // the same cluster, watched rather than recorded: ages are kept, the page is made
-        let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::moving(cluster));
+        let live: std::sync::Arc<dyn Source> = std::sync::Arc::new(Fixed::new(cluster));
         let evaluator = Evaluator::new(live, || Timestamp::UNIX_EPOCH, false);
         for format in [Format::Text, Format::OpenMetrics] {
             let page = evaluator.page(format, None);

@@ -275,7 +275,7 @@ fn concurrent_scrapes_share_one_evaluation_and_more_than_allowed_get_503() {
     let mut server = Server::start(source.clone(), 3, PATIENCE);
     let first = request(server.address, "/metrics");
     source.wait_for_a_snapshot();
-    // three are taken by whoever comes first, and of the four others at least two are refused
+    // three go to the first who come, and of the four others at least two are refused
     let others: Vec<_> =
         ["/metrics", "/", "/api/v1/report", "/metrics"].map(|path| request(server.address, path)).into();
     assert!(get(server.address, "/livez").starts_with("HTTP/1.1 200 OK\r\n"));

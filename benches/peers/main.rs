@@ -4,6 +4,7 @@
 //! that filling it takes seconds; backups are left out, as kube-state-metrics is not asked for them.
 //! What repeats on a busy machine are processor times and memory, and the ratios of a run; wall times do not.
 
+mod chart;
 #[path = "../sync/objects/mod.rs"]
 mod objects;
 mod peer;
@@ -35,10 +36,15 @@ const TRANSACTION: usize = 100;
 async fn main() -> Result<()> {
     // cargo adds an argument of its own
     let sizes = std::env::var("LONGHORN_HEALTH_BENCH_VOLUMES").unwrap_or_else(|_| "1000 5000".to_owned());
+    let mut runs = Vec::new();
     for size in sizes.split_whitespace() {
         let volumes = size.parse().context("LONGHORN_HEALTH_BENCH_VOLUMES holds no numbers")?;
         // a twentieth of the nodes is down
-        compare(Shape { backups: 0, newest: hour_ago(), ..Shape::new(volumes, volumes / 200) }).await?;
+        let shape = Shape { backups: 0, newest: hour_ago(), ..Shape::new(volumes, volumes / 200) };
+        runs.push((volumes, compare(shape).await?));
+    }
+    if let Some(path) = std::env::var_os("LONGHORN_HEALTH_BENCH_CHART") {
+        std::fs::write(path, chart::svg(&runs))?;
     }
     Ok(())
 }
@@ -49,9 +55,9 @@ fn hour_ago() -> jiff::Timestamp {
     jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1)
 }
 
-async fn compare(shape: Shape) -> Result<()> {
+async fn compare(shape: Shape) -> Result<Vec<Figures>> {
     let Some(bench) = Bench::start("peers").await? else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     bench.load_crds().await?;
     let kubeconfig = bench.kubeconfig("peers", "e2e-admin")?;
@@ -71,7 +77,7 @@ async fn compare(shape: Shape) -> Result<()> {
     if let [theirs, ours] = all.as_slice() {
         println!("{}", ours.ratios(theirs));
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Changes an object of each kind, without waiting for more than the store.

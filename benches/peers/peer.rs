@@ -173,7 +173,8 @@ impl Drop for Running {
 
 /// What came out.
 pub struct Figures {
-    name: &'static str,
+    /// The program.
+    pub name: &'static str,
     ready: Duration,
     ready_cpu: f64,
     server_cpu: f64,
@@ -190,7 +191,16 @@ impl Figures {
     /// The names of the columns.
     pub const HEADER: &str = "                     ready  CPU-s  API CPU-s  MiB ready  MiB end  page MB  scrape p50  worst ms  CPU ms each  CPU ms a second of changes";
 
-    fn values(&self) -> [f64; 10] {
+    /// What is drawn, with its place among the values.
+    pub const CHARTED: [(&str, usize); 4] = [
+        ("seconds until ready", 0),
+        ("MiB after scrapes", 4),
+        ("CPU ms per scrape", 8),
+        ("API server CPU-s", 2),
+    ];
+
+    /// In the order of the columns.
+    pub fn values(&self) -> [f64; 10] {
         [
             self.ready.as_secs_f64(),
             self.ready_cpu,

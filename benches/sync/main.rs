@@ -153,7 +153,7 @@ fn scrapes(exporter: &Exporter) -> (f64, f64) {
     (p50, p99)
 }
 
-/// Processor time of a minute in which nobody asks and nothing changes.
+/// Processor time of a minute in which no one asks and nothing changes.
 fn idle(exporter: &Exporter) {
     let before = exporter.cpu_seconds();
     std::thread::sleep(Duration::from_secs(20));

@@ -24,11 +24,16 @@ pub fn get(address: &str, path: &str, headers: &str) -> Answer {
     Answer { status, body }
 }
 
+/// As Prometheus 3 asks.
+const PROMETHEUS: &str = "Accept: application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
+    application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
+    text/plain;version=0.0.4;q=0.3,*/*;q=0.2\r\nAccept-Encoding: gzip\r\n";
+
 /// A page of metrics with the time that it took.
 #[allow(clippy::disallowed_methods, reason = "a bench measures")]
 pub fn metrics(address: &str) -> (Duration, Answer) {
     let begun = Instant::now();
-    let answer = get(address, "/metrics", "Accept-Encoding: gzip\r\n");
+    let answer = get(address, "/metrics", PROMETHEUS);
     (begun.elapsed(), answer)
 }
 

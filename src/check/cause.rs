@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::Severity;
 
 /// A reason for which a check finds something. Declared once, as a constant of the check; a finding
-/// and an alert take the constant, so that a cause which nobody declared does not compile:
+/// and an alert take the constant, so that a cause which no one declared does not compile:
 ///
 /// ```compile_fail
 /// use longhorn_health_exporter::check::{Finding, ObjectRef};

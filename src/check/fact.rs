@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::ObjectRef;
 
 /// A property that this release of Longhorn has wherever it is installed. It is told for the sake
-/// of whoever wonders, counts as no finding, and changes neither status nor exit code. Where the
+/// of anyone who wonders, counts as no finding, and changes neither status nor exit code. Where the
 /// live object is worse than its release, a check finds that instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {

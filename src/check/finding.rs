@@ -59,7 +59,7 @@ pub struct Finding {
     /// Disk that is meant: its name on the node, or its UUID where no node lists it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
-    /// Volumes that are hit or that hold the object.
+    /// Volumes that are affected or that hold the object.
     pub volumes: Vec<VolumeRef>,
     /// Since when, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]

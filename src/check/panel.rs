@@ -30,7 +30,7 @@ pub struct Panel {
     /// Width on the grid.
     pub width: Width,
     /// What "no data" means here, such as `no setting is pending, or the exporter does not report`:
-    /// an empty panel never claims health alone, as one that nobody feeds is empty too.
+    /// an empty panel never claims health alone, as one that no one feeds is empty too.
     pub no_data: &'static str,
 }
 

@@ -97,7 +97,7 @@ impl Output {
             if path.exists() {
                 return Err(io::Error::other("is there already; a recording overwrites nothing"));
             }
-            // whoever copies the file before it is finished has a name that says so
+            // a copy of an unfinished file has a name that says so
             let unfinished = path.with_file_name(format!("{name}.unfinished"));
             let file = GzEncoder::new(File::create(&unfinished)?, Compression::default());
             let finished = path.to_owned();

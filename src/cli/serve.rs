@@ -16,13 +16,14 @@ use tokio::time::MissedTickBehavior;
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
 use super::state::Keeper;
-use super::{Failure, SourceArgs, exit};
+use super::{Failure, SourceArgs, SourceError, exit};
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
+use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
-/// Facts age even when nobody scrapes.
+/// Facts age even when no one scrapes.
 const TICK: Duration = Duration::from_secs(10);
 /// Threads for what does not block; evaluations have threads of their own.
 const WORKERS: usize = 2;
@@ -233,12 +234,12 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
             tracing::info!("stopped");
             Ok(exit::OK)
         }
-        // half an exporter would look healthy; whoever restarts us gives a whole one
+        // half an exporter would look healthy; the kubelet restarts us whole
         Err(what) => Err(Failure::unknown(anyhow!("{what}, which it never should; see the log"))),
     }
 }
 
-/// Who may connect and read. Tokens ask for TLS, since whoever sees one can use it.
+/// Who may connect and read. Tokens ask for TLS, since anyone who sees one can use it.
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
@@ -281,9 +282,12 @@ fn digester() -> Result<Digester, Failure> {
 /// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 async fn open_source(args: &SourceArgs) -> Result<(Arc<dyn Source>, Option<Arc<Live>>), Failure> {
-    if let Some(cluster) = args.recorded(Timestamp::now())? {
-        let fixed = if args.demo { Fixed::moving(cluster) } else { Fixed::still(cluster) };
-        return Ok((Arc::new(fixed), None));
+    let now = Timestamp::now();
+    if args.demo {
+        return Ok((Arc::new(Demo::new(now).map_err(SourceError::from)?), None));
+    }
+    if let Some(cluster) = args.recorded(now)? {
+        return Ok((Arc::new(Fixed::new(cluster)), None));
     }
     let live = Arc::new(Live::start(args.connect().await?.client(), args.live_options()));
     tokio::spawn(tell_when_synced(live.clone()));

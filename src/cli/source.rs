@@ -151,7 +151,7 @@ impl SourceArgs {
         Ok(Connection::open(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
     }
 
-    /// How the live source shall behave.
+    /// How the live source behaves.
     #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
     pub fn live_options(&self) -> LiveOptions {
         LiveOptions {

@@ -6,7 +6,6 @@ mod readability;
 mod refs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
@@ -70,43 +69,7 @@ pub struct DiskOfNode<'a> {
 struct Joins {
     manager_pods: OnceLock<HashMap<String, String>>,
     disks: OnceLock<HashMap<String, (String, String)>>,
-    replicas_by_volume: OnceLock<Index<Replica>>,
-    engines_by_volume: OnceLock<Index<Engine>>,
-    replicas_by_disk: OnceLock<Index<Replica>>,
-    instance_managers_by_node: OnceLock<Index<InstanceManager>>,
     left_out: OnceLock<BTreeSet<Resource>>,
-}
-
-/// Objects by a field that several share, and in the order of their names where they do. Ordered by a
-/// hash of the field: comparing tens of thousands of long names costs more than everything else.
-#[derive(Debug)]
-struct Index<T> {
-    store: Store<T>,
-    places: Vec<(u64, usize)>,
-    key: fn(&T) -> &str,
-}
-
-impl<T: Kind> Index<T> {
-    fn new(store: &Store<T>, key: fn(&T) -> &str) -> Self {
-        let places = store.iter().enumerate().map(|(place, object)| (hash(key(object)), place));
-        let mut places: Vec<_> = places.collect();
-        places.sort_unstable();
-        Index { store: store.clone(), places, key }
-    }
-
-    fn of(&self, wanted: &str) -> impl Iterator<Item = &T> {
-        let wanted_hash = hash(wanted);
-        let first = self.places.partition_point(|(hash, _)| *hash < wanted_hash);
-        let same_hash = self.places.iter().skip(first).take_while(move |(hash, _)| *hash == wanted_hash);
-        let objects = same_hash.filter_map(|(_, place)| self.store.nth(*place));
-        objects.filter(move |object| (self.key)(object) == wanted)
-    }
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Cluster {
@@ -276,27 +239,23 @@ impl Cluster {
 
     /// Engines of a volume, by name.
     pub fn engines_of(&self, volume: &str) -> impl Iterator<Item = &Engine> {
-        let index = || Index::new(&self.objects.engines, |engine| &engine.spec.volume_name);
-        self.joins.engines_by_volume.get_or_init(index).of(volume)
+        self.objects.engines.of(Owner::Volume, volume)
     }
 
     /// Replicas of a volume, by name.
     pub fn replicas_of(&self, volume: &str) -> impl Iterator<Item = &Replica> {
-        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.volume_name);
-        self.joins.replicas_by_volume.get_or_init(index).of(volume)
+        self.objects.replicas.of(Owner::Volume, volume)
     }
 
     /// Replicas whose `spec.diskID` is this disk UUID. Unlike `scheduledReplica` this also counts
     /// those on a disk that is not Ready.
     pub fn replicas_on_disk(&self, disk_uuid: &str) -> impl Iterator<Item = &Replica> {
-        let index = || Index::new(&self.objects.replicas, |replica| &replica.spec.disk_id);
-        self.joins.replicas_by_disk.get_or_init(index).of(disk_uuid)
+        self.objects.replicas.of(Owner::Disk, disk_uuid)
     }
 
     /// Instance managers of a node, by name.
     pub fn instance_managers_on(&self, node: &str) -> impl Iterator<Item = &InstanceManager> {
-        let index = || Index::new(&self.objects.instance_managers, |manager| &manager.spec.node_id);
-        self.joins.instance_managers_by_node.get_or_init(index).of(node)
+        self.objects.instance_managers.of(Owner::Node, node)
     }
 
     /// The disk with this UUID, as the status of a node lists it.

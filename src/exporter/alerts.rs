@@ -29,7 +29,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Nothing watches the health of Longhorn.",
         description: "Prometheus has no longhorn-health-exporter that it can scrape. No other alert about the \
                       health of Longhorn can fire until it is back. Look at its pod first.",
-        why: "Ten minutes are longer than a roll-out of the exporter or the restart of its node. With a cluster label \
+        why: "Ten minutes are longer than a rollout of the exporter or the restart of its node. With a cluster label \
               each cluster that had an exporter in the last week is asked for; without any series the alert fires too.",
         runbook: include_str!("LonghornHealthExporterDown.md"),
         ..Alert::PLAIN
@@ -46,7 +46,7 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Info,
         summary: "An alert follows from another one; this only mutes it.",
         description: "{{ $labels.alert }} about {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
-                      is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to nobody.",
+                      is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to no one.",
         why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
               heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \
               the cause of a crash loop is no label of its alert, or that would start over when the cause changes.",
@@ -86,9 +86,9 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Info,
         summary: "The Longhorn health exporter may not read a kind.",
         description: "The Kubernetes API refuses longhorn-health-exporter access to {{ $labels.resource }}. Grant \
-                      it, or switch this alert off if it is withheld on purpose.",
-        why: "Cluster-wide kinds may be withheld on purpose, so this alone wakes nobody: when a verdict \
-              is lost by it, LonghornHealthCheckUnknown says so. A quarter of an hour rides out changes of roles.",
+                      it, or switch this alert off if it is denied deliberately.",
+        why: "Cluster-wide kinds may be denied deliberately, so this alone wakes no one: when a verdict \
+              is lost by it, LonghornHealthCheckUnknown says so. A quarter of an hour tolerates changes of roles.",
         runbook: include_str!("LonghornHealthAccessDenied.md"),
         ..Alert::PLAIN
     },

@@ -29,7 +29,7 @@ pub struct Moment {
     key: Key,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
-    /// The whole report as JSON, once somebody asked for it.
+    /// The whole report as JSON, once someone asked for it.
     json: Mutex<Option<Arc<Rendered>>>,
 }
 
@@ -103,7 +103,7 @@ impl Evaluator {
         Evaluator { wish: Wish { bounded: true, ..wish }, ..self }
     }
 
-    /// The present moment. Whoever comes while another evaluates waits for that result. May take
+    /// The present moment. A caller that comes while another evaluates waits for that result. May take
     /// long: not for async threads.
     pub fn moment(&self) -> Arc<Moment> {
         let mut last = lock(&self.last);
@@ -142,7 +142,7 @@ impl Evaluator {
         (self.clock)()
     }
 
-    /// The page of metrics. Whoever comes while another has it written waits for that one. Not for async
+    /// The page of metrics. A caller that comes while another has it written waits for it. Not for async
     /// threads either.
     pub fn page(
         &self,

@@ -104,8 +104,8 @@ families! {
         absent "no family has more than 5,000 series",
         example "longhorn_health_series_truncated > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
-        "1 for every cause that a check may find, with the title of the check, the name of the runbook and the uid of the dashboard that say more.",
-        absent BEFORE_SYNC,
+        "1 for every cause that is found, with what it means, the name of the runbook and the uid of the dashboard that say more.",
+        absent "the cause is not found",
         example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
         "1 if a check could not see all it needs, so that the absence of its findings says nothing, else 0.",

@@ -14,7 +14,7 @@ use crate::cluster::Readability;
 use crate::incidents::{self, Muted};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
-use crate::report::Status;
+use crate::report::{Report, Status};
 use crate::source::{ApiErrorReason, ApiTotals};
 
 /// How many findings of a check get series of their own, and how many volume series a check gets.
@@ -48,7 +48,7 @@ pub fn families(
     if moment.waiting_for.is_empty() {
         page.add_checks(moment);
         page.add_findings(moment);
-        page.add_causes();
+        page.add_causes(&moment.evaluation.report);
         page.add_cluster(moment);
     }
     page.add_resources(&moment.resources);
@@ -110,13 +110,16 @@ impl Page {
         }
     }
 
-    /// The same in every cluster: what a query joins to a finding in order to link what says more.
-    fn add_causes(&mut self) {
+    /// What a query joins to a finding in order to link what says more: of causes that are found.
+    fn add_causes(&mut self, report: &Report) {
+        let listed = report.findings.iter().map(|finding| (finding.check, finding.cause.id));
+        let only_counted = report.counted_only().map(|some| (some.check, some.cause));
+        let found: BTreeSet<_> = listed.chain(only_counted).collect();
         for check in checks::ALL {
             let dashboard = check.dashboard().uid();
-            for cause in check.causes {
+            for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                self.add(&CAUSE_INFO, &[check.id, cause.id, check.title, runbook, &dashboard], 1.0);
+                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.summary, runbook, &dashboard], 1.0);
             }
         }
     }

@@ -87,7 +87,7 @@ pub const PANELS: &[Panel] = &[
         description: "What is wrong, told by root causes; what follows from one is not listed. Check leads to the dashboard, cause to the runbook.",
         columns: &["severity", "title", "check", "cause", "Value"],
         queries: &[Query {
-            expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job})",
+            expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
             legend: "{{check}} {{cause}}",
         }],
         width: Width::Full,
@@ -118,7 +118,7 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Volumes that are hit",
+        title: "Volumes that are affected",
         description: "Volumes and their claims that a finding concerns: whom to tell.",
         columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
         queries: &[Query {

@@ -19,7 +19,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     pub fn new(all: u32) -> Self {
         Budget { free: Arc::new(Semaphore::new(all as usize)), all }
     }

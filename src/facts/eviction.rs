@@ -138,7 +138,7 @@ pub fn is_flagged(replica: &Replica, release: Option<Release>) -> bool {
     }
 }
 
-/// Backing images by the UUIDs of the disks that shall hold a copy.
+/// Backing images by the UUIDs of the disks that should hold a copy.
 pub fn images_by_disk(cluster: &Cluster) -> BTreeMap<&str, Vec<&BackingImage>> {
     let mut map: BTreeMap<&str, Vec<&BackingImage>> = BTreeMap::new();
     for image in cluster.objects.backing_images.iter() {

@@ -53,12 +53,12 @@ pub struct UnderWay<'a> {
     pub pod: &'a Pod,
     /// When the container was started.
     pub started: Timestamp,
-    /// Since when it is this manager's turn: nobody else holds the Lease. The present moment while
-    /// somebody else does.
+    /// Since when it is this manager's turn: no one else holds the Lease. The present moment while
+    /// someone else does.
     pub turn: Timestamp,
     /// True when its node holds the Lease.
     pub holds: bool,
-    /// True when nobody holds the Lease, nor this node the last, so that it could.
+    /// True when no one holds the Lease, nor this node the last, so that it could.
     pub free: bool,
 }
 
@@ -228,7 +228,7 @@ struct Queue<'a> {
     queues: bool,
     ready: Vec<Timestamp>,
     holder: Option<&'a str>,
-    /// When the present holder, or the last one if nobody holds the Lease, had it: from, to.
+    /// When the present holder, or the last one if no one holds the Lease, had it: from, to.
     last: Option<(&'a str, Timestamp, Timestamp)>,
 }
 

@@ -82,7 +82,7 @@ impl Change {
     }
 }
 
-/// The files that have a place for one of the sections, with the sections in it. Others are nobody's
+/// The files that have a place for one of the sections, with the sections in it. Others are no one's
 /// business: rules may be made for a directory that has a README of its own.
 fn with_sections(out: &Path, sections: &[Section]) -> Result<Vec<Artifact>, OutputError> {
     let mut files: Vec<Artifact> = Vec::new();
@@ -138,7 +138,7 @@ fn list(directory: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), OutputErr
         match entry.file_type().map_err(failed)? {
             kind if kind.is_dir() => list(&entry.path(), files)?,
             kind if kind.is_file() => drop(files.insert(entry.path())),
-            _ => {} // links are somebody else's
+            _ => {} // links are someone else's
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ pub struct Cache<V> {
 }
 
 impl<V: Clone> Cache<V> {
-    /// An empty cache of at most so many entries.
+    /// An empty cache of at most this many entries.
     pub fn new(limit: usize) -> Self {
         Cache::keeping(limit, Duration::ZERO)
     }

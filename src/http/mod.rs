@@ -1,6 +1,6 @@
 //! The HTTP server: the only user of `hyper`.
 //!
-//! [`run`] takes listeners and a shutdown future, so that whoever calls owns both ends. A
+//! [`run`] takes listeners and a shutdown future, so that the caller owns both ends. A
 //! connection passes [`connections`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
 //! (path, method, access, concurrency) and ends in a page.
 

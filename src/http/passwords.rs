@@ -78,7 +78,7 @@ impl Passwords {
         let _place = self.waiters.enter(client)?;
         let turn = self.turn.clone().lock_owned().await;
         let verified = tokio::task::spawn_blocking(move || {
-            let _turn = turn; // also while nobody waits for the answer any more
+            let _turn = turn; // also while no one waits for the answer any more
             bcrypt::verify(password, &hash)
         })
         .await;

@@ -233,13 +233,13 @@ pub mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::source::{Fixed, demo};
+    use crate::source::demo::Demo;
     use crate::testing::time;
 
     /// A router on the demo cluster at a fixed time.
     pub fn demo_router() -> Router {
         let now = || time("2026-01-01T12:00:00Z");
-        let source = Fixed::moving(demo::cluster(now()).unwrap());
+        let source = Demo::new(now()).unwrap();
         let evaluator = Arc::new(Evaluator::new(Arc::new(source), now, true));
         Router::new(evaluator, Access::open(), Links::own("/metrics"), 2)
     }

@@ -14,11 +14,11 @@ use crate::sync;
 type Answer<V> = Result<V, String>;
 type Flight<V> = BoxFuture<'static, Answer<V>>;
 
-/// Questions under way, by what is asked. Whoever asks the same joins, and is given the same answer.
+/// Questions under way, by what is asked. A caller with the same question joins, and gets the same answer.
 ///
-/// A question lives as long as somebody waits for it, so there are never more of them than requests.
-/// It is given up after a time of its own too: otherwise one without answer would hold for ever whoever
-/// keeps joining it.
+/// A question lives as long as someone waits for it, so there are never more of them than requests.
+/// It is given up after a time of its own too: otherwise one without answer would hold all who
+/// join it for ever.
 pub struct SingleFlight<V> {
     under_way: Mutex<HashMap<Digest, WeakShared<Flight<V>>>>,
     patience: Duration,
@@ -33,7 +33,7 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
     /// The answer that is `known`, or else that to the question, which is put unless it is under way.
     ///
     /// A question must leave its answer where `known` finds it before it completes. Then it is not put
-    /// again by whoever comes at that very moment.
+    /// again by a caller at that very moment.
     pub async fn ask(
         &self,
         key: Digest,
@@ -77,7 +77,7 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
     }
 }
 
-/// Without an answer yet. One that has failed is put anew.
+/// Without an answer yet. One that has failed is put again.
 fn is_open<V: Clone>(flight: &Shared<Flight<V>>) -> bool {
     flight.peek().is_none()
 }
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!(late, Err("no answer within 10s".to_owned()));
         assert_eq!(first.await.unwrap(), late);
         assert_eq!((start.elapsed(), bench.put()), (SECOND, 1));
-        assert_eq!(bench.ask(1, SECOND).await, Ok(1), "and is then asked anew");
+        assert_eq!(bench.ask(1, SECOND).await, Ok(1), "and is then asked again");
     }
 }

@@ -11,15 +11,15 @@ use jiff::{SignedDuration, Timestamp};
 use super::respond::Answer;
 use super::{Access, Links, Router};
 use crate::exporter::Evaluator;
-use crate::source::{Fixed, demo};
+use crate::source::demo::Demo;
 use crate::testing::time;
 
 /// Readers that the issue of bounded memory was found with.
 const READERS: usize = 15;
 
-/// A router that evaluates the demo cluster anew with each step of the clock, under these bounds.
+/// A router that evaluates the demo cluster again with each step of the clock, under these bounds.
 fn router(clock: fn() -> Timestamp, scrapes: u32, others: u32) -> Router {
-    let source = Fixed::moving(demo::cluster(clock()).unwrap());
+    let source = Demo::new(clock()).unwrap();
     let evaluator = Evaluator::new(Arc::new(source), clock, true).holding(scrapes, others);
     Router::new(Arc::new(evaluator), Access::open(), Links::own("/metrics"), READERS)
 }

@@ -17,7 +17,7 @@ use crate::check::{Alert, Check, Command, Finding, ObjectRef, Severity, VolumeRe
 use crate::checks;
 use crate::longhorn::VolumeHealth;
 
-/// So many volumes and so many objects of an incident are listed; the findings have all of them.
+/// This many volumes and this many objects of an incident are listed; the findings have all of them.
 pub const MAX_LISTED: usize = 100;
 
 /// What a person is told about: everything that one cause brings about.

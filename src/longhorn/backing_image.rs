@@ -117,7 +117,7 @@ open_enum! {
 }
 
 impl BackingImageSpec {
-    /// UUIDs of the disks that shall hold a copy, whichever field the release uses.
+    /// UUIDs of the disks that should hold a copy, whichever field the release uses.
     pub fn disk_uuids(&self) -> impl Iterator<Item = &str> {
         let old = self.disk_file_spec_map.is_empty().then_some(&self.disks);
         self.disk_file_spec_map.keys().chain(old.into_iter().flat_map(StringMap::keys)).map(String::as_str)

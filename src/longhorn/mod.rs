@@ -46,7 +46,7 @@ pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
-pub use store::Store;
+pub use store::{Owner, Store};
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
     VolumeState, Workload,

@@ -22,6 +22,10 @@ pub trait Kind: DeserializeOwned + Compact + Clone + std::fmt::Debug + Send + Sy
     fn is_kept(&self) -> bool {
         true
     }
+    /// The name of what it belongs to; empty without any.
+    fn owner(&self, _: Owner) -> &str {
+        ""
+    }
     /// Names of fields that hold a value which no known release writes.
     fn unrecognized(&self) -> Vec<&'static str> {
         Vec::new()
@@ -39,7 +43,8 @@ macro_rules! objects {
     ($(
         $field:ident: $type:ident = $resource:ident
         $(, unrecognized($object:ident) $fields:block)?
-        $(, kept($candidate:ident) $keep:block)?;
+        $(, kept($candidate:ident) $keep:block)?
+        $(, of($owned:ident) { $( $owner:ident: $owners_name:expr ),* })?;
     )*) => {
         /// Everything that was read, one store a kind.
         #[derive(Debug, Clone, Default)]
@@ -55,6 +60,13 @@ macro_rules! objects {
             fn store_mut(objects: &mut Objects) -> &mut Store<Self> { &mut objects.$field }
             $( fn unrecognized(&self) -> Vec<&'static str> { let $object = self; $fields } )?
             $( fn is_kept(&self) -> bool { let $candidate = self; $keep } )?
+            $( fn owner(&self, owner: Owner) -> &str {
+                let $owned = self;
+                match owner {
+                    $( Owner::$owner => $owners_name, )*
+                    _ => "",
+                }
+            } )?
         } )*
 
         /// Calls the visitor with every kind, in the order of [`Objects`].
@@ -81,9 +93,7 @@ macro_rules! objects {
             /// Counts, per kind and field, the objects with a value which no known release writes.
             pub fn unrecognized(&self) -> BTreeMap<(Resource, &'static str), usize> {
                 let mut counts = BTreeMap::new();
-                $( for field in self.$field.iter().flat_map(Kind::unrecognized) {
-                    *counts.entry((Resource::$resource, field)).or_default() += 1;
-                } )*
+                $( counts.extend(self.$field.unrecognized().map(|(field, count)| ((Resource::$resource, field), count))); )*
                 counts
             }
         }
@@ -111,14 +121,14 @@ objects! {
             fields.push("status.instances.state");
         }
         fields
-    };
+    }, of(im) { Node: &im.spec.node_id };
     engines: Engine = Engines, unrecognized(engine) {
         strange! {
             "spec.desireState": engine.spec.desire_state, InstanceState;
             "spec.dataEngine": engine.spec.data_engine, DataEngine;
             "status.currentState": engine.status.current_state, InstanceState;
         }
-    };
+    }, of(engine) { Volume: &engine.spec.volume_name };
     engine_frontends: EngineFrontend = EngineFrontends, unrecognized(frontend) {
         strange! { "status.currentState": frontend.status.current_state, InstanceState; }
     };
@@ -128,7 +138,7 @@ objects! {
             "spec.dataEngine": replica.spec.data_engine, DataEngine;
             "status.currentState": replica.status.current_state, InstanceState;
         }
-    };
+    }, of(replica) { Volume: &replica.spec.volume_name, Disk: &replica.spec.disk_id };
     volumes: Volume = Volumes, unrecognized(volume) {
         strange! {
             "spec.dataEngine": volume.spec.data_engine, DataEngine;

@@ -1,10 +1,12 @@
 //! All objects of one kind: found by name, ordered by name, cheap to share.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use foldhash::fast::{FixedState, RandomState};
 
 use super::objects::Kind;
 
@@ -19,7 +21,34 @@ pub struct Store<T>(Arc<Held<T>>);
 /// compares a dozen.
 struct Held<T> {
     ordered: Vec<Arc<T>>,
-    by_name: HashSet<ByName<T>>,
+    by_name: HashSet<ByName<T>, RandomState>,
+    /// Made on first use, and kept for as long as they are right.
+    joins: [Join; Owner::ALL.len()],
+    /// Numbers of objects with a value that no known release writes, by field.
+    unrecognized: BTreeMap<&'static str, usize>,
+}
+
+/// Hashes of the names of owners with the places of what they own: first by hash, then in the order of the
+/// names. Comparing tens of thousands of long names costs more than everything else.
+type Join = OnceLock<Arc<[(u64, u32)]>>;
+
+/// What an object may belong to, and is found by.
+#[derive(Debug, Clone, Copy)]
+pub enum Owner {
+    /// The volume of a replica or an engine.
+    Volume,
+    /// The disk of a replica, by its UUID.
+    Disk,
+    /// The node of an instance manager.
+    Node,
+}
+
+impl Owner {
+    const ALL: [Owner; 3] = [Owner::Volume, Owner::Disk, Owner::Node];
+}
+
+fn hash(text: &str) -> u64 {
+    FixedState::default().hash_one(text)
 }
 
 /// An object that is found by its name, without a second copy of the name.
@@ -61,7 +90,9 @@ impl<T: fmt::Debug> fmt::Debug for Store<T> {
 
 impl<T> Clone for Held<T> {
     fn clone(&self) -> Self {
-        Held { ordered: self.ordered.clone(), by_name: self.by_name.clone() }
+        let (ordered, by_name) = (self.ordered.clone(), self.by_name.clone());
+        let (joins, unrecognized) = (self.joins.clone(), self.unrecognized.clone());
+        Held { ordered, by_name, joins, unrecognized }
     }
 }
 
@@ -73,7 +104,8 @@ impl<T> Clone for Store<T> {
 
 impl<T> Default for Store<T> {
     fn default() -> Self {
-        Store(Arc::new(Held { ordered: Vec::new(), by_name: HashSet::new() }))
+        let (ordered, by_name) = (Vec::new(), HashSet::default());
+        Store(Arc::new(Held { ordered, by_name, joins: Default::default(), unrecognized: BTreeMap::new() }))
     }
 }
 
@@ -88,9 +120,14 @@ impl<T: Kind> Store<T> {
         self.0.by_name.get(name).map(|object| object.0.clone())
     }
 
-    /// The object at this place in the order of the names.
-    pub fn nth(&self, place: usize) -> Option<&T> {
-        self.0.ordered.get(place).map(|object| &**object)
+    /// The objects that belong to this owner, in the order of their names.
+    pub fn of(&self, owner: Owner, name: &str) -> impl Iterator<Item = &T> {
+        let join = self.0.join(owner);
+        let wanted = hash(name);
+        let first = join.partition_point(|(hash, _)| *hash < wanted);
+        let same_hash = join.iter().skip(first).take_while(move |(hash, _)| *hash == wanted);
+        let objects = same_hash.filter_map(|(_, place)| self.0.ordered.get(*place as usize));
+        objects.map(|object| &**object).filter(move |object| object.owner(owner) == name)
     }
 
     /// All objects in the order of their names.
@@ -108,6 +145,11 @@ impl<T: Kind> Store<T> {
         self.0.ordered.is_empty()
     }
 
+    /// Numbers of objects with a value that no known release writes, by field.
+    pub fn unrecognized(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.0.unrecognized.iter().map(|(field, count)| (*field, *count)).filter(|(_, count)| *count > 0)
+    }
+
     /// Adds or replaces an object, unless it is one that no check reads.
     pub fn insert(&mut self, object: T) {
         if !object.is_kept() {
@@ -121,21 +163,36 @@ impl<T: Kind> Store<T> {
         match held.place(&object.meta().name) {
             Ok(at) => {
                 if let Some(old) = held.ordered.get_mut(at) {
+                    // what changes all the time is not whose it is
+                    for (owner, join) in Owner::ALL.into_iter().zip(&mut held.joins) {
+                        if old.owner(owner) != object.owner(owner) {
+                            join.take();
+                        }
+                    }
                     *old = object.clone();
                 }
             }
-            Err(at) => held.ordered.insert(at, object.clone()),
+            Err(at) => {
+                held.joins = Default::default();
+                held.ordered.insert(at, object.clone());
+            }
         }
-        held.by_name.replace(ByName(object));
+        held.recognize(&object, true);
+        if let Some(ByName(old)) = held.by_name.replace(ByName(object)) {
+            held.recognize(&old, false);
+        }
     }
 
     /// Removes an object and returns it.
     pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
         let held = Arc::make_mut(&mut self.0);
         if let Ok(at) = held.place(name) {
+            held.joins = Default::default();
             held.ordered.remove(at);
         }
-        held.by_name.take(name).map(|object| object.0)
+        let removed = held.by_name.take(name).map(|object| object.0);
+        removed.iter().for_each(|object| held.recognize(object, false));
+        removed
     }
 
     /// Replaces everything at once, as a relist does.
@@ -154,12 +211,36 @@ impl<T: Kind> Held<T> {
             _ => self.ordered.binary_search_by(|object| object.meta().name.as_str().cmp(name)),
         }
     }
+
+    /// Counts the fields of an object that came or went.
+    fn recognize(&mut self, object: &T, came: bool) {
+        for field in object.unrecognized() {
+            let count = self.unrecognized.entry(field).or_default();
+            *count = if came { *count + 1 } else { count.saturating_sub(1) };
+        }
+    }
+
+    fn join(&self, owner: Owner) -> &[(u64, u32)] {
+        let [volume, disk, node] = &self.joins;
+        let join = match owner {
+            Owner::Volume => volume,
+            Owner::Disk => disk,
+            Owner::Node => node,
+        };
+        join.get_or_init(|| {
+            let places =
+                self.ordered.iter().zip(0..).map(|(object, place)| (hash(object.owner(owner)), place));
+            let mut places: Vec<_> = places.collect();
+            places.sort_unstable();
+            places.into()
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::longhorn::Setting;
+    use crate::longhorn::{InstanceState, Replica, Setting};
 
     fn setting(name: &str, value: &str) -> Setting {
         let mut setting = Setting::default();
@@ -183,5 +264,49 @@ mod tests {
         }
         assert!(store.get("c").is_none());
         assert_eq!((copy.len(), copy.get("c").is_some()), (4, true), "a shared store keeps what it had");
+    }
+
+    #[test]
+    fn values_of_tomorrow_are_counted_for_as_long_as_they_are_there() {
+        let mut store = Store::default();
+        let counts = |store: &Store<Replica>| store.unrecognized().collect::<Vec<_>>();
+        let mut strange = replica("a", "v");
+        strange.status.current_state = InstanceState::Unrecognized;
+        store.insert(strange.clone());
+        store.insert(strange.clone());
+        assert_eq!(counts(&store), [("status.currentState", 1)]);
+        store.insert(replica("a", "v"));
+        assert_eq!(counts(&store), []);
+        store.insert(strange);
+        store.remove("a");
+        assert_eq!(counts(&store), []);
+    }
+
+    fn replica(name: &str, volume: &str) -> Replica {
+        let mut replica = Replica::default();
+        (replica.metadata.name, replica.spec.volume_name) = (name.into(), volume.into());
+        replica
+    }
+
+    #[test]
+    fn owners_are_right_whatever_comes_and_goes() {
+        let mut store = Store::default();
+        let of = |store: &Store<Replica>, volume: &str| -> Vec<String> {
+            store.of(Owner::Volume, volume).map(|replica| replica.metadata.name.to_string()).collect()
+        };
+        for (name, volume) in [("b", "v"), ("d", "w"), ("a", "v")] {
+            store.insert(replica(name, volume));
+            assert!(of(&store, volume).contains(&name.to_owned()), "{name} comes");
+        }
+        let copy = store.clone();
+        store.insert(replica("b", "w"));
+        assert_eq!((of(&store, "v"), of(&store, "w")), (vec!["a".into()], vec!["b".into(), "d".into()]));
+        store.insert(replica("b", "w"));
+        assert_eq!(of(&store, "w"), ["b", "d"], "changed, with the owner that it had");
+        store.remove("b");
+        assert_eq!(of(&store, "w"), ["d"]);
+        assert_eq!((of(&copy, "v"), of(&copy, "none")), (vec!["a".into(), "b".into()], Vec::<String>::new()));
+        store.replace([replica("z", "v")]);
+        assert_eq!((of(&store, "v"), of(&store, "w")), (vec!["z".into()], Vec::<String>::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! Findings that somebody has looked at and accepted, for a reason and for a time. They are counted
+//! Findings that someone has looked at and accepted, for a reason and for a time. They are counted
 //! apart and never hidden.
 
 use std::path::Path;

@@ -70,7 +70,7 @@ fn what_is_accepted_is_accepted_listed_or_not() {
 
 #[test]
 fn the_series_count_all_and_say_what_is_left_out() {
-    let source = Arc::new(Fixed::still(hurt(MAX_OF_CHECK + 50, 0)));
+    let source = Arc::new(Fixed::new(hurt(MAX_OF_CHECK + 50, 0)));
     let page = Evaluator::new(source, || time(NOW), false).page(Format::Text, None).unwrap();
     let value = |series: &str| page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
     let all = MAX_OF_CHECK as f64 + 50.0;

@@ -9,7 +9,7 @@ use crate::check::{VolumeRef, counted};
 use crate::cluster::Cluster;
 use crate::longhorn::{Resource, VolumeHealth};
 
-/// So many faulted and so many degraded volumes are listed in the report.
+/// This many faulted and this many degraded volumes are listed in the report.
 const MAX_LISTED: usize = 100;
 /// So many are named in a line.
 const MAX_NAMED: usize = 5;

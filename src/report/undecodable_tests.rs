@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::evaluate;
 use crate::check::Severity;
 use crate::longhorn::Resource;
-use crate::testing::live_at;
+use crate::testing::{live_at, scenario_files};
 
 /// So many objects of each kind are left out, one at a time.
 const OF_EACH: usize = 3;
@@ -27,8 +27,7 @@ fn what_cannot_be_decoded_is_not_missing() {
 /// The kinds of which one object was left out of a healthy cluster of this release.
 fn without_one_object(release: &str) -> BTreeSet<Resource> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let file = root.join(format!("tests/scenarios/healthy-{release}/cluster.yaml"));
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = scenario_files::text(&root.join(format!("tests/scenarios/healthy-{release}")));
     let objects: Vec<&str> = text.split("\n---\n").collect();
     let resource = |object: &str| {
         let object: serde_json::Value = serde_yaml::from_str(object).unwrap();

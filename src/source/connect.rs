@@ -46,7 +46,7 @@ pub enum ConnectError {
     },
     /// The plugin that the kubeconfig names for credentials gives none.
     #[error(
-        "{place}: no credentials from '{command}': {reason}; see whether 'kubectl get nodes' works, or log in anew"
+        "{place}: no credentials from '{command}': {reason}; see whether 'kubectl get nodes' works, or log in again"
     )]
     Plugin {
         /// The file, or where it was looked for.
@@ -83,7 +83,7 @@ pub enum ConnectError {
     },
     /// 401.
     #[error(
-        "the Kubernetes API at {url} does not accept the credentials ({reason}); log in anew or renew the token"
+        "the Kubernetes API at {url} does not accept the credentials ({reason}); log in again or renew the token"
     )]
     Unauthorized {
         /// Where the API is.

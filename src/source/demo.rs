@@ -1,10 +1,17 @@
 //! The embedded demo cluster: a recording in the binary whose clock is moved to now.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use jiff::{SignedDuration, Timestamp};
 use regex::{Captures, Regex};
 
+use super::Source;
 use super::recording::{RecordedFile, Recording, RecordingError};
 use crate::cluster::Cluster;
+use crate::history::FactKey;
+use crate::longhorn::Resource;
+use crate::sync::lock;
 
 const NAMESPACE: &str = "longhorn-system";
 
@@ -36,6 +43,47 @@ const FILES: &[(&str, &str)] = &[
 pub fn cluster(now: Timestamp) -> Result<Cluster, RecordingError> {
     let written = read(SignedDuration::ZERO)?.newest().unwrap_or(now);
     Ok(read(now.duration_since(written))?.into_cluster(NAMESPACE, Some(now)))
+}
+
+/// The demo as `serve` shows it: the same night however long it is looked at. Leases are renewed and
+/// pods have crashed just now, as those of a real cluster; with times that stand still, a Lease would
+/// lapse after ten minutes and the night would be another one.
+#[derive(Debug)]
+pub struct Demo {
+    read: Mutex<Cluster>,
+}
+
+impl Demo {
+    /// How old what was read may be.
+    const KEPT: SignedDuration = SignedDuration::from_secs(30);
+
+    /// Reads the recording as of `now`.
+    pub fn new(now: Timestamp) -> Result<Self, RecordingError> {
+        Ok(Demo { read: Mutex::new(cluster(now)?) })
+    }
+}
+
+impl Source for Demo {
+    fn snapshot(&self, now: Timestamp) -> Cluster {
+        let mut held = lock(&self.read);
+        if now.duration_since(held.now) >= Self::KEPT
+            && let Ok(read) = cluster(now)
+        {
+            *held = read;
+        }
+        let Cluster { namespace, objects, history, resources, .. } = &*held;
+        Cluster::new(namespace, now.max(held.now), objects.clone(), history.clone(), resources.clone())
+    }
+
+    fn generation(&self) -> u64 {
+        0
+    }
+
+    fn keep_facts(&self, _holding: Vec<FactKey>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
+
+    fn waiting_for(&self) -> Vec<Resource> {
+        Vec::new()
+    }
 }
 
 fn read(moved_by: SignedDuration) -> Result<Recording, RecordingError> {
@@ -78,6 +126,26 @@ mod tests {
         let newest = cluster.objects.leases.iter().filter_map(|lease| lease.spec.renew_time.get()).max();
         assert_eq!(newest, Some(now));
         assert!(cluster.history.crash_log("longhorn-manager-f1e65", "longhorn-manager").is_some());
+    }
+
+    #[test]
+    fn the_night_is_the_same_however_long_it_is_served() {
+        let start: Timestamp = "2030-05-06T07:08:09Z".parse().unwrap();
+        let demo = Demo::new(start).unwrap();
+        let told = |now: Timestamp| -> Vec<String> {
+            let report = crate::report::evaluate(&demo.snapshot(now)).report;
+            report
+                .findings
+                .iter()
+                .map(|found| format!("{} {} {}", found.check, found.cause, found.object.name))
+                .collect()
+        };
+        let first = told(start);
+        for later in
+            [SignedDuration::from_secs(29), SignedDuration::from_mins(11), SignedDuration::from_hours(30)]
+        {
+            assert_eq!(told(start + later), first, "after {later}");
+        }
     }
 
     #[test]

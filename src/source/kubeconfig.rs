@@ -64,7 +64,7 @@ fn chosen(
     }
 }
 
-/// A context may name a user that is not there; kube then goes on as nobody.
+/// A context may name a user that is not there; kube then goes on without credentials.
 fn lost_user(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
     let user = named.context.as_ref()?.user.as_deref().filter(|user| !user.is_empty())?;
@@ -73,7 +73,7 @@ fn lost_user(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 }
 
 /// Kubernetes 1.26 has removed the providers of clouds; credential plugins took their place. That of
-/// OIDC is left, and is of use as long as the token that it keeps in the kubeconfig.
+/// OIDC is left, and is useful as long as the token that it keeps in the kubeconfig.
 fn old_login(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     let named = kubeconfig.contexts.iter().find(|named| named.name == context)?;
     let user = named.context.as_ref()?.user.as_deref()?;
@@ -81,7 +81,7 @@ fn old_login(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     let provider = known.auth_info.as_ref()?.auth_provider.as_ref()?;
     let instead = match provider.name.as_str() {
         "oidc" if provider.config.contains_key("id-token") => return None,
-        "oidc" => return Some(format!("auth-provider oidc of user '{user}' has no id-token; log in anew")),
+        "oidc" => return Some(format!("auth-provider oidc of user '{user}' has no id-token; log in again")),
         "gcp" => "; let 'gcloud container clusters get-credentials' write one with gke-gcloud-auth-plugin",
         "azure" => "; convert it with 'kubelogin convert-kubeconfig'",
         _ => "; use a credential plugin (exec) or a token",

@@ -109,7 +109,7 @@ fn variables_are_followed_and_all_means_all() {
         for variable in &list(&dashboard["templating"], "list")[1..] {
             let name = text(variable, "name");
             let place = format!("{} / ${name}", board.id());
-            complaints.unless(variable["refresh"] == 2, &place, "is not read anew when the time changes");
+            complaints.unless(variable["refresh"] == 2, &place, "is not read again when the time changes");
             complaints.unless(variable["datasource"]["uid"] == "${datasource}", &place, "data source");
             complaints.unless(variable["allValue"] == ".*" && variable["includeAll"] == true, &place, "All");
             complaints.unless(!text(variable, "label").is_empty(), &place, "label");
@@ -236,7 +236,7 @@ fn what_is_absent_is_never_green() {
 }
 
 /// Where a panel draws what an alert compares with a threshold, it draws the threshold too.
-/// A panel that nobody feeds is empty as well.
+/// A panel that no one feeds is empty as well.
 #[test]
 fn what_is_empty_is_never_health_alone() {
     let blind = ["exporter", "cannot be read", "make sure", "rules are loaded", "no such target"];

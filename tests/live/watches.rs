@@ -126,7 +126,7 @@ async fn a_410_as_event_and_at_the_start_of_a_watch_lists_anew() {
         server.put(VOLUMES, volume("b"));
         let live = synced(&server).await;
         server.wait_for_watch(VOLUMES).await;
-        // the watch ends, and while nobody looks an object goes and the version expires
+        // the watch ends, and while no one looks an object goes and the version expires
         server.fault(VOLUMES, Fault::Status(503, None).on(Verb::Watch));
         server.end_watches(VOLUMES);
         server.wait_for_open_watches(VOLUMES, 0).await;

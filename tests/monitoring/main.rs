@@ -6,6 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
 
 mod nights;
+#[path = "../support/scenario_files.rs"]
+mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;
 
@@ -77,7 +79,7 @@ impl Stack {
         stack
     }
 
-    /// Waits until so many exporters answer and the rules and Alertmanager know.
+    /// Waits until this many exporters answer and the rules and Alertmanager know.
     fn wait_until_scraped(&self, exporters: usize) {
         let expr = "count(up{job=\"longhorn-health-exporter\"} == 1) or vector(0)";
         wait("the exporters to be scraped", || {
@@ -233,7 +235,7 @@ fn assert_complete(alert: &Alert) {
     if !alert.label("check").is_empty() && alert.name() != INHIBITOR {
         assert!(alert.annotations["description"].contains("/longhorn-health-exporter check"), "{alert:#?}");
     }
-    // a text that does not say where helps nobody
+    // a text that does not say where helps no one
     let (node, text) = (alert.label("node"), &alert.annotations["description"]);
     assert!(text.contains(node), "{node} is not in {alert:#?}");
     let runbook = Path::new(ROOT).join("docs/runbooks").join(format!("{}.md", alert.name()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use longhorn_health_exporter::check::When;
+use longhorn_health_exporter::check::{Check, When};
 use longhorn_health_exporter::generate::Settings;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
 use longhorn_health_exporter::generate::promtool::{self, Case, Kind};
@@ -34,11 +34,15 @@ fn texts_read_well_with_and_without_the_labels_that_may_be_empty() {
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
             let fires = cases.iter().find(|case| case.subject == alert.name && case.kind == Kind::Fires);
-            let mut asked = vec![question(fires.unwrap(), |series| series.to_owned())];
+            let mut asked = vec![question(area, fires.unwrap(), |series| series.to_owned())];
             if !matches!(alert.when, When::Promql { .. }) {
-                asked.push(question(fires.unwrap(), |series| optional.replace_all(series, "").into_owned()));
+                asked.push(question(area, fires.unwrap(), |series| {
+                    optional.replace_all(series, "").into_owned()
+                }));
                 asked.extend(
-                    SETTINGS.iter().map(|name| question(fires.unwrap(), |s| s.replace("setting-1", name))),
+                    SETTINGS
+                        .iter()
+                        .map(|name| question(area, fires.unwrap(), |s| s.replace("setting-1", name))),
                 );
             }
             let said = said(rule_file, alert.name, &asked);
@@ -66,11 +70,24 @@ fn pretty(golden: &str, texts: &str) {
 }
 
 /// The case of an alert as a question that promtool answers with its texts.
-fn question(case: &Case, series: impl Fn(&str) -> String) -> Value {
+fn question(area: &Check, case: &Case, series: impl Fn(&str) -> String) -> Value {
     let case = serde_json::to_value(case).unwrap();
-    let mut inputs = case["input_series"].clone();
-    for input in inputs.as_array_mut().unwrap() {
+    let mut inputs = case["input_series"].as_array().unwrap().clone();
+    for input in &mut inputs {
         input["series"] = series(input["series"].as_str().unwrap()).into();
+    }
+    // what each cause means is a series beside the others
+    let cluster = regex::Regex::new(r#"[{,]cluster="[^"]*""#).unwrap();
+    let first = inputs.first().map(|input| input["series"].as_str().unwrap().to_owned()).unwrap_or_default();
+    let of_cluster =
+        cluster.find(&first).map(|label| label.as_str()[1..].to_owned() + ",").unwrap_or_default();
+    for cause in area.causes {
+        let labels = format!(
+            "{of_cluster}job=\"longhorn-health-exporter\",check=\"{}\",cause=\"{}\",title={:?}",
+            area.id, cause.id, cause.summary
+        );
+        inputs
+            .push(json!({ "series": format!("longhorn_health_cause_info{{{labels}}}"), "values": "1x2000" }));
     }
     let asked = case["promql_expr_test"].as_array().unwrap();
     let fires = asked.iter().find(|asked| !asked["exp_samples"].as_array().unwrap().is_empty()).unwrap();

@@ -26,7 +26,7 @@ pub struct Shape {
     pub replicas: usize,
     pub instance_managers: usize,
     pub nodes: usize,
-    /// The first so many nodes do not answer.
+    /// This many nodes do not answer.
     pub down: usize,
     /// Backups of each volume.
     pub backups: usize,
@@ -35,7 +35,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A cluster with so many volumes, of which so many nodes are down.
+    /// A cluster with this many volumes, of which this many nodes are down.
     pub fn new(volumes: usize, down: usize) -> Self {
         let (replicas, instance_managers, nodes) = (volumes * REPLICAS_EACH, volumes / 5, volumes / 10);
         let newest = LONG_AGO.parse().expect("a time");

@@ -65,7 +65,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Nothing happens until somebody requests eviction.
+    /// Nothing happens until someone requests eviction.
     pub fn latent(&self, pair: &StaleCopy) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
         let message = format!(

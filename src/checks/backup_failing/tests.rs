@@ -171,7 +171,7 @@ fn a_job_is_overdue_after_its_longest_pause_and_not_before() {
         ("*/5 * * * *", "2026-03-10T11:50:00Z"),
         // 10 March 2026 is a Tuesday
         ("0 2 * * 0", "2026-03-08T02:00:00Z"),
-        // a schedule that nobody can read
+        // a schedule that no one can read
         ("whenever", "2020-01-01T00:00:00Z"),
     ] {
         assert!(found(&CHECK, &overdue("backup", cron, last)).is_empty(), "{cron} {last}");

@@ -22,7 +22,7 @@ use crate::cluster::Cluster;
 use crate::facts::looping;
 use crate::longhorn::{Pod, Resource};
 
-/// So long a pod may need to come back: images are pulled, a node reboots, a roll-out takes node after node.
+/// So long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// The check.

@@ -12,7 +12,7 @@ const NEARLY: f64 = 0.9;
 /// So much of the disk above its least free space is close to it.
 const CLOSE: f64 = 0.05;
 
-/// True when Longhorn places no more replicas on the disk for want of room.
+/// True when Longhorn places no more replicas on the disk for lack of room.
 pub(super) fn is_full(disk: &Disk) -> bool {
     pressure(disk).is_some()
 }
@@ -25,7 +25,7 @@ fn pressure<'a>(disk: &Disk<'a>) -> Option<&'a Condition> {
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let (node, spec) = (&disk.node.spec, disk.spec);
-    // somebody keeps replicas away from it anyway
+    // someone keeps replicas away from it anyway
     if !node.allow_scheduling || !spec.allow_scheduling || node.eviction_requested || spec.eviction_requested
     {
         return;

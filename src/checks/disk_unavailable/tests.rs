@@ -94,7 +94,7 @@ fn a_disk_that_comes_late_or_went_with_its_node_is_not_found() {
     ] {
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), Vec::<String>::new(), "{yaml}");
     }
-    // what is not Ready for want of a node is told once, of the node
+    // what is not Ready for lack of a node is told once, of the node
     let down = kube("n1", "Unknown", LONG_AGO) + &disk(&mismatch(LONG_AGO));
     assert_eq!(found(&CHECK, &cluster_at(NOW, &down)), ["warning node_not_ready Node n1"]);
 }
@@ -151,7 +151,7 @@ fn room_is_judged_as_longhorn_does() {
         (storage(299, 0, yes), Some("info disk_nearly_full")),
         (storage(250, 0, &no), Some("warning disk_full")),
         (storage(250, 0, &no.replace(LONG_AGO, JUST_NOW)), None),
-        // somebody keeps replicas away from it anyway
+        // someone keeps replicas away from it anyway
         (
             storage(250, 0, &no)
                 .replace("path: /data, allowScheduling: true", "path: /data, allowScheduling: false"),

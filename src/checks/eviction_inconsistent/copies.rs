@@ -224,7 +224,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// A copy that shall leave, and replicas beside it that do not.
+    /// A copy that should leave, and replicas beside it that do not.
     fn in_use(&self, image: &BackingImage, uuid: &str, place: DiskOfNode) -> Option<Suspicion> {
         let flagged = image.spec.disk_file_spec_map.get(uuid)?.eviction_requested;
         if !flagged || !is_requested(place.node) {

@@ -171,7 +171,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     )
 }
 
-/// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested sets it anew
+/// longhorn-manager v1.12.1 controller/node_controller.go syncReplicaEvictionRequested sets it again
 /// in every round.
 fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let name = node.metadata.name.as_str();

@@ -88,7 +88,7 @@ pub fn look(
         .iter()
         .flat_map(|image| image.status.disk_file_status_map.values())
         .fold(0, |sum, copy| sum.saturating_add(copy.progress.0));
-    // the key names what remains: when that changes, the fact begins anew
+    // the key names what remains: when that changes, the fact begins again
     let key = format!("{node}/{name}/{}/{}/{copied}", left.replicas.len(), left.images.len());
     let moved = last_move(cluster, left, asked);
     let held = held(cluster, out, "remaining", &key, moved, STALLED);

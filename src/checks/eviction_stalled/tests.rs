@@ -100,7 +100,7 @@ fn no_progress_needs_half_an_hour_without_change() {
     assert_eq!(sample(&run(&CHECK, &cluster), PROGRESS, &["n1", "d1"]), Some(time(NOW).as_second() as f64));
     let stalled = later(cluster, 1);
     assert_eq!(found(&CHECK, &stalled), ["warning no_progress nodes.longhorn.io n1"]);
-    // one has left: the clock begins anew
+    // one has left: the clock begins again
     let mut moved = later(stalled, 60);
     moved.objects.replicas.remove("r2");
     let moved =

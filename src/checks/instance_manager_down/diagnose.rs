@@ -12,7 +12,7 @@ use crate::facts::instance_managers::{InstanceManagers, container_status_of, mis
 use crate::facts::{looping, nodes};
 use crate::longhorn::*;
 
-/// Longhorn makes a failed pod anew at once, from 1.10 on with a back-off of up to two minutes
+/// Longhorn makes a failed pod again at once, from 1.10 on with a back-off of up to two minutes
 /// (longhorn-manager v1.12.1 controller/utils.go).
 const RECREATED: SignedDuration = SignedDuration::from_mins(3);
 /// A start takes seconds, and minutes when the image is pulled first.

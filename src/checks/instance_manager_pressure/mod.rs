@@ -316,7 +316,7 @@ fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
     )
 }
 
-/// A mismatch that Longhorn can never mend: the setting is empty and the API server fills in the
+/// A mismatch that Longhorn can never fix: the setting is empty and the API server fills in the
 /// globalDefault class, or the setting counts as applied and the pod still differs. A change that
 /// waits for volumes to detach is danger_zone_pending's business. Up to 1.6 no field says that it waits;
 /// there it does as long as the instance manager is in use.

@@ -161,7 +161,7 @@ fn by_pod_status(scene: &Scene) -> Option<(Verdict, Vec<Evidence>)> {
     Some((verdict, vec![api(format!("pod condition DisruptionTarget: {}", target.reason))]))
 }
 
-/// Nothing says how it died, so somebody asked for its end, or the node took it along.
+/// Nothing says how it died, so someone asked for its end, or the node took it along.
 fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evidence>) {
     let stopping = stopping(scene);
     let clean = ended.is_none_or(|ended| [0, 143].contains(&ended.exit_code));

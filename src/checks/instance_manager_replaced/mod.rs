@@ -1,4 +1,4 @@
-//! Instance manager pods that ended and were made anew, with the cause and the volumes hit.
+//! Instance manager pods that ended and were recreated, with the cause and the volumes affected.
 //!
 //! The generic restart alert is blind to them: the pod has restartPolicy Never, so it never
 //! restarts in place; Longhorn makes a new pod of the same name with a new uid (longhorn-manager

@@ -309,7 +309,7 @@ fn a_node_that_has_just_joined_took_no_pod_along() {
 
 #[test]
 fn a_later_replacement_is_not_taken_for_this_one() {
-    // killed at 11:50, made anew at once, and replaced again two hours later to apply settings
+    // killed at 11:50, recreated at once, and replaced again two hours later to apply settings
     let mut cluster = saw(&last("Failed", &terminated(2, "Error")), &(after() + &hit()));
     let later_pod = after().replace(AGAIN, "2026-01-02T13:50:00Z").replace("uid-2", "uid-3");
     let second = deleting(im_pod("im-1", "uid-2", AGAIN, "Running", "", ""));

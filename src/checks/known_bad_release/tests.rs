@@ -175,7 +175,7 @@ fn instance_managers_without_labels() {
     assert!(on("v1.7.1", "", "im:v1"));
     assert!(on("v1.7.1", &all.replace("longhorn.io/managed-by", "other"), "im:v1"));
     assert!(!on("v1.7.1", all, "im:v1"));
-    // nobody looks for an old one by its labels
+    // no one looks for an old one by its labels
     assert!(!on("v1.7.1", "", "im:v2"));
     // the fix deletes it: see labels_missing of instance_manager_down
     assert!(!on("v1.7.2", "", "im:v1"));

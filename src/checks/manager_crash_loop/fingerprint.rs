@@ -230,7 +230,7 @@ impl Case<'_> {
         }
         let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
         let met = self.met(release, |issue| {
-            // the node that is hit was looked at above
+            // the node that is affected was looked at above
             issue.panics && !issue.frames.contains(&"syncBackingImageEvictionRequested")
         });
         let met = met.map(|(issue, fact)| {

@@ -199,7 +199,7 @@ fn since(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>, out: &mut Outcome) -> O
     [never_ready.map(|(start, _)| start), first, began].into_iter().flatten().min()
 }
 
-/// A conflict or a refusal during one roll-out goes away at the next try or the one after it.
+/// A conflict or a refusal during one rollout goes away at the next try or the one after it.
 fn severity(diagnosis: &diagnosis::Diagnosis, crash: &Loop<'_>) -> Severity {
     let passes = [&causes::WRITE_CONFLICT, &causes::WEBHOOK_DENIED].contains(&diagnosis.cause);
     if passes && crash.restarts < REPEATED { Severity::Warning } else { diagnosis.cause.severity }

@@ -34,7 +34,7 @@ fn manager(tag: &str, status: &str) -> String {
     )
 }
 
-/// In back-off after a run of so many seconds that ended a minute ago.
+/// In back-off after a run of this many seconds that ended a minute ago.
 fn backing_off(exit_code: i64, seconds: i64) -> String {
     let end = time("2026-03-01T11:59:00Z");
     let start = end - jiff::SignedDuration::from_secs(seconds);

@@ -10,7 +10,7 @@ pub enum CallFailed {
     OutsideOfPodNetwork,
     /// Packets get lost or are turned away.
     Network,
-    /// The way is free, and nobody listens at its end.
+    /// The way is free, and no one listens at its end.
     Refused,
     /// No manager is Ready.
     NobodyReady,

@@ -2,7 +2,7 @@
 //!
 //! Facts, compared in the last release of each line from v1.3.3 to v1.12.1 and in master of August 2026: the readiness probe of a
 //! manager asks its webhook listener only (longhorn-manager v1.5.0 to v1.12.1
-//! webhook/server/handler.go), so a manager whose controllers hang stays Ready, keeps what it owns, and nobody takes it over:
+//! webhook/server/handler.go), so a manager whose controllers hang stays Ready, keeps what it owns, and no one takes it over:
 //! ownership moves only when Longhorn calls the node down (datastore/longhorn.go IsNodeDownOrDeleted). What it leaves undone
 //! shows, for each of these is done at once by the manager that owns the object, and by no other:
 //! - a ticket in the spec of `volumeattachments.longhorn.io` gets a status, and a status without ticket goes (since 1.5,

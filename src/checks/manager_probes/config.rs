@@ -27,7 +27,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     if let Some(readiness) =
         probes.readiness.filter(|readiness| readiness.timeout <= 1 && is_https(container))
     {
-        // every stock release from 1.5 on has this time-out; fewer failures in a row make it worse
+        // every stock release from 1.5 on has this timeout; fewer failures in a row make it worse
         if readiness.tolerance() < STOCK_TOLERANCE {
             out.find(readiness_timeout_short(cluster, readiness));
         } else {

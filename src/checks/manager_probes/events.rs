@@ -52,8 +52,8 @@ impl Failure {
     }
 }
 
-/// Words that tell a failure; the first that occurs wins, so that a time-out during the TLS handshake
-/// is a time-out.
+/// Words that tell a failure; the first that occurs wins, so that a timeout during the TLS handshake
+/// is a timeout.
 const SIGNS: &[(&str, Failure)] = &[
     ("timeout", Failure::Timeout),
     ("timed out", Failure::Timeout),

@@ -2,7 +2,7 @@
 //! probes that fail now.
 //!
 //! Facts: readiness is a TCP connection to 9500 up to 1.4, an HTTPS request to 9501 from 1.5 to 1.9
-//! and to 9502 from 1.10 on, always with Kubernetes' defaults (period 10 s, time-out 1 s, threshold
+//! and to 9502 from 1.10 on, always with Kubernetes' defaults (period 10 s, timeout 1 s, threshold
 //! 3); no release has a startup or liveness probe (longhorn deploy/longhorn.yaml v1.3.3 to v1.12.1).
 //! A manager waits 60 s (1.5.0 to 1.9.1) or 120 s (from 1.9.2) for its webhook and then exits
 //! (longhorn-manager v1.5.4, v1.9.2 webhook/webhook.go).
@@ -59,7 +59,7 @@ const RECENT_START: SignedDuration = SignedDuration::from_hours(24);
 const RECENT_FAILURE: SignedDuration = SignedDuration::from_mins(10);
 /// Readiness that was lost for less than this is a blip.
 const LOST_FOR: SignedDuration = SignedDuration::from_mins(1);
-/// A difference of so many seconds is worth telling.
+/// A difference of this many seconds is worth telling.
 const NOTICEABLE: i64 = 10;
 /// Failures of readiness are part of a start for so long where the release does not say.
 const START_WITHOUT_LIMIT: i64 = 120;
@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
     for start in &starts.done {
-        // in a roll-out managers of two releases start
+        // in a rollout managers of two releases start
         let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
         let node = slow.entry(start.pod.spec.node_name.as_str()).or_default();

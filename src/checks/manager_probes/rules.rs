@@ -75,7 +75,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         dashboard: Dashboard::Managers,
-        title: "Probe time-outs",
+        title: "Probe timeouts",
         description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
         unit: Unit::Seconds,
         queries: &[Query {

@@ -267,7 +267,7 @@ fn failures_of_a_start_and_single_ones_do_not_add_up() {
     let over = unhealthy("n1", 2, 5, "2026-03-01T11:20:00Z", REFUSED)
         + &unhealthy("n1", 3, 1, "2026-03-01T11:55:00Z", TIMEOUT);
     assert_eq!(found(&CHECK, &at_now(&(v.clone() + &ready + &over))), Vec::<String>::new());
-    // a roll-out: n1 waited 200 s for its turn, its listener refused meanwhile; n2 went before
+    // a rollout: n1 waited 200 s for its turn, its listener refused meanwhile; n2 went before
     let queued = pod("n1", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:53:20Z")
         + &pod("n2", "2026-03-01T11:50:00Z", "True", "2026-03-01T11:51:50Z")
         + &repeated(20, "2026-03-01T11:50:05Z", "2026-03-01T11:53:15Z", REFUSED);

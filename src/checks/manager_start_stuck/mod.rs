@@ -10,7 +10,7 @@
 //! admission calls and answers none.
 //!
 //! A manager that will give up is one, too, where it is known that it waits in vain: its readiness probe asks a port
-//! that its release does not serve, or the Service of its webhook cannot be reached for want of DNS or network. Up to
+//! that its release does not serve, or the Service of its webhook cannot be reached for lack of DNS or network. Up to
 //! four minutes pass before such a start has failed twice and is a crash loop.
 //!
 //! A manager that gives up by itself is a case of `manager_crash_loop`, one that was Ready before of

@@ -171,7 +171,7 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
     for (name, lease) in [
         ("n3 has its turn", lease("n3", "2026-03-01T11:59:00Z", "2026-03-01T11:59:58Z")),
         ("n3 has just given it back", lease("", "2026-03-01T11:59:58Z", "2026-03-01T11:59:58Z")),
-        ("nobody has taken it for a minute", lease("", "2026-03-01T11:59:00Z", "2026-03-01T11:59:00Z")),
+        ("no one has taken it for a minute", lease("", "2026-03-01T11:59:00Z", "2026-03-01T11:59:00Z")),
         ("n3 vanished with it", lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:58:40Z")),
     ] {
         assert_eq!(lines(&(two.clone() + &lease), &[("n1", CANDIDATE)]), waits, "{name}");
@@ -179,7 +179,7 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
     // one of them has its turn for some seconds
     let turn = two.clone() + &lease("n1", "2026-03-01T11:59:50Z", "2026-03-01T11:59:58Z");
     assert_eq!(lines(&turn, &[]), waits);
-    // nobody has taken it for longer: those who run do not even try, or in vain
+    // no one has taken it for longer: those who run do not even try, or in vain
     for free in [
         lease("", "2026-03-01T11:57:29Z", "2026-03-01T11:57:29Z"),
         lease("n3", "2026-03-01T11:50:00Z", "2026-03-01T11:57:09Z"),

@@ -1,8 +1,8 @@
-//! Nodes that Longhorn does not know, nodes that only Longhorn still knows, and nodes that nobody manages.
+//! Nodes that Longhorn does not know, nodes that only Longhorn still knows, and nodes that no one manages.
 //!
 //! A manager makes its `nodes.longhorn.io` at the end of its start (longhorn-manager v1.12.1
 //! app/daemon.go startManager), so a node that runs a manager pod without one has never finished a
-//! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until somebody
+//! start. The reverse is a node that left Kubernetes: Longhorn keeps its object until someone
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;

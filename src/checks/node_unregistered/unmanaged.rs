@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::facts::nodes;
 use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, Resource, condition};
 
-/// A roll-out that pulls an image, or a node that starts, takes some minutes.
+/// A rollout that pulls an image, or a node that starts, takes some minutes.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Finds them, and says how many there are.

@@ -25,7 +25,7 @@ use crate::cluster::Cluster;
 use crate::facts::{age, pods};
 use crate::longhorn::{Pod, Resource, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
-/// So long a server may be away: failing over takes one to two minutes, and the volume is attached anew.
+/// So long a server may be away: failing over takes one to two minutes, and the volume is attached again.
 const AWAY: SignedDuration = SignedDuration::from_mins(3);
 /// So many replaced pods within [`WINDOW`] are no failover any more.
 const OFTEN: usize = 3;

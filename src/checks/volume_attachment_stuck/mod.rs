@@ -1,4 +1,4 @@
-//! Volumes that do not attach or detach, and tickets that hold them where nobody wants them.
+//! Volumes that do not attach or detach, and tickets that hold them where no one wants them.
 //!
 //! Facts, compared in v1.3.3, v1.4.4, v1.5.5, v1.6.4, v1.7.3, v1.8.2, v1.9.2, v1.10.2, v1.11.3, v1.12.1 and master of August 2026:
 //! - A volume is attaching while `spec.nodeID` is set and its engine does not run yet, detaching while engine or replicas do not

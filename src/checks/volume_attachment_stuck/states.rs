@@ -125,15 +125,17 @@ fn hanging<'a>(
     events: &Events,
 ) -> Option<Hanging<'a>> {
     let name = volume.metadata.name.as_str();
-    let engine = volumes::current_engine(cluster, volume);
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
     let recent = |found: Option<&Seen>| {
         found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
     };
-    let works = volume.status.state == VolumeState::Attached
-        && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running);
-    let loops = |seen: &Seen| seen.deaths() >= MANY && !(works && cluster.age(seen.last) > seen.patience());
+    let works = || {
+        let engine = volumes::current_engine(cluster, volume);
+        volume.status.state == VolumeState::Attached
+            && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running)
+    };
+    let loops = |seen: &Seen| seen.deaths() >= MANY && !(cluster.age(seen.last) > seen.patience() && works());
     let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
     if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
         let (count, last) = (seen.count, seen.last);
@@ -148,6 +150,7 @@ fn hanging<'a>(
         VolumeState::Detaching => ("detaching", &DETACHING),
         _ => return None,
     };
+    let engine = volumes::current_engine(cluster, volume);
     let begun = Begun::NotBefore(asked(cluster, volume));
     let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
     let since = held.and_then(|held| held.since);

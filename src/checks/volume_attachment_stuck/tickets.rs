@@ -1,4 +1,4 @@
-//! Tickets that wait, and tickets that hold a volume for nobody.
+//! Tickets that wait, and tickets that hold a volume for no one.
 
 use jiff::{SignedDuration, Timestamp};
 

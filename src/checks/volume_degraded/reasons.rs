@@ -24,7 +24,7 @@ pub(super) struct Reason {
     pub why: String,
     pub evidence: Vec<Evidence>,
     pub node: String,
-    /// True while somebody seems to work on the node.
+    /// True while someone seems to work on the node.
     pub planned: bool,
 }
 

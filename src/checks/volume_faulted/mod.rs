@@ -124,7 +124,7 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     finding.remedy(remedy(cluster, volume, cause, &candidates))
 }
 
-/// State in words, with the node where it is, or shall be, attached.
+/// State in words, with the node where it is, or should be, attached.
 fn state(volume: &Volume) -> String {
     let state = volume.status.state.as_str();
     match (volume.status.current_node_id.as_str(), volume.spec.node_id.as_str()) {

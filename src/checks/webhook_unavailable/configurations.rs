@@ -25,7 +25,7 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
         let sibling_recorded = cluster.readability(other) == Readability::Readable;
         match cluster.readability(kind) {
             Readability::Readable => {}
-            // whoever records the one records the other; if neither is there, neither was asked for
+            // a recording has both or neither; if neither is there, neither was asked for
             Readability::NotRecorded if sibling_recorded => {}
             Readability::NotRecorded => continue,
             state => {

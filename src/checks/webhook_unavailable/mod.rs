@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-/// How long a webhook may be without a ready endpoint in a roll-out: the DaemonSet restarts all
+/// How long a webhook may be without a ready endpoint in a rollout: the DaemonSet restarts all
 /// managers at once (maxUnavailable 100 %).
 const HOLD: SignedDuration = SignedDuration::from_mins(3);
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -23,7 +23,7 @@ const GRACE: i64 = 10;
 pub fn labels(cluster: &Cluster, out: &mut Outcome) {
     let outside = |pod: &&Pod| {
         let settled = pods::ready_changed(pod).is_none_or(|since| cluster.age(since) >= LABEL_AFTER_READY);
-        // in a roll-out the pods of the release before are there, too
+        // in a rollout the pods of the release before are there, too
         let wants_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
         // a start that is not over has not put it on yet
         let starts = leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str());
@@ -83,7 +83,7 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
         return;
     }
     // a manager that runs and holds it hangs (manager_start_stuck), one that comes and goes crash-loops; an
-    // expired Lease of a node that is gone or away stands in nobody's way
+    // expired Lease of a node that is gone or away stands in no one's way
     let expired = leases::is_expired(cluster, lease);
     let pod = cluster.manager_pod_on(node);
     if !expired && pod.is_none_or(|pod| pods::is_away(cluster, pod)) {

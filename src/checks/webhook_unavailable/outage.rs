@@ -1,4 +1,4 @@
-//! A webhook that nobody serves: a roll-out, an outage, or managers that wait for each other.
+//! A webhook that no one serves: a rollout, an outage, or managers that wait for each other.
 
 use jiff::Timestamp;
 
@@ -49,7 +49,7 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
     out.find(finding);
 }
 
-/// Since when nobody serves it, at the latest. `None` is unknown and must not be taken for new.
+/// Since when no one serves it, at the latest. `None` is unknown and must not be taken for new.
 fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option<Timestamp> {
     let by_pods =
         pods::none_ready_since(cluster, webhook.pods(cluster), webhook.container(cluster)).or_else(|| {
@@ -125,7 +125,7 @@ fn message(
     }
 }
 
-/// What is rejected while nobody answers: the webhooks have failurePolicy Fail
+/// What is rejected while no one answers: the webhooks have failurePolicy Fail
 /// (longhorn-manager webhook/server/validation.go per release).
 pub fn impact(cluster: &Cluster, webhook: Webhook, release: Option<Release>) -> String {
     if webhook == Webhook::Conversion {

@@ -1,4 +1,4 @@
-//! What the pods behind a webhook do while nobody serves it.
+//! What the pods behind a webhook do while no one serves it.
 
 use std::fmt;
 
@@ -157,7 +157,7 @@ pub fn none_ready_since<'a>(
 }
 
 /// True for a container in a crash loop that has not lived for longer than it did the last time: even if its
-/// pod is Ready now, nobody can build on it.
+/// pod is Ready now, no one can build on it.
 pub fn is_about_to_crash(cluster: &Cluster, pod: &Pod, container: &str) -> bool {
     let Some(status) = pod.container_status(container) else { return false };
     let Some(last) = looping::looping(status, cluster.now).and_then(|looping| looping.run()) else {

@@ -91,7 +91,7 @@ impl Webhook {
             let set = cluster.manager_daemon_set();
             set.map(|set| (&set.metadata, set.status.desired_number_scheduled.0)).unzip()
         };
-        // what is being uninstalled serves nobody any more
+        // what is being uninstalled serves no one any more
         if meta.is_some_and(Meta::is_deleting) {
             return 0;
         }
@@ -143,7 +143,7 @@ impl Webhook {
 }
 
 impl Endpoints {
-    /// True when somebody takes requests and will do so in a moment.
+    /// True when someone takes requests and will do so in a moment.
     pub fn is_served(self) -> bool {
         self.ready > self.unsteady
     }

@@ -69,7 +69,7 @@ impl<W: Write> Progress<W> {
         self.last_line(&text);
     }
 
-    /// Says that nobody waits any more.
+    /// Says that no one waits any more.
     pub fn give_up(&mut self, signal: &str) {
         let state = if self.last.is_empty() { "nothing seen yet" } else { &self.last };
         self.last_line(&format!("{signal} while waiting: {state}"));

@@ -53,7 +53,7 @@ async fn look_until_healthy(
     progress.begin();
     let connection = args.source.connect().await?;
     match connection.probe(limit.min(args.timeout.unsigned_abs())).await {
-        // whoever installs Longhorn waits for its kinds too
+        // an installation waits for its kinds too
         Ok(()) | Err(ConnectError::NoLonghorn) => {}
         Err(error) => return Err(SourceError::from(error).into()),
     }

@@ -16,7 +16,7 @@ impl Page {
         Page { text: format!("<!-- {} -->\n\n# {title}\n", Target::Docs.header()) }
     }
 
-    /// A part of a page that somebody else wrote.
+    /// A part of a page that someone else wrote.
     pub fn part() -> Self {
         Page { text: String::new() }
     }

@@ -122,7 +122,7 @@ fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
         Dashboard::Fleet => (
             "Longhorn health / Fleet",
-            "Which clusters need somebody now? A row for each; the cluster leads to its overview.",
+            "Which clusters need someone now? A row for each; the cluster leads to its overview.",
         ),
         Dashboard::Overview => {
             ("Longhorn health / Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?")

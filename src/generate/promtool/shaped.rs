@@ -156,7 +156,7 @@ impl Maker {
         labels
     }
 
-    /// A series of a pod of the exporter in stretches of so many ticks; after the last it is gone.
+    /// A series of a pod of the exporter in stretches of this many ticks; after the last it is gone.
     fn fact(&self, shape: &Shape, own: &Labels, pod: &str, stretches: &[(u64, Option<u8>)]) -> Input {
         let mut labels = self.exporter.pod(pod);
         labels.extend(own.clone());

@@ -1,7 +1,8 @@
 //! What people read of an alert: a summary that says all that a lock screen shows, and a description that ends with
 //! how to see more. Both are made from the declaration; what a cause means is said once, where the cause is declared.
 
-use crate::check::{Alert, Cause, Check, When};
+use crate::check::{Alert, Cause, Check};
+use crate::exporter::gauges::CAUSE_INFO;
 use crate::generate::Settings;
 use crate::generate::shape::Shape;
 
@@ -56,54 +57,50 @@ fn labels(area: &Check, alert: &Alert) -> Vec<&'static str> {
 }
 
 /// A template for what the causes mean that hold now; empty where the alert has one cause, which its summary says,
-/// or where nothing tells it.
+/// or where nothing tells it. The words come from the series of causes, so that they stand in no rule.
 ///
 /// A cause is no label of an alert whose causes take turns (the alert would start over with each), so the
-/// template asks for it when the alert is sent.
+/// template asks for it when the alert is sent. `topk` instead of a join: two pods of the exporter may be of two
+/// releases, and a join would fail on two titles of one cause.
 pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let causes: Vec<&Cause> = alert.causes().collect();
-    let (is_label, finding) = match (Shape::of(area, alert), &alert.when) {
-        (Some(shape), _) => (shape.labels().contains(&"cause"), selector(area, &shape, &causes, settings)),
-        (None, When::Promql { .. }) => (!causes.is_empty(), String::new()),
-        (None, _) => return String::new(),
-    };
     if causes.len() < 2 {
         return String::new();
     }
-    let chain = |label: &str| {
-        let words = causes.iter().enumerate().map(|(number, cause)| {
-            let word = if number == 0 { "if" } else { "else if" };
-            format!("{{{{ {word} eq {label} \"{}\" }}}}{}", cause.id, cause.summary)
-        });
-        words.collect::<String>() + "{{ end }}"
-    };
-    if is_label {
-        return chain("$labels.cause");
-    }
-    format!(
-        "{{{{ range $number, $found := query {finding} | sortByLabel \"cause\" }}}}{{{{ if $number }}}}, {{{{ end }}}}{}{{{{ else }}}}see the \
-         finding {}{{{{ end }}}}",
-        chain("$found.Labels.cause"),
-        area.id
-    )
-}
-
-/// The findings behind an alert, as the argument of `query`.
-fn selector(area: &Check, shape: &Shape, causes: &[&Cause], settings: &Settings) -> String {
-    let ids: Vec<&str> = causes.iter().map(|cause| cause.id).collect();
-    let mut matchers =
-        format!("{}, check=\"{}\", cause=~\"{}\"", settings.matchers(), area.id, ids.join("|"));
-    let mut values = String::new();
-    let kept = shape.labels();
-    // volumes are the objects of the findings about them
-    let own = [("node", "node"), ("object", "object"), ("disk", "disk"), ("volume", "object")];
     let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
-    let pairs = cluster.map(|label| (label, label)).into_iter();
-    for (label, of_finding) in pairs.chain(own.into_iter().filter(|(label, _)| kept.contains(label))) {
-        matchers.push_str(&format!(", {of_finding}=%q"));
+    let mut matchers = format!("{}, check=\"{}\"", settings.matchers(), area.id);
+    let mut values = String::new();
+    if let Some(label) = cluster {
+        matchers.push_str(&format!(", {label}=%q"));
         values.push_str(&format!(" $labels.{label}"));
     }
-    format!("(printf `max by (cause) (longhorn_health_finding{{{matchers}}} == 1)`{values})")
+    let info = format!("{}{{{matchers}", CAUSE_INFO.name);
+    let shape = Shape::of(area, alert);
+    if shape.as_ref().is_none_or(|shape| shape.labels().contains(&"cause")) {
+        return format!(
+            "{{{{ range query (printf `topk(1, {info}, cause=%q}})`{values} $labels.cause) }}}}{{{{ .Labels.title }}}}\
+             {{{{ else }}}}{{{{ $labels.cause }}}}{{{{ end }}}}"
+        );
+    }
+    let mut of_finding = matchers;
+    values.push_str(&values.clone());
+    if causes.len() < area.causes.len() {
+        let ids: Vec<&str> = causes.iter().map(|cause| cause.id).collect();
+        of_finding.push_str(&format!(", cause=~\"{}\"", ids.join("|")));
+    }
+    let kept = shape.map(|shape| shape.labels()).unwrap_or_default();
+    // volumes are the objects of the findings about them
+    let own = [("node", "node"), ("object", "object"), ("disk", "disk"), ("volume", "object")];
+    for (label, name) in own.into_iter().filter(|(label, _)| kept.contains(label)) {
+        of_finding.push_str(&format!(", {name}=%q"));
+        values.push_str(&format!(" $labels.{label}"));
+    }
+    format!(
+        "{{{{ range $number, $found := query (printf `topk by (cause) (1, {info}}} and on (cause) \
+         longhorn_health_finding{{{of_finding}}} == 1)`{values}) | sortByLabel \"cause\" }}}}{{{{ if $number }}}}, \
+         {{{{ end }}}}{{{{ $found.Labels.title }}}}{{{{ else }}}}see the finding {}{{{{ end }}}}",
+        area.id
+    )
 }
 
 /// The command that shows evidence and remedies, run where the exporter runs.

@@ -84,7 +84,7 @@ struct Card<'a> {
     links: &'a Links,
 }
 
-/// The same for the same trouble at every look, so that a link can be sent to somebody.
+/// The same for the same trouble at every look, so that a link can be sent to someone.
 pub fn anchor(finding: &Finding) -> String {
     let node = finding.node.as_deref().unwrap_or_default();
     let disk = finding.disk.as_deref().unwrap_or_default();

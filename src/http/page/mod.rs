@@ -204,7 +204,7 @@ fn unknown(html: &mut Html, report: &Report) {
     html.raw("</ul></section>\n");
 }
 
-/// What somebody has looked at and accepted: part of neither headline nor colour, and never hidden.
+/// What someone has looked at and accepted: part of neither headline nor colour, and never hidden.
 fn accepted(html: &mut Html, report: &Report) {
     if report.accepted.is_empty() {
         return;

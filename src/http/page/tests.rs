@@ -9,7 +9,7 @@ use crate::source::{Fixed, demo};
 use crate::testing::{cluster, longhorn_manager, time};
 
 fn page_of(cluster: Cluster) -> String {
-    let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
     let wall = time("2026-01-01T12:00:30Z");
     landing(&evaluator.moment(), &View::default(), &Links::own("/metrics"), wall)
 }
@@ -122,7 +122,7 @@ fn what_could_not_be_read_is_a_dash_and_one_sentence() {
 fn accepted_findings_are_shown_and_counted_apart() {
     let accepted = vec![Acceptance::skip("volume_faulted").unwrap()];
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
-    let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
     let evaluator = evaluator.wishing(Wish { accepted, ..Wish::default() });
     let (view, links) = (View::default(), Links::own("/metrics"));
     let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));
@@ -134,7 +134,7 @@ fn accepted_findings_are_shown_and_counted_apart() {
 #[test]
 fn a_part_says_so_and_leads_back_to_everything() {
     let cluster = demo::cluster(time("2026-01-01T12:00:00Z")).unwrap();
-    let evaluator = Evaluator::new(Arc::new(Fixed::still(cluster)), || time("2026-01-01T12:00:00Z"), true);
+    let evaluator = Evaluator::new(Arc::new(Fixed::new(cluster)), || time("2026-01-01T12:00:00Z"), true);
     let view = View::parse("node=worker-5&severity=critical&refresh=60").unwrap();
     let links = Links { grafana: Some("https://grafana.example.org".to_owned()), ..Links::own("/metrics") };
     let page = landing(&evaluator.moment(), &view, &links, time("2026-01-01T12:00:00Z"));

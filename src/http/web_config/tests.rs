@@ -228,11 +228,11 @@ async fn a_changed_file_is_read_again_and_a_broken_one_is_not_taken() {
     files.write("web.yml", tls);
     let third = file.current().await;
     assert!(!Arc::ptr_eq(&second, &third));
-    let mended = file.reload();
-    assert!(mended.successful && mended.last_success > renewed.last_success, "{mended:?}");
+    let fixed = file.reload();
+    assert!(fixed.successful && fixed.last_success > renewed.last_success, "{fixed:?}");
     files.write("tls.key", "half a key");
     assert!(Arc::ptr_eq(&third, &file.current().await));
-    assert_eq!(file.reload(), WebConfigReload { successful: false, ..mended });
+    assert_eq!(file.reload(), WebConfigReload { successful: false, ..fixed });
     files.certify("tls");
     assert!(!Arc::ptr_eq(&third, &file.current().await));
     assert!(file.reload().successful);

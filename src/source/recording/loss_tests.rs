@@ -99,10 +99,10 @@ fn an_answer_without_objects_is_an_answer() {
         state_of("yamls/namespaced/a/longhorn.io/v1beta2/volumeattachments.yaml", empty),
         [Readable, NotRecorded]
     );
-    // nobody knows what was asked for; nor does it say that something is missing
+    // no one knows what was asked for; nor does it say that something is missing
     assert_eq!(read("a.yaml", empty).1, [NotRecorded, Readable, NotRecorded]);
     assert_eq!(read("a.yaml", "No resources found in longhorn-system namespace.\n").1[0], Incomplete);
-    // what is not of Kubernetes is nobody's loss
+    // what is not of Kubernetes is no one's loss
     assert_eq!(read("metadata.yaml", "bundlename: x\nissueurl: ''\n").0, "");
 }
 

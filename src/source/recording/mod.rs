@@ -133,7 +133,7 @@ struct Times {
     objects: usize,
 }
 
-/// Where so many objects agree about the time, one that is so much ahead of all others is wrong: a
+/// Where this many objects agree about the time, one that is so much ahead of all others is wrong: a
 /// running cluster renews Leases and heartbeats within minutes.
 const AGREED: usize = 10;
 const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(6);

@@ -91,7 +91,7 @@ pub(super) struct Broken {
     pub message: String,
 }
 
-/// At most so many values are read from a file: some 300 MB of what kubectl prints.
+/// At most this many values are read from a file: some 300 MB of what kubectl prints.
 const MAX_VALUES: usize = 10_000_000;
 
 /// Counts what a file holds, so that a small file cannot fill the memory.

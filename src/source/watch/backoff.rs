@@ -24,7 +24,7 @@ impl Pauses {
 
     /// As [`Pauses::after`], shortened by up to a quarter so that kinds do not ask in step.
     pub(super) fn jittered(self, failures: u32) -> Duration {
-        // a fresh RandomState is seeded anew, which is random enough to spread requests
+        // a fresh RandomState is seeded again, which is random enough to spread requests
         let share = RandomState::new().hash_one(failures) % 1000;
         self.after(failures).mul_f64(1.0 - 0.25 * share as f64 / 1000.0)
     }
@@ -45,7 +45,7 @@ impl Backoff {
 
     /// Notes a failure and says how long to wait.
     ///
-    /// A kind that failed long ago begins anew: a quiet kind gets no event that could say it works.
+    /// A kind that failed long ago begins again: a quiet kind gets no event that could say it works.
     pub(super) fn failed(&mut self, now: Instant) -> Duration {
         let quiet = self.last_failure.map(|last| now.duration_since(last));
         if quiet.is_some_and(|quiet| quiet > 2 * self.pauses.longest) {

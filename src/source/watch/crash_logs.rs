@@ -21,7 +21,7 @@ use crate::source::wanted_logs::{Run, runs};
 
 /// Logs read at once.
 const AT_ONCE: usize = 2;
-/// Logs of present runs read before it is looked anew whose are wanted: all managers may hang.
+/// Logs of present runs read before it is looked again whose are wanted: all managers may hang.
 const PRESENT_IN_A_ROW: usize = 16;
 /// How often a log that could not be read is tried.
 const ATTEMPTS: u32 = 3;
@@ -200,7 +200,7 @@ fn refuse(shared: &Shared) {
     }
 }
 
-/// Says why a log could not be read, so that nobody waits for it.
+/// Says why a log could not be read, so that no one waits for it.
 fn note(shared: &Shared, run: &Run, unread: &Unread) {
     tracing::debug!(pod = %run.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
     if shared.history(|history| history.crash_log_unread(&run.pod, &run.uid, &unread.message)) {

@@ -79,7 +79,7 @@ pub struct LiveOptions {
     pub pauses: Pauses,
     /// How often a kind that is not served is looked for.
     pub look_again: Duration,
-    /// A watch that failed for so long is begun anew with a list.
+    /// A watch that failed for so long is begun again with a list.
     pub rebuild_after: Duration,
     /// How long crash logs are left alone once they were refused.
     pub crash_logs_again: Duration,

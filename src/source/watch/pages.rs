@@ -48,7 +48,7 @@ pub(super) fn limit(uri: &Uri) -> Option<u32> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse().ok())
 }
 
-/// The same request for so many objects.
+/// The same request for this many objects.
 pub(super) fn with_limit<B>(mut request: Request<B>, limit: u32) -> Request<B> {
     let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
     let new = |pair: &str| match pair.starts_with("limit=") {

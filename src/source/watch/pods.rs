@@ -27,7 +27,7 @@ pub(super) fn deleted<T: Kind>(history: &mut History, last: Arc<T>, now: Timesta
     }
 }
 
-/// All pods were listed anew: what went or was replaced while nobody watched shows by uid.
+/// All pods were listed again: what went or was replaced while no one watched shows by uid.
 pub(super) fn relisted<T: Kind>(history: &mut History, old: &Store<Pod>, listed: &Store<T>, now: Timestamp) {
     let Some(listed) = (listed as &dyn Any).downcast_ref::<Store<Pod>>() else { return };
     for pod in old.iter() {

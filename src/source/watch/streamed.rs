@@ -1,6 +1,6 @@
 //! A whole list from the API server's memory, handed on object by object as it arrives.
 //!
-//! A list in pages is read from etcd: each page is decoded anew, and 15,000 replicas cost a
+//! A list in pages is read from etcd: each page is decoded again, and 15,000 replicas cost a
 //! kube-apiserver six times the CPU of the list that it keeps for `resourceVersion=0`, which client-go's
 //! informers ask for too (kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator).
 //! That list has no pages, and held as a whole it would be the largest thing in this process.

@@ -272,7 +272,7 @@ impl Call {
         };
         let good = response.status().is_success();
         self.read_headers(sent, &response);
-        // a server has no list in memory of a kind that nobody has asked for yet: pages follow
+        // a server has no list in memory of a kind that no one has asked for yet: pages follow
         let not_in_memory = self.streamed && response.status().as_u16() == 429;
         if !good && !not_in_memory {
             self.failed(reason_of_code(response.status().as_u16()));

@@ -17,7 +17,7 @@ pub(super) struct Trouble {
     pub(super) reason: ApiErrorReason,
     /// What was said, in one line.
     pub(super) message: String,
-    /// The watcher cannot go on from where it was: begin anew with a list.
+    /// The watcher cannot go on from where it was: begin again with a list.
     pub(super) relist: bool,
     /// Came inside an HTTP answer that was fine as such, so that only its reader can count it.
     pub(super) in_band: bool,

@@ -25,7 +25,7 @@ pub enum Fault {
     Raw(u16, &'static str),
     /// The request is accepted and never answered, also not after the fault is cleared.
     Hang,
-    /// Lists arrive in pieces of so many bytes, with a pause after each.
+    /// Lists arrive in pieces of this many bytes, with a pause after each.
     SlowBody(usize, Duration),
     /// The JSON of lists and single objects stops half-way, while the HTTP answer ends cleanly.
     TruncatedBody,

@@ -123,13 +123,13 @@ impl FakeApiServer {
         self.wait_until(&what, |state| open_watches(state, resource) > 0).await;
     }
 
-    /// Waits until exactly so many watches of the resource are open.
+    /// Waits until exactly this many watches of the resource are open.
     pub async fn wait_for_open_watches(&self, resource: &str, n: usize) {
         let what = format!("{n} open watches of {resource}");
         self.wait_until(&what, |state| open_watches(state, resource) == n).await;
     }
 
-    /// Waits until at least so many requests for a resource have arrived since the start or the last reset.
+    /// Waits until at least this many requests for a resource have arrived since the start or the last reset.
     pub async fn wait_for_requests(&self, resource: &str, verb: Verb, n: u64) {
         let what = format!("{n} {verb} requests for {resource}");
         self.wait_until(&what, |state| state.recorder.count(resource, verb) >= n).await;

@@ -77,7 +77,7 @@ fn authenticated(state: &State, headers: &HeaderMap) -> bool {
     header.and_then(|value| value.strip_prefix("Bearer ")).is_some_and(|token| tokens.contains(token))
 }
 
-/// The answer of a path nobody serves.
+/// The answer of a path no one serves.
 pub(crate) fn unserved(state: &State) -> Answer {
     match state.settings.unserved {
         Unserved::Text => body::text(StatusCode::NOT_FOUND, "404 page not found\n"),

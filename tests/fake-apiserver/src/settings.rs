@@ -25,7 +25,7 @@ pub enum StreamingLists {
     Reject,
 }
 
-/// What the path of a resource nobody serves answers; 404 in either case.
+/// What the path of a resource no one serves answers; 404 in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unserved {
     /// The text `404 page not found`: what a real server sends when a CRD is not installed.
@@ -90,7 +90,7 @@ impl FakeApiServer {
         self.change(|state| state.settings.streaming_lists = streaming_lists);
     }
 
-    /// How resources nobody serves are answered.
+    /// How resources no one serves are answered.
     pub fn set_unserved(&self, unserved: Unserved) {
         self.change(|state| state.settings.unserved = unserved);
     }

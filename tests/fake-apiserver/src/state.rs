@@ -44,7 +44,7 @@ impl State {
 
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Ticks after every change that somebody may wait for.
+    /// Ticks after every change that someone may wait for.
     pub activity: watch::Sender<()>,
 }
 

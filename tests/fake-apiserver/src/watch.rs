@@ -1,4 +1,4 @@
-//! Watches: one task per watch, which sends changes in order until somebody ends it.
+//! Watches: one task per watch, which sends changes in order until someone ends it.
 
 use std::collections::VecDeque;
 use std::io;

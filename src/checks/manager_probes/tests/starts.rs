@@ -275,7 +275,7 @@ fn latency_by_timeout_of_a_running_manager() {
 
 #[test]
 fn latency_by_timeout_of_a_starting_manager() {
-    // the manager asks its own webhook with a time-out of 1 s: a longer probe time-out does not
+    // the manager asks its own webhook with a timeout of 1 s: a longer probe timeout does not
     // help a start
     for latency in [1.5, 3.0, 6.0] {
         let slow = Start { latency, ..QUICK };

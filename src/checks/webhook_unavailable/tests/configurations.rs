@@ -70,7 +70,7 @@ fn webhook_configurations() {
     let live = |yaml: &str| live_at(NOW, yaml);
     assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[{name: v}]")))), [mutator]);
     assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[]")))), [empty, mutator]);
-    // seen to vanish: a roll-out of three minutes first
+    // seen to vanish: a rollout of three minutes first
     let vanished = later(live(&(base.clone() + &validator("[{name: v}]"))), 10);
     assert_eq!(
         found(&CHECK, &vanished),

@@ -25,7 +25,7 @@ fn the_lease_is_stuck_if_no_manager_of_its_holder_can_give_it_back() {
         // the crash loop, or the start that hangs, is the finding
         ("by a manager that crash-loops", lease("n1", LONG_AGO, alive), &[]),
         ("by a manager that is Ready", lease("n2", LONG_AGO, alive), &[]),
-        ("by nobody", lease("", LONG_AGO, alive), &[]),
+        ("by no one", lease("", LONG_AGO, alive), &[]),
         ("without times", lease("n9", "", ""), &[]),
     ] {
         assert_eq!(found(&CHECK, &at_now(&(base.clone() + &yaml))), expected, "{name}");
