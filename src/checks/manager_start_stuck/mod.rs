@@ -91,6 +91,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     let mut queueing = Vec::new();
     for start in &starts.under_way {
+        let run = format!("{} {}", start.pod.metadata.name, start.started);
+        // what it complained about before it got the Lease is over, and its log may be read a moment later
+        let went_on =
+            out.ever("had_the_lease", &run, start.holds) && !start.holds && start.own(cluster) < PATIENCE;
+        if went_on {
+            continue;
+        }
         match judge(cluster, start) {
             Verdict::Stuck(cause, reason) => {
                 out.find(finding::stuck(cluster, start, cause, reason));
