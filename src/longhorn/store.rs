@@ -39,12 +39,17 @@ pub enum Owner {
     Volume,
     /// The disk of a replica, by its UUID.
     Disk,
-    /// The node of an instance manager.
+    /// The node of a replica or an instance manager.
     Node,
+    /// The instance manager that a replica or an engine names.
+    InstanceManager,
+    /// The persistent volume of a volume.
+    PersistentVolume,
 }
 
 impl Owner {
-    const ALL: [Owner; 3] = [Owner::Volume, Owner::Disk, Owner::Node];
+    const ALL: [Owner; 5] =
+        [Owner::Volume, Owner::Disk, Owner::Node, Owner::InstanceManager, Owner::PersistentVolume];
 }
 
 fn hash(text: &str) -> u64 {
@@ -221,11 +226,13 @@ impl<T: Kind> Held<T> {
     }
 
     fn join(&self, owner: Owner) -> &[(u64, u32)] {
-        let [volume, disk, node] = &self.joins;
+        let [volume, disk, node, instance_manager, persistent_volume] = &self.joins;
         let join = match owner {
             Owner::Volume => volume,
             Owner::Disk => disk,
             Owner::Node => node,
+            Owner::InstanceManager => instance_manager,
+            Owner::PersistentVolume => persistent_volume,
         };
         join.get_or_init(|| {
             let places =
