@@ -256,6 +256,9 @@ fn the_demo_is_a_screen_with_its_four_causes_first() {
         let line = text.lines().find(|line| line.starts_with(&item)).unwrap_or_else(|| panic!("{text}"));
         assert!(line.contains(word), "{number}: {text}");
     }
+    let readme = include_str!("../README.md");
+    let shown = readme.split_once("\nDo first\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
+    assert!(text.contains(shown), "the README shows\n{shown}\nbut check --demo says\n{text}");
 }
 
 #[test]

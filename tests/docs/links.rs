@@ -118,7 +118,7 @@ fn runbooks_have_their_sections_in_order() {
         let sections: Vec<_> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
         let sections = sections.strip_suffix(&["Rule"]).unwrap_or_else(|| panic!("{}", path.display()));
         // what argues with other write-ups stands behind what to do
-        let sections = sections.strip_suffix(&["Background"]).unwrap_or(&sections);
+        let sections = sections.strip_suffix(&["Background"]).unwrap_or(sections);
         assert_eq!(sections, ["Meaning", "Impact", "Diagnosis", "Mitigation"], "{}", path.display());
         let first = text.split("\n\n").nth(3);
         assert!(

@@ -16,7 +16,33 @@ const TAIL: u64 = 3;
 
 impl Maker {
     pub(super) fn shaped(&self, area: &Check, shape: &Shape) -> Vec<TestCase> {
-        vec![self.fires(area, shape), self.stays_silent(area, shape), self.two_pods(area, shape)]
+        let mut cases =
+            vec![self.fires(area, shape), self.stays_silent(area, shape), self.two_pods(area, shape)];
+        cases.extend(self.another_cause(area, shape));
+        cases
+    }
+
+    /// The cause changes, as when a log can be read at last: the same alert goes on.
+    fn another_cause(&self, area: &Check, shape: &Shape) -> Option<TestCase> {
+        if !shape.without.contains(&"cause") {
+            return None;
+        }
+        let matched = shape.matchers.iter().find(|(label, _)| *label == "cause");
+        let declared = || area.causes.iter().map(|cause| cause.id).collect();
+        let causes: Vec<&str> =
+            matched.map_or_else(declared, |(_, values)| values.iter().map(|v| &**v).collect());
+        let (first, second) = (causes.first()?, causes.last().filter(|_| causes.len() > 1)?);
+        let trouble = self.troubled(area, shape).into_iter().next()?;
+        let change = self.hold.div_ceil(2).max(1);
+        let (before, after) = (with(&trouble, "cause", first), with(&trouble, "cause", second));
+        let inputs = vec![
+            self.fact(shape, &before, "a", &[(LEAD, None), (change, Some(1))]),
+            self.fact(shape, &after, "a", &[(LEAD + change, None), (self.fire() + TAIL, Some(1))]),
+        ];
+        let alert = self.alert(shape, &trouble);
+        let questions = vec![self.silent(self.fire() - 1), self.firing(self.fire(), &[alert])];
+        let name = "another cause does not restart the wait";
+        Some(self.case(CaseKind::Boundary, name, inputs, questions))
     }
 
     /// The tick at which the alert fires.
