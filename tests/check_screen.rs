@@ -256,12 +256,14 @@ fn the_demo_is_a_screen_with_its_four_causes_first() {
         let line = text.lines().find(|line| line.starts_with(&item)).unwrap_or_else(|| panic!("{text}"));
         assert!(line.contains(word), "{number}: {text}");
     }
+    let readme = include_str!("../README.md");
+    let shown = readme.split_once("\nDo first\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
+    assert!(text.contains(shown), "the README shows\n{shown}\nbut check --demo says\n{text}");
 }
 
 #[test]
 fn a_cluster_of_320_nodes_with_one_trouble_is_one_item() {
-    let scenario = scenario::root().join("incident-002-open-iscsi-missing/cluster.yaml");
-    let text = std::fs::read_to_string(scenario).unwrap();
+    let text = scenario::files::text(&scenario::root().join("incident-002-open-iscsi-missing"));
     let objects: Vec<&str> = text.split("\n---\n").collect();
     let of_worker_3 = |kind: &str| {
         let is = |object: &&&str| object.contains(&format!("kind: {kind}\n")) && object.contains("worker-3");
@@ -317,8 +319,9 @@ fn every_incident_names_its_root_first() {
         .collect();
     assert_eq!(incidents, roots.map(|(name, _)| name), "each incident has a root here");
     for (name, root) in roots {
-        let path = scenario::root().join(name);
-        let (text, ..) = run(Terminal(120), &["--from", path.to_str().unwrap()], &[("NO_COLOR", "1")]);
+        let recording = scenario::written(&scenario::root().join(name));
+        let (text, ..) =
+            run(Terminal(120), &["--from", recording.path().to_str().unwrap()], &[("NO_COLOR", "1")]);
         let first = text.lines().find(|line| line.starts_with("1 ")).unwrap_or_default();
         println!("{name}: {first}");
         match root {

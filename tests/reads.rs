@@ -46,17 +46,11 @@ fn verdicts(check: &Check, objects: &[Value], logs: &[RecordedFile], now: Timest
 fn checks_read_what_they_declare() {
     for path in scenario::all() {
         let now = scenario::cluster(&path).now;
-        let text = std::fs::read_to_string(path.join("cluster.yaml")).unwrap();
-        let objects: Vec<Value> =
-            text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect();
-        let logs: Vec<_> = std::fs::read_dir(&path)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|ending| ending == "log"))
-            .map(|path| RecordedFile {
-                name: path.display().to_string(),
-                content: std::fs::read(&path).unwrap(),
-            })
+        let objects = scenario::files::objects(&path);
+        let logs: Vec<_> = scenario::files::files(&path)
+            .into_iter()
+            .filter(|(name, _)| name.ends_with(".log"))
+            .map(|(name, text)| RecordedFile { name, content: text.into() })
             .collect();
         for check in checks::ALL {
             let [all, declared] = verdicts(check, &objects, &logs, now);

@@ -18,14 +18,7 @@ use serde_json::{Value, json};
 /// The objects of every scenario.
 fn originals() -> &'static [Vec<Value>] {
     static ORIGINALS: OnceLock<Vec<Vec<Value>>> = OnceLock::new();
-    ORIGINALS.get_or_init(|| {
-        let objects = |path: &std::path::PathBuf| {
-            let text = std::fs::read_to_string(path.join("cluster.yaml")).unwrap();
-            let documents = text.split("\n---\n");
-            documents.map(|document| serde_yaml::from_str(document).unwrap()).collect()
-        };
-        scenario::all().iter().map(objects).collect()
-    })
+    ORIGINALS.get_or_init(|| scenario::all().iter().map(|path| scenario::files::objects(path)).collect())
 }
 
 /// What is done to one field: which object, which of its fields, and how.

@@ -81,7 +81,8 @@ fn healthy_clusters_say_healthy_everywhere() {
         assert_eq!((report.status, report.verdict, report.exit_code), (Status::Healthy, Verdict::Healthy, 0));
         let metrics = scenario::exposition(scenario::cluster(&path));
         assert!(metrics.contains("longhorn_health_status{status=\"healthy\"} 1\n"), "{name}: {metrics}");
-        let file = path.join("cluster.yaml");
+        let directory = scenario::written(&path);
+        let file = directory.path();
         for (format, word) in [
             ("table", "HEALTHY "),
             ("wide", "HEALTHY "),
@@ -89,23 +90,24 @@ fn healthy_clusters_say_healthy_everywhere() {
             ("junit", "name=\"status\" value=\"healthy\""),
             ("json", "\"status\": \"healthy\""),
         ] {
-            let (code, text) = check(&file, &["-o", format]);
+            let (code, text) = check(file, &["-o", format]);
             assert_eq!(code, Some(0), "{name}: {text}");
             assert!(text.contains(word), "{name}: {text}");
         }
-        assert!(page(&file).contains("<h1>Healthy</h1>"), "{name}");
+        assert!(page(file).contains("<h1>Healthy</h1>"), "{name}");
     }
 }
 
 #[test]
 fn each_failure_exits_with_1_and_names_cause_and_claim() {
     for (id, recording, cause, claim) in FAILURES {
-        let file = scenario::root().join(recording).join("cluster.yaml");
-        let (code, text) = check(&file, &["--only", id, "--details"]);
+        let directory = scenario::written(&scenario::root().join(recording));
+        let file = directory.path();
+        let (code, text) = check(file, &["--only", id, "--details"]);
         assert_eq!(code, Some(1), "{id}: {text}");
         assert!(text.contains(&format!("{id}/{cause}")), "{id}: {text}");
         assert!(text.contains(claim), "{id}: {text}");
-        let (code, text) = check(&file, &["--only", id]);
+        let (code, text) = check(file, &["--only", id]);
         assert_eq!((code, text.contains(&format!("{id}/{cause}"))), (Some(1), true), "{id}: {text}");
     }
 }

@@ -129,6 +129,16 @@ impl<'a> Outcome<'a> {
         since
     }
 
+    /// True from the first time at which a fact held, for as long as it is asked for.
+    pub fn ever(&mut self, fact: &'static str, object: &str, holds: bool) -> bool {
+        let key = FactKey { check: self.check.id, fact, object: object.into() };
+        let ever = holds || self.cluster.history.first_seen(&key).is_some();
+        if ever {
+            self.facts.push(key);
+        }
+        ever
+    }
+
     /// How many facts of this name have begun since the exporter started, those of this evaluation
     /// included. Never goes down while the exporter runs, so it may be exposed as a counter.
     pub fn begun(&self, fact: &'static str) -> u64 {

@@ -191,7 +191,8 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
     let (access, transport) = open_web(&args).await?;
-    let wish = args.source.wish(Timestamp::now())?;
+    let mut wish = args.source.wish(Timestamp::now())?;
+    wish.address = wish.address.elsewhere();
     let (source, live) = open_source(&args.source).await?;
     let keeper = args.state_file.clone().zip(live.clone());
     let keeper = keeper.map(|(path, live)| Keeper::begin(path, live, &args.source.namespace));

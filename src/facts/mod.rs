@@ -14,6 +14,7 @@ pub mod nodes;
 pub mod placement;
 pub mod pods;
 pub mod probes;
+pub mod recovered;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::api;
 use crate::check::Evidence;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, LonghornNode, Resource, condition};
+use crate::longhorn::{ConditionStatus, LonghornNode, Resource, condition, status};
 
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
@@ -43,6 +43,12 @@ pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
 pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
     cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())
+}
+
+/// True when Longhorn calls the node Ready, with its manager.
+pub fn is_ready(cluster: &Cluster, node: &str) -> bool {
+    let node = cluster.objects.longhorn_nodes.get(node);
+    node.is_some_and(|node| status(&node.status.conditions, "Ready") == ConditionStatus::True)
 }
 
 /// True when Kubernetes' node is cordoned; where nodes cannot be read, when Longhorn says so. Longhorn then

@@ -181,6 +181,14 @@ pub fn complaining(cluster: &Cluster) -> BTreeSet<&str> {
     complain.map(|start| start.pod.metadata.name.as_str()).collect()
 }
 
+/// True when the present run of a manager has come to the end of its start, as far as readiness and Lease tell.
+pub fn is_over(cluster: &Cluster, pod: &Pod) -> bool {
+    let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
+    let started = running.and_then(|running| running.started_at.get());
+    let ready = started.is_some_and(|started| matches!(phase(cluster, pod, started), Phase::Started(_)));
+    ready && leases::holder(cluster, WEBHOOK_LOCK) != Some(pod.spec.node_name.as_str())
+}
+
 /// Manager pods whose container runs, with its start; not those on nodes that are away, whose
 /// status is old.
 fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {

@@ -3,8 +3,9 @@ use std::sync::LazyLock;
 
 use super::*;
 use crate::check::{Follows, Link, Same};
+use crate::source::recording::RecordedFile;
 use crate::source::{Recording, demo};
-use crate::testing::time;
+use crate::testing::{scenario_files, time};
 
 fn declared() -> Vec<(&'static str, &'static Follows)> {
     let all = checks::ALL.iter();
@@ -65,7 +66,9 @@ static RECORDED: LazyLock<Vec<(String, Vec<Finding>)>> = LazyLock::new(|| {
     let scenarios = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     let mut all = Vec::new();
     for path in scenarios.filter(|path| path.join("cluster.yaml").exists()) {
-        let recording = Recording::read(&path.join("."), "longhorn-system", Timestamp::MAX).unwrap();
+        let file = |(name, text): (String, String)| RecordedFile { name, content: text.into() };
+        let files = scenario_files::files(&path).into_iter().map(file);
+        let recording = Recording::from_files(files, "longhorn-system", Timestamp::MAX).unwrap();
         let report = crate::report::evaluate(&recording.into_cluster("longhorn-system", None)).report;
         all.push((path.file_name().unwrap().to_string_lossy().into_owned(), report.findings));
     }

@@ -14,6 +14,11 @@ pub struct Address {
 }
 
 impl Address {
+    /// For readers on other machines: kubeconfig and context of a server are its own, and may only read.
+    pub fn elsewhere(self) -> Self {
+        Address { name: self.name.or(self.context), ..Address::default() }
+    }
+
     fn flags(&self) -> String {
         let flag = |name: &str, value: &Option<String>| {
             value.as_ref().map(|value| format!(" --{name} {}", quoted(value))).unwrap_or_default()
@@ -96,6 +101,14 @@ mod tests {
         ] {
             assert_eq!(addressed(run, " --context c"), expected);
         }
+    }
+
+    #[test]
+    fn readers_elsewhere_have_another_kubeconfig() {
+        let own =
+            Address { name: None, context: Some("bed".into()), kubeconfig: Some("/etc/exporter".into()) };
+        let told = own.elsewhere();
+        assert_eq!((told.name.as_deref(), told.flags().as_str()), (Some("bed"), ""));
     }
 
     #[test]

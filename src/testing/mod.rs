@@ -1,6 +1,8 @@
 //! Clusters for tests, written as the YAML that `kubectl` prints.
 
 mod objects;
+#[path = "../../tests/support/scenario_files.rs"]
+pub mod scenario_files;
 
 pub use objects::*;
 

@@ -145,9 +145,12 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     }
     documents.retain(|document| !facts.without.iter().any(|kind| key_of(document).0 == *kind));
     std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
-    // what `record` writes of a kind that has no objects
+    // what `record` writes of kinds that have no objects
+    let empty = "apiVersion: v1\nkind: List\nitems: []\n";
+    if !documents.iter().any(|document| key_of(document).0 == "Deployment") {
+        std::fs::write(directory.join("deployments.apps.yaml"), empty).unwrap();
+    }
     if facts.fresh && !documents.iter().any(|document| key_of(document).0 == "longhorn/Node") {
-        let empty = "apiVersion: v1\nkind: List\nitems: []\n";
         std::fs::write(directory.join("nodes.longhorn.io.yaml"), empty).unwrap();
     }
     if with_log && !facts.log.is_empty() {
@@ -297,7 +300,10 @@ fn managers(case: &Case) -> String {
         let bad = case.cluster.manager.as_ref().filter(|_| is_bad(case, node));
         let reached = bad.map_or(Reached::Upgrade, |manager| manager.reached);
         let age = bad.and_then(|manager| manager.age).unwrap_or(60) * 60;
-        let age = if bad.is_some() { age } else { 86_400 };
+        // who holds the Lease has been starting for as long
+        let holds = case.cluster.manager.as_ref().filter(|manager| manager.holder.as_deref() == Some(*node));
+        let holds = holds.and_then(|manager| manager.hangs).map(|minutes| minutes * 60 + 10);
+        let age = if bad.is_some() { age } else { holds.unwrap_or(86_400) };
         let (status, ready, changed) = match bad {
             Some(manager) => crashing(manager, age),
             None => {

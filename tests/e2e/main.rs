@@ -5,6 +5,8 @@ mod bench;
 mod deploy;
 mod exporter;
 mod recordings;
+#[path = "../support/scenario_files.rs"]
+mod scenario_files;
 mod support;
 #[path = "../web_auth/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the web server, which use all of it")]

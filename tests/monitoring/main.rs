@@ -6,6 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
 
 mod nights;
+#[path = "../support/scenario_files.rs"]
+mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;
 

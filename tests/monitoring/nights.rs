@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhorn_health_exporter::exporter::INHIBITOR;
 use serde_json::Value;
 
-use crate::{Alert, ROOT, Stack, stack};
+use crate::{Alert, ROOT, Stack, scenario_files, stack};
 
 /// A night and the most alerts that may be heard of it, and critical ones.
 struct Night {
@@ -57,16 +57,12 @@ impl Night {
         let recording = directory.path().join("recording");
         std::fs::create_dir(&recording).unwrap();
         let scenario = Path::new(ROOT).join("tests/scenarios").join(scenario);
-        for file in std::fs::read_dir(scenario).unwrap().map(|entry| entry.unwrap()) {
-            let name = file.file_name();
-            let mut text = std::fs::read_to_string(file.path()).unwrap();
+        for (name, mut text) in scenario_files::files(&scenario) {
             if name == "cluster.yaml" {
                 for [before, after] in changes {
                     assert!(text.contains(before), "{before}");
                     text = text.replace(before, after);
                 }
-            } else if file.path().extension().is_none_or(|ending| ending != "log") {
-                continue;
             }
             std::fs::write(recording.join(name), text).unwrap();
         }

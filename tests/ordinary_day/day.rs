@@ -15,6 +15,8 @@ use longhorn_health_exporter::source::connect::Connection;
 use longhorn_health_exporter::source::{Live, LiveOptions, Source};
 use serde_json::{Value, json};
 
+use super::scenario_files;
+
 pub const NAMESPACE: &str = "longhorn-system";
 pub const NODES: [&str; 3] = ["worker-1", "worker-2", "worker-3"];
 /// The volume of the recording that is attached all day.
@@ -63,7 +65,7 @@ impl Day {
             let version = format!("{}/{}", info.group, info.version);
             server.serve(ResourceDef::custom(&version, info.plural, info.kind));
         }
-        let mut objects = recorded("1.9");
+        let mut objects = healthy("1.9");
         objects.push(csi("csi-1ddd4c28", VOLUME, "worker-1", "2026-03-01T08:00:00Z"));
         server.load(objects.clone());
         let json = objects.into_iter().map(|object| (key(&object), object)).collect();
@@ -76,7 +78,7 @@ impl Day {
         let mut day = Day {
             minute: 0,
             json,
-            next: recorded("1.10"),
+            next: healthy("1.10"),
             found: BTreeMap::new(),
             unknown: BTreeSet::new(),
             minutes_degraded: 0,
@@ -187,11 +189,9 @@ impl Day {
     }
 }
 
-fn recorded(release: &str) -> Vec<Value> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/scenarios/healthy-{release}/cluster.yaml"));
-    let text = std::fs::read_to_string(path).unwrap();
-    text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect()
+fn healthy(release: &str) -> Vec<Value> {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    scenario_files::objects(&scenarios.join(format!("healthy-{release}")))
 }
 
 fn key(object: &Value) -> (Resource, String) {

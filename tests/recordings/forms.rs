@@ -6,7 +6,8 @@ use longhorn_health_exporter::source::recording::{RecordedFile, Recording};
 use serde_json::{Value, json};
 
 use super::scenario;
-use super::written::{bundle, file, kubectl, logs, objects};
+use super::scenario::files::objects;
+use super::written::{bundle, file, kubectl, logs};
 
 const NAMESPACE: &str = "longhorn-system";
 

@@ -12,7 +12,8 @@ use longhorn_health_exporter::report::{Report, evaluate};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
 
 use super::scenario;
-use super::written::{file, kubectl, logs, objects};
+use super::scenario::files::objects;
+use super::written::{file, kubectl, logs};
 
 const NAMESPACE: &str = "longhorn-system";
 /// More than any of them takes, on a busy machine.

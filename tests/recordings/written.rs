@@ -8,26 +8,19 @@ use longhorn_health_exporter::longhorn::{Resource, Scope};
 use longhorn_health_exporter::source::recording::RecordedFile;
 use serde_json::Value;
 
+use super::scenario::files::files;
+
 pub fn file(name: impl Into<String>, content: impl Into<Vec<u8>>) -> RecordedFile {
     RecordedFile { name: name.into(), content: content.into() }
 }
 
-/// The objects of a scenario.
-pub fn objects(scenario: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(scenario.join("cluster.yaml")).unwrap();
-    text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect()
-}
-
-/// Its logs: pod and text.
+/// The logs of a scenario: pod and text.
 pub fn logs(scenario: &Path) -> Vec<(String, String)> {
-    let paths = std::fs::read_dir(scenario).unwrap().map(|entry| entry.unwrap().path());
-    let logs = paths.filter(|path| path.extension().is_some_and(|ending| ending == "log"));
-    logs.map(|path| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let pod = name.strip_suffix(".longhorn-manager.previous.log").unwrap();
-        (pod.to_owned(), std::fs::read_to_string(&path).unwrap())
-    })
-    .collect()
+    let pod = |(name, text): (String, String)| {
+        let pod = name.strip_suffix(".longhorn-manager.previous.log")?;
+        Some((pod.to_owned(), text))
+    };
+    files(scenario).into_iter().filter_map(pod).collect()
 }
 
 /// YAML in the manner of kubectl: keys in their order, no quotes where none are needed.

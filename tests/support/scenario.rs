@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+#[path = "scenario_files.rs"]
+pub mod files;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +12,7 @@ use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
+use longhorn_health_exporter::source::recording::RecordedFile;
 use longhorn_health_exporter::source::{Fixed, Recording, demo};
 
 const NAMESPACE: &str = "longhorn-system";
@@ -34,9 +38,20 @@ pub fn name(scenario: &Path) -> &str {
 
 /// The recorded cluster.
 pub fn cluster(scenario: &Path) -> Cluster {
-    let recording = Recording::read(&scenario.join("."), NAMESPACE, Timestamp::MAX).unwrap();
+    let file = |(name, text): (String, String)| RecordedFile { name, content: text.into() };
+    let all = files::files(scenario).into_iter().map(file);
+    let recording = Recording::from_files(all, NAMESPACE, Timestamp::MAX).unwrap();
     assert_eq!(recording.warnings, Vec::<String>::new(), "{}", name(scenario));
     recording.into_cluster(NAMESPACE, None)
+}
+
+/// The recording as a directory of complete files.
+pub fn written(scenario: &Path) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files::files(scenario) {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    directory
 }
 
 /// The demo cluster at a fixed time.

@@ -107,7 +107,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
     let issues = known_issues::ALL.iter().zip(&CAUSES);
-    for (issue, cause) in issues.filter(|(issue, _)| issue.affects(release)) {
+    for (issue, cause) in issues.filter(|(issue, _)| issue.concerns(release)) {
         match issue.trigger(cluster) {
             Trigger::Met(fact) => out.find(finding(cluster, cause, issue, release, fact)),
             Trigger::Possible(why) => out.state(
@@ -141,10 +141,18 @@ fn finding(
     Finding::new(
         cause,
         daemon_set(cluster),
-        format!(
-            "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",
-            issue.number, issue.effect
-        ),
+        match issue.affects(release) {
+            true => format!(
+                "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",
+                issue.number, issue.effect
+            ),
+            false => {
+                format!(
+                    "Longhorn issue {} has outlived the upgrade to {release}: {}",
+                    issue.number, issue.effect
+                )
+            }
+        },
     )
     .impact(impact)
     .because(EvidenceSource::Api, format!("the managers run {release}"))

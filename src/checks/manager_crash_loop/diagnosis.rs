@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::{Unreached, webhook_in};
-use crate::facts::{probes, releases, text};
+use crate::facts::{complaints, probes, releases, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -164,6 +164,13 @@ impl Case<'_> {
             let why = CallFailed::read(line);
             self.why = Some(Why::Called(why));
             self.add(EvidenceSource::Log, why.means());
+        }
+        // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
+        if *found == causes::WEBHOOK_NOT_READY
+            && let Some(complaint) = complaints::newest(log)
+        {
+            let text = format!("until then it complained: {}", shortened(complaint.line));
+            self.add(EvidenceSource::Log, text);
         }
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)

@@ -31,7 +31,7 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
-use crate::facts::{age, starts};
+use crate::facts::{age, recovered, starts};
 use crate::longhorn::{ConditionStatus, Pod, Resource, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
@@ -181,7 +181,7 @@ fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let cannot_start = || {
         (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })
     };
-    looping::looping(status, cluster.now).or_else(cannot_start)
+    recovered::looping(cluster, pod, CONTAINER).or_else(cannot_start)
 }
 
 /// Since when it crash-loops, where that is known: in a pod that was never Ready since it was started, else from the time

@@ -203,3 +203,30 @@ fn alerts_cover_every_cause_and_have_twins_without_the_exporter() {
         assert!(own.runbook.contains("## Meaning") && own.runbook.contains("## Mitigation"));
     }
 }
+
+#[test]
+fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
+    let synced = object("Node", "node-1", "status: {conditions: [{type: Ready, status: 'True'}]}");
+    let lease = |holder: &str| {
+        format!(
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: longhorn-manager-webhook-lock, namespace: \
+             longhorn-system}}\nspec: {{holderIdentity: '{holder}', leaseDurationSeconds: 20, acquireTime: '2026-03-01T11:58:30Z', \
+             renewTime: '2026-03-01T11:59:59Z'}}\n---\n"
+        )
+    };
+    let pod = |code: i64, last: i64, ready: &str| {
+        let status = running(7, last, 90).replace("exitCode: 1", &format!("exitCode: {code}"));
+        let conditions = format!(
+            "conditions: [{{type: Ready, status: '{ready}', lastTransitionTime: '2026-03-01T11:58:40Z'}}], "
+        );
+        manager("v1.9.2", &status)
+            .replace("status: {containerStatuses", &format!("status: {{{conditions}containerStatuses"))
+    };
+    let loops = |yaml: String| !run(&CHECK, &live_at(NOW, &yaml)).report.findings.is_empty();
+    assert!(!loops(pod(1, 3, "True") + &synced + &lease("")), "past the place where it ended");
+    assert!(loops(pod(1, 40, "True") + &synced + &lease("")), "not yet a minute longer than the last time");
+    assert!(loops(pod(1, 3, "True") + &synced + &lease("node-1")), "its start is not over");
+    assert!(loops(pod(1, 3, "False") + &synced + &lease("")), "not Ready");
+    assert!(loops(pod(1, 3, "True") + &lease("")), "Longhorn does not know its node");
+    assert!(loops(pod(2, 3, "True") + &synced + &lease("")), "a panic comes at any time");
+}

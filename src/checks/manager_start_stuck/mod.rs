@@ -91,6 +91,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     let mut queueing = Vec::new();
     for start in &starts.under_way {
+        let run = format!("{} {}", start.pod.metadata.name, start.started);
+        // what it complained about before it got the Lease is over, and its log may be read a moment later
+        let went_on =
+            out.ever("had_the_lease", &run, start.holds) && !start.holds && start.own(cluster) < PATIENCE;
+        if went_on {
+            continue;
+        }
         match judge(cluster, start) {
             Verdict::Stuck(cause, reason) => {
                 out.find(finding::stuck(cluster, start, cause, reason));
@@ -126,6 +133,10 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
         return Verdict::Stuck(cause, reason);
     }
     let limit = start.limit(cluster);
+    if is_late(cluster, start) && !gives_up(cluster, start) {
+        let (cause, reason) = by_api(cluster, start);
+        return Verdict::Stuck(cause, reason);
+    }
     if start.own(cluster) <= limit {
         return if !start.holds && cluster.age(start.started) > limit {
             Verdict::Queueing
@@ -138,6 +149,14 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let (cause, reason) = by_api(cluster, start);
     Verdict::Stuck(cause, reason)
+}
+
+/// A manager that waits for its turn tries every two seconds: one that leaves a free Lease alone hangs. Where its log can still
+/// tell why, it has a minute for that.
+fn is_late(cluster: &Cluster, start: &UnderWay) -> bool {
+    const TRIES: SignedDuration = SignedDuration::from_secs(30);
+    let patience = if cluster.is_recorded() { TRIES } else { PATIENCE + TRIES };
+    start.free && start.own(cluster) >= patience
 }
 
 /// What the log of the present run complains about.

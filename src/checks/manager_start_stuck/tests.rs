@@ -304,3 +304,56 @@ fn what_cannot_be_read_is_unknown() {
     cluster.resources.entry(Resource::Pods).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &cluster), Vec::<String>::new());
 }
+
+#[test]
+fn who_leaves_a_free_lease_alone_hangs() {
+    let free = |since: &str| {
+        let waits = release("v1.11.2") + &hanging("n1", "v1.11.2", "2026-03-01T11:58:00Z");
+        waits + &lease("", since, since)
+    };
+    let hangs = ["warning unknown Pod longhorn-manager-n1"];
+    assert_eq!(lines(&free("2026-03-01T11:58:20Z"), &[]), hangs);
+    assert!(lines(&free("2026-03-01T11:59:00Z"), &[]).is_empty(), "its log has a minute to tell why");
+    assert_eq!(
+        found(&CHECK, &cluster_at(NOW, &free("2026-03-01T11:59:00Z"))),
+        hangs,
+        "a recording gets no other log"
+    );
+    let gave_up = hanging("n2", "v1.11.2", "2026-03-01T11:59:50Z");
+    assert_eq!(
+        lines(&(free("2026-03-01T11:58:20Z") + &gave_up), &[]),
+        hangs,
+        "one that has just been started does not"
+    );
+}
+
+#[test]
+fn what_a_manager_complained_about_before_it_had_the_lease_is_over() {
+    let start = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:50:00Z");
+    let hangs = ["critical api_unreachable Pod longhorn-manager-n1"];
+    let mut before = at(
+        "2026-03-01T11:59:40Z",
+        &(start.clone() + &lease("n2", "2026-03-01T11:59:00Z", "2026-03-01T11:59:39Z")),
+        &[("n1", NO_ROUTE)],
+    );
+    assert_eq!(found(&CHECK, &before), hangs);
+    // it is reached again, takes the Lease, and gives it back before it is Ready
+    for (moment, lease, expected) in [
+        ("2026-03-01T11:59:50Z", lease("n1", "2026-03-01T11:59:45Z", "2026-03-01T11:59:49Z"), &[][..]),
+        ("2026-03-01T12:00:00Z", lease("", "2026-03-01T11:59:58Z", "2026-03-01T11:59:58Z"), &[]),
+        ("2026-03-01T12:01:40Z", lease("", "2026-03-01T11:59:58Z", "2026-03-01T11:59:58Z"), &hangs),
+    ] {
+        let mut cluster = at(moment, &(start.clone() + &lease), &[("n1", NO_ROUTE)]);
+        let facts = run(&CHECK, &before).facts;
+        cluster.history = std::mem::take(&mut before.history);
+        cluster.history.keep_facts(facts, &Default::default(), before.now);
+        cluster.history.add_current_log(CrashLog {
+            pod: "longhorn-manager-n1".into(),
+            container: "longhorn-manager".into(),
+            pod_uid: "uid-n1".into(),
+            text: NO_ROUTE.to_owned(),
+        });
+        assert_eq!(found(&CHECK, &cluster), expected, "{moment}");
+        before = cluster;
+    }
+}

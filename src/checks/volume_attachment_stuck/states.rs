@@ -21,11 +21,37 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// So many in an hour are a loop. One is a crash, which Longhorn gets over.
 const MANY: i64 = 3;
+/// A volume is not attached and its engine dead again any sooner. For one death the manager writes an Event at each sync until
+/// the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2 controller/volume_controller.go
+/// reconcileVolumeCondition and ReconcileVolumeState).
+const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
 pub(super) struct Events<'a> {
-    detached: BTreeMap<&'a str, (i64, Timestamp)>,
-    failed: BTreeMap<&'a str, (i64, Timestamp)>,
+    detached: BTreeMap<&'a str, Seen>,
+    failed: BTreeMap<&'a str, Seen>,
+}
+
+/// Events of one reason about one object within the last hour.
+#[derive(Clone, Copy)]
+struct Seen {
+    count: i64,
+    first: Timestamp,
+    last: Timestamp,
+}
+
+impl Seen {
+    /// How often an engine can have died, by the time from the first Event to the last.
+    fn deaths(self) -> i64 {
+        let rounds = self.last.duration_since(self.first).as_secs() / SHORTEST_ROUND.as_secs();
+        self.count.min(rounds.saturating_add(1))
+    }
+
+    /// So long after the last death the next one is overdue.
+    fn patience(self) -> SignedDuration {
+        let spread = self.last.duration_since(self.first).as_secs();
+        SignedDuration::from_secs(2 * (spread / (self.deaths() - 1).max(1)).max(SHORTEST_ROUND.as_secs()))
+    }
 }
 
 impl<'a> Events<'a> {
@@ -38,8 +64,11 @@ impl<'a> Events<'a> {
                 _ => continue,
             };
             let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
-            let entry = seen.entry(&event.involved_object.name).or_insert((0, last));
-            *entry = (entry.0.saturating_add(within_the_hour(cluster, event, last)), entry.1.max(last));
+            let begin = event.first_seen().unwrap_or(last).max(cluster.now.checked_sub(HOUR).unwrap_or(last));
+            let new = Seen { count: 0, first: begin, last };
+            let entry = seen.entry(&event.involved_object.name).or_insert(new);
+            entry.count = entry.count.saturating_add(within_the_hour(cluster, event, last));
+            (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
         }
         events
     }
@@ -98,13 +127,20 @@ fn hanging<'a>(
     let name = volume.metadata.name.as_str();
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
-    let recent = |found: Option<&(i64, Timestamp)>| {
-        found.copied().filter(|(count, last)| *count >= MANY && cluster.age(*last) < RECENT)
+    let recent = |found: Option<&Seen>| {
+        found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
     };
+    let works = || {
+        let engine = volumes::current_engine(cluster, volume);
+        volume.status.state == VolumeState::Attached
+            && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running)
+    };
+    let loops = |seen: &Seen| seen.deaths() >= MANY && !(cluster.age(seen.last) > seen.patience() && works());
     let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
-    if let Some((count, last)) = recent(events.detached.get(name)) {
+    if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
+        let (count, last) = (seen.count, seen.last);
         let mut hanging =
-            new(&ATTACH_LOOP, format!("its engine died {count} times within the last hour"), None);
+            new(&ATTACH_LOOP, "its engine died three times or more within the last hour".into(), None);
         let text = format!("{count} DetachedUnexpectedly within the last hour, the last at {last}");
         hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
         return Some(hanging);
@@ -124,7 +160,7 @@ fn hanging<'a>(
         let mut hanging =
             new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
         hanging.evidence.extend(engine.and_then(start_error));
-        if let Some((count, last)) = failed {
+        if let Some(Seen { count, last, .. }) = failed {
             let text =
                 format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
             hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });

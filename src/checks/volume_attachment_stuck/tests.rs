@@ -140,6 +140,31 @@ fn three_crashes_in_an_hour_are_a_loop_and_old_ones_are_over() {
 }
 
 #[test]
+fn one_death_is_written_many_times_and_an_engine_that_stays_up_ends_a_loop() {
+    let died = |state: &str, engine: &str, first, last| {
+        let engine = object(
+            "Engine",
+            "vol-e-0",
+            &format!(
+                "spec: {{volumeName: vol, nodeID: node-1, desireState: running}}\nstatus: {{currentState: {engine}}}"
+            ),
+        );
+        volume("vol", state, "nodeID: node-1", "node-1")
+            + &engine
+            + &event("Volume", "vol", "DetachedUnexpectedly", 23, first, last)
+    };
+    assert!(
+        recorded(&died("attached", "running", "11:58:57", "11:59:48")).is_empty(),
+        "23 Events in 51 seconds"
+    );
+    let looping = ["critical attach_loop Volume vol"];
+    assert_eq!(recorded(&died("attached", "running", "11:54:00", "11:59:30")), looping);
+    assert!(recorded(&died("attached", "running", "11:53:00", "11:58:30")).is_empty(), "it stays up");
+    assert_eq!(recorded(&died("attaching", "error", "11:53:00", "11:58:30")), looping);
+    assert_eq!(recorded(&died("attached", "running", "11:20:00", "11:50:00")).len(), 0, "a minute a round");
+}
+
+#[test]
 fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
     let yaml = |since, satisfied| {
         volume("vol", "attached", "nodeID: node-1", "node-1")

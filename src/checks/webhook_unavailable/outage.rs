@@ -11,7 +11,7 @@ use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
 use crate::facts::{age, looping, probes, starts};
-use crate::longhorn::{Release, Resource, Suffix, WEBHOOK_LOCK};
+use crate::longhorn::{Pod, Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
@@ -78,10 +78,21 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
 /// container (longhorn v1.4.4 deploy/longhorn.yaml).
 fn is_deadlock(cluster: &Cluster, webhook: Webhook, states: &States) -> bool {
     let waits_for_one = starts::stuck_holder(cluster).is_some() || misprobed(cluster).is_some();
-    if states.ready > 0 || states.trying() == 0 || waits_for_one {
+    if states.ready > 0 || states.trying() == 0 || waits_for_one || all_are_new(cluster, webhook) {
         return false;
     }
     !webhook.has_deployment(cluster) || managers(cluster).init > 0
+}
+
+/// True when every pod behind it was made a moment ago, as after its manifest was put right: they start, and do not wait for
+/// each other yet.
+fn all_are_new(cluster: &Cluster, webhook: Webhook) -> bool {
+    let mut pods = webhook.pods(cluster).peekable();
+    let is_new = |pod: &Pod| {
+        let begun = pod.status.start_time.get().or(pod.metadata.created());
+        begun.is_some_and(|begun| cluster.age(begun) < HOLD)
+    };
+    pods.peek().is_some() && pods.all(is_new)
 }
 
 /// A readiness probe by which no manager of this release becomes Ready.

@@ -126,7 +126,7 @@ fn description(finding: &Finding) -> String {
     }
     let _ = writeln!(text, "remedy: {}", finding.remedy.text);
     for command in &finding.remedy.commands {
-        let changes = if command.changes { "# changes the cluster:\n" } else { "" };
+        let changes = if command.changes { "# changes the cluster, needs an administrator:\n" } else { "" };
         let _ = writeln!(text, "{changes}{}", command.run);
     }
     text
@@ -172,7 +172,12 @@ mod tests {
         let command = |run: &str, changes| Command { run: run.to_owned(), changes };
         finding.remedy.commands = vec![command("kubectl get x", false), command("kubectl delete x", true)];
         let text = description(&finding);
-        assert!(text.ends_with("\nkubectl get x\n# changes the cluster:\nkubectl delete x\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "\nkubectl get x\n# changes the cluster, needs an administrator:\nkubectl delete x\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

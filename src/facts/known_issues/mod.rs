@@ -71,6 +71,14 @@ impl KnownIssue {
         self.ranges.iter().any(|(first, fixed)| *first <= release && release < *fixed)
     }
 
+    /// True when it still concerns a cluster whose managers run this release: they have it, or instance managers of a release
+    /// that had it can outlive the upgrade.
+    pub fn concerns(&self, release: Release) -> bool {
+        const OF_INSTANCE_MANAGERS: u32 = 12573;
+        let outlives = || self.ranges.iter().any(|(first, _)| *first <= release);
+        self.affects(release) || self.number == OF_INSTANCE_MANAGERS && outlives()
+    }
+
     /// The release to go to from this one: the first fixed one of the same minor line, else the
     /// first fixed one after it.
     pub fn way_out(&self, release: Release) -> Option<Release> {
@@ -81,6 +89,9 @@ impl KnownIssue {
 
     /// What to do on this release, as sentences.
     pub fn advice(&self, release: Release) -> String {
+        if !self.affects(release) {
+            return self.until_then.to_owned();
+        }
         let way_out = match self.way_out(release) {
             Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
                 format!("Upgrade to {fixed} or later.")

@@ -159,7 +159,7 @@ fn write_remedy(html: &mut Html, finding: &Finding) {
     }
     for command in &remedy.commands {
         html.raw(if command.changes {
-            "<div class=\"command changes\"><p class=\"mark\">changes the cluster</p><pre>"
+            "<div class=\"command changes\"><p class=\"mark\">changes the cluster, needs an administrator</p><pre>"
         } else {
             "<div class=\"command\"><pre>"
         });

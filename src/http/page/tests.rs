@@ -62,7 +62,7 @@ fn every_finding_of_the_demo_is_told_with_its_commands() {
     }
     let changes =
         report.findings.iter().flat_map(|finding| &finding.remedy.commands).filter(|command| command.changes);
-    assert_eq!(page.matches("changes the cluster</p>").count(), changes.count());
+    assert_eq!(page.matches("changes the cluster, needs an administrator</p>").count(), changes.count());
 }
 
 #[test]

@@ -88,7 +88,11 @@ fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style
     for command in &finding.remedy.commands {
         // commands are copied, so they are never wrapped, and what they do stands in a comment
         if command.changes {
-            writeln!(out, "{INDENT}  {}", style.paint("33", "# changes the cluster:"))?;
+            writeln!(
+                out,
+                "{INDENT}  {}",
+                style.paint("33", "# changes the cluster, needs an administrator:")
+            )?;
         }
         for line in command.run.lines() {
             writeln!(out, "{INDENT}  {}", plain(line))?;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use longhorn_health_exporter::report::evaluate;
-use longhorn_health_exporter::source::Recording;
 use regex::Regex;
 use serde_json::Value;
 
 use super::{NAMESPACE, bench, scenario, scenarios};
+use crate::scenario_files;
 use crate::support::Bench;
 
 /// What cannot succeed here, by what kubectl says of it, and why that is no fault of the command.
@@ -269,7 +269,7 @@ fn dry(command: &str) -> String {
 
 /// What the findings of a scenario print.
 fn commands_of(path: &Path) -> Result<BTreeSet<String>> {
-    let recording = Recording::read(&path.join("."), NAMESPACE, jiff::Timestamp::MAX)?;
+    let recording = scenarios::recording(scenario_files::files(path))?;
     let findings = evaluate(&recording.into_cluster(NAMESPACE, None)).report.findings;
     let lines = findings.iter().flat_map(|finding| finding.remedy.commands.iter());
     Ok(lines.flat_map(|command| kubectl(&command.run)).collect())

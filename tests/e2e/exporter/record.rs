@@ -53,6 +53,21 @@ async fn a_recording_is_judged_as_the_live_cluster() -> Result<()> {
             verdict(&Command::new(PROGRAM).args(["check", "-o", "json", "--from"]).arg(recording).output()?)?;
         ensure!(recorded == live, "{}\nlive: {live:#}\nrecorded: {recorded:#}", recording.display());
     }
+    // the commands for people who have kubectl alone, word by word
+    let page = include_str!("../../../docs/recording.md");
+    let (_, block) = page.split_once("## With kubectl alone").context("no section")?;
+    let commands = block.split("```console\n").nth(1).and_then(|rest| rest.split("```").next());
+    let mut shell = bench.command(Path::new("sh"))?;
+    shell.args(["-c", commands.context("no commands")?]).current_dir(&directory);
+    let tools = bench.tools().kubectl.parent().context("no directory")?.display().to_string();
+    shell.env("PATH", format!("{tools}:{}", std::env::var("PATH")?));
+    let typed = output(shell).await?;
+    let told = String::from_utf8_lossy(&typed.stderr).into_owned();
+    let report = Command::new(PROGRAM)
+        .args(["check", "-o", "json", "--from"])
+        .arg(directory.path().join("recording"))
+        .output()?;
+    ensure!(verdict(&report)? == live, "{told}\nlive: {live:#}\nrecorded: {:#}", verdict(&report)?);
     // nothing is overwritten
     ensure!(
         run(&["record", "-o", &archive.display().to_string()], &kubeconfig).await?.status.code() == Some(64)
@@ -69,7 +84,7 @@ async fn what_may_not_be_read_is_named_and_secrets_are_not_asked_for() -> Result
     bench.apply_value(&secret).await?;
     let directory = tempfile::tempdir()?;
 
-    // whoever may read everything records no more
+    // a user who may read everything records no more
     let whole = directory.path().join("whole");
     let mut admin = bench.command(Path::new(PROGRAM))?;
     let output = admin.args(["record", "-o"]).arg(&whole).output()?;

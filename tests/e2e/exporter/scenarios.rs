@@ -8,10 +8,12 @@ use anyhow::{Context, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::report::evaluate;
 use longhorn_health_exporter::source::Recording;
+use longhorn_health_exporter::source::recording::RecordedFile;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::{Exporter, NAMESPACE, bench};
+use crate::scenario_files;
 use crate::support::Bench;
 use crate::support::apply::objects;
 
@@ -80,8 +82,8 @@ fn findings(report: &Value) -> Result<BTreeSet<Found>> {
 /// What the exporter says of the recording itself, which tests/scenarios.rs holds to expected.txt.
 /// Logs are left out: an API server has them from a kubelet, and here is none.
 fn expected(scenario: &Path) -> Result<BTreeSet<Found>> {
-    let recording = Recording::read(&scenario.join("cluster.yaml"), NAMESPACE, Timestamp::MAX)?;
-    let report = evaluate(&recording.into_cluster(NAMESPACE, None)).report;
+    let file = scenario_files::files(scenario).into_iter().filter(|(name, _)| name == "cluster.yaml");
+    let report = evaluate(&recording(file)?.into_cluster(NAMESPACE, None)).report;
     findings(&serde_json::to_value(&report)?)
 }
 
@@ -108,9 +110,14 @@ pub async fn load(bench: &Bench, scenario: &Path) -> Result<Vec<Value>> {
 
 /// The objects of a scenario, moved in time so that it ends now.
 pub fn ending_now(scenario: &Path) -> Result<Vec<Value>> {
-    let file = scenario.join("cluster.yaml");
-    let newest = Recording::read(&file, NAMESPACE, Timestamp::MAX)?.newest().context("no time in it")?;
-    objects(&move_times(&std::fs::read_to_string(&file)?, now().duration_since(newest))?)
+    let newest = recording(scenario_files::files(scenario))?.newest().context("no time in it")?;
+    objects(&move_times(&scenario_files::text(scenario), now().duration_since(newest))?)
+}
+
+/// A recording of files of a scenario.
+pub fn recording(files: impl IntoIterator<Item = (String, String)>) -> Result<Recording> {
+    let file = |(name, text): (String, String)| RecordedFile { name, content: text.into() };
+    Ok(Recording::from_files(files.into_iter().map(file), NAMESPACE, Timestamp::MAX)?)
 }
 
 #[allow(clippy::disallowed_methods, reason = "the clock of the test")]
