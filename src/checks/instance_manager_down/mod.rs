@@ -22,7 +22,6 @@ use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Resourc
 
 use diagnose::Trouble;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
