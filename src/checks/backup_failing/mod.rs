@@ -17,7 +17,7 @@ mod backups;
 mod causes;
 mod jobs;
 mod rules;
-mod schedule;
+pub(crate) mod schedule;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -166,7 +166,7 @@ fn still<'a>(
 
 fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let owned = cluster.objects.volumes.iter().filter(|volume| volume.status.owner_id == node);
+    let owned = cluster.volumes_owned_by(node);
     let owned: Vec<VolumeRef> = owned.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     let mut finding = Finding::new(
         &WORK_UNDONE,
