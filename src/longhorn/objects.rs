@@ -148,7 +148,7 @@ objects! {
             "status.state": volume.status.state, VolumeState;
             "status.robustness": volume.status.robustness, VolumeRobustness;
         }
-    }, of(volume) { PersistentVolume: &volume.status.kubernetes_status.pv_name };
+    }, of(volume) { Node: &volume.status.owner_id, PersistentVolume: &volume.status.kubernetes_status.pv_name };
     volume_attachments: VolumeAttachment = VolumeAttachments;
     backing_images: BackingImage = BackingImages, unrecognized(image) {
         let mut copies = image.status.disk_file_status_map.values();
@@ -182,7 +182,7 @@ objects! {
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     };
-    events: Event = Events;
+    events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
