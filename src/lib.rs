@@ -29,8 +29,11 @@ pub mod http;
 mod incidents;
 pub mod longhorn;
 pub mod metrics;
+#[doc(hidden)]
+pub mod parsers;
 pub mod report;
 pub mod source;
 mod sync;
 #[cfg(test)]
 pub mod testing;
+mod yaml_error;

@@ -52,6 +52,8 @@ pub struct Peer {
     program: PathBuf,
     arguments: Vec<String>,
     address: String,
+    /// What its page has once it reads. Before, it may use no processor time either.
+    sign: &'static str,
 }
 
 impl Peer {
@@ -69,7 +71,8 @@ impl Peer {
             format!("--telemetry-port={other}"),
         ];
         let address = format!("127.0.0.1:{port}");
-        Peer { name: "kube-state-metrics", program: "kube-state-metrics".into(), arguments, address }
+        let (program, sign) = ("kube-state-metrics".into(), "\nlonghorn_volume_info{");
+        Peer { name: "kube-state-metrics", program, arguments, address, sign }
     }
 
     /// This exporter, or the binary that `LONGHORN_HEALTH_BENCH_BINARY` names.
@@ -83,13 +86,14 @@ impl Peer {
             format!("--namespace={NAMESPACE}"),
             format!("--web.listen-address={address}"),
         ];
-        Peer { name: "this exporter", program, arguments, address }
+        Peer { name: "this exporter", program, arguments, address, sign: "\nlonghorn_health_findings{" }
     }
 
     /// Starts it, waits until it has read everything, and scrapes it once a second while objects change.
     pub fn measure(&self, server: &ApiServer, change: impl Fn()) -> Result<Figures> {
         let before = cpu_seconds(&server.pid);
         let process = Running::start(self)?;
+        process.wait_until_it_reads(self)?;
         let ready = process.wait_until_quiet()?;
         let (ready_cpu, ready_memory) = (cpu_seconds(&process.id), memory(&process.id, "VmHWM"));
         let server_cpu = cpu_seconds(&server.pid) - before;
@@ -145,6 +149,21 @@ impl Running {
         let begun = Instant::now();
         let child = command.spawn().with_context(|| format!("{} does not start", peer.program.display()))?;
         Ok(Running { id: child.id().to_string(), child, begun })
+    }
+
+    /// Its pages are small until it does.
+    fn wait_until_it_reads(&self, peer: &Peer) -> Result<()> {
+        loop {
+            ensure!(self.begun.elapsed() < PATIENCE, "{} reads nothing", peer.name);
+            std::thread::sleep(Duration::from_millis(50));
+            let listens = std::net::TcpStream::connect(&peer.address).is_ok();
+            if listens
+                && String::from_utf8_lossy(&scrape::get(&peer.address, "/metrics", "").body)
+                    .contains(peer.sign)
+            {
+                return Ok(());
+            }
+        }
     }
 
     /// The time until it had read everything, to a tenth of a second: seen by the processor time that it

@@ -26,7 +26,7 @@ pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Cut, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
-pub use words::{capitalised, counted, uncapitalised};
+pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
 
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;

@@ -1,5 +1,7 @@
 //! Words for messages.
 
+use std::borrow::Cow;
+
 /// A number with its noun: `no volumes`, `1 volume`, `3 copies`.
 pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
@@ -38,6 +40,23 @@ pub fn uncapitalised(text: &str) -> String {
     }
 }
 
+/// True for what is not seen itself or changes how others are seen: control characters, marks of
+/// direction, joiners and spaces without width, tags. Foreign text could look like another with them.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Foreign text on one line, in which nothing hides and nothing steers a terminal.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(is_hidden, "\u{fffd}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +66,19 @@ mod tests {
         assert_eq!(counted(0_usize, "volume"), "no volumes");
         assert_eq!(counted(1_i64, "backing image copy"), "1 backing image copy");
         assert_eq!(counted(2_u64, "backing image copy"), "2 backing image copies");
+    }
+
+    #[test]
+    fn what_hides_is_replaced_and_all_else_stays() {
+        for hidden in [
+            "\0", "\n", "\u{1b}", "\u{9b}", "\u{ad}", "\u{200b}", "\u{200d}", "\u{202e}", "\u{2066}",
+            "\u{feff}",
+        ] {
+            assert_eq!(plain(&format!("a{hidden}b")), "a\u{fffd}b", "{hidden:?}");
+        }
+        for seen in ["", "pvc-1 = ~", "größe", "\u{a0}", "存储", "שלום", "\u{1f980}"] {
+            assert_eq!(plain(seen), seen);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::check::Check;
 
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
-mod backup_failing;
+pub(crate) mod backup_failing;
 mod csi_plugin_down;
 pub(crate) mod danger_zone_pending;
 mod disk_unavailable;

@@ -12,6 +12,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
+use crate::check::is_hidden;
+
 /// The least that is logged.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum LogLevel {
@@ -124,7 +126,7 @@ impl Visit for Fields {
 /// A value is quoted when a reader could not tell its end otherwise; control characters are always
 /// escaped, so that no text from a cluster can forge a line.
 fn write_value(out: &mut dyn Write, value: &str) -> fmt::Result {
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '=' | '\\');
+    let plain = |c: char| !c.is_whitespace() && !is_hidden(c) && !matches!(c, '"' | '=' | '\\');
     if !value.is_empty() && value.chars().all(plain) {
         return out.write_str(value);
     }
@@ -134,7 +136,7 @@ fn write_value(out: &mut dyn Write, value: &str) -> fmt::Result {
             '"' | '\\' => write!(out, "\\{c}")?,
             '\n' => out.write_str("\\n")?,
             '\t' => out.write_str("\\t")?,
-            c if c.is_control() => write!(out, "\\u{:04x}", u32::from(c))?,
+            c if is_hidden(c) => write!(out, "\\u{:04x}", u32::from(c))?,
             c => out.write_char(c)?,
         }
     }
@@ -155,6 +157,9 @@ mod tests {
         assert_eq!(written("127.0.0.1:10945"), "127.0.0.1:10945");
         assert_eq!(written("two words"), "\"two words\"");
         assert_eq!(written(""), "\"\"");
-        assert_eq!(written("a=\"b\"\nlevel=error\u{1b}[0m"), "\"a=\\\"b\\\"\\nlevel=error\\u001b[0m\"");
+        assert_eq!(
+            written("a=\"b\"\nlevel=error\u{1b}[0m\u{202e}"),
+            "\"a=\\\"b\\\"\\nlevel=error\\u001b[0m\\u202e\""
+        );
     }
 }

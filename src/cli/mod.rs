@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use clap::builder::{BoolishValueParser, Resettable, TypedValueParser};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::check::plain;
 pub use source::{SourceArgs, SourceError};
 
 /// Longhorn health from the Kubernetes API alone.
@@ -85,10 +86,17 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("error: {:#}", failure.error);
+            let said = format!("{:#}", failure.error);
+            let lines: Vec<_> = said.lines().map(plain).collect();
+            eprintln!("error: {}", lines.join("\n"));
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// What is wrong with a value of an option, whichever it is of.
+pub(crate) fn judge_options(text: &str) -> Result<(), String> {
+    source::judge(text).or(text.parse::<listen::ListenAddress>().map(drop))
 }
 
 fn parse() -> Result<Cli, clap::Error> {

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::source::positive_duration;
 use super::{Failure, SourceError, exit};
+use crate::check::plain;
 use crate::source::connect::Connection;
 use crate::source::record::{self, Recorded, Sink};
 
@@ -67,7 +68,7 @@ impl RecordArgs {
 
     fn say(&self, recorded: &Recorded) {
         for unread in &recorded.unread {
-            eprintln!("warning: not recorded: {unread}");
+            eprintln!("warning: not recorded: {}", plain(unread));
         }
         eprintln!(
             "{} objects and {} logs recorded; look at them with: longhorn-health-exporter check --from {}",

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
 use super::Failure;
+use crate::check::plain;
 use crate::cluster::Cluster;
 use crate::report::{Acceptance, Address, Wish};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
@@ -83,6 +84,11 @@ pub fn positive_duration(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
+/// What is wrong with a value of an option, whichever it is of.
+pub fn judge(text: &str) -> Result<(), String> {
+    positive_duration(text).map(drop).or(moment(text).map(drop))
+}
+
 /// A source that cannot be read.
 #[derive(Debug, Error)]
 pub enum SourceError {
@@ -115,7 +121,7 @@ impl SourceArgs {
         let latest = wall.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
         let recording = Recording::read(path, &self.namespace, latest)?;
         for warning in &recording.warnings {
-            eprintln!("warning: {warning}");
+            eprintln!("warning: {}", plain(warning));
         }
         Ok(Some(recording.into_cluster(&self.namespace, self.now)))
     }

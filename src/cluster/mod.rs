@@ -67,6 +67,7 @@ pub struct DiskOfNode<'a> {
 /// Each made on first use: a healthy cluster needs none of them.
 #[derive(Debug, Default)]
 struct Joins {
+    managers: OnceLock<Vec<usize>>,
     manager_pods: OnceLock<HashMap<String, String>>,
     disks: OnceLock<HashMap<String, (String, String)>>,
     left_out: OnceLock<BTreeSet<Resource>>,
@@ -208,7 +209,12 @@ impl Cluster {
 
     /// Pods of the DaemonSet `longhorn-manager`.
     pub fn manager_pods(&self) -> impl Iterator<Item = &Pod> {
-        self.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some("longhorn-manager"))
+        let places = self.joins.managers.get_or_init(|| {
+            let is_manager = |pod: &Pod| pod.metadata.label("app") == Some("longhorn-manager");
+            let pods = self.objects.pods.iter().enumerate();
+            pods.filter(|(_, pod)| is_manager(pod)).map(|(place, _)| place).collect()
+        });
+        places.iter().filter_map(|place| self.objects.pods.nth(*place))
     }
 
     /// The manager pod on a node, the youngest if there are several; one that is being deleted only if there
@@ -256,6 +262,16 @@ impl Cluster {
     /// Instance managers of a node, by name.
     pub fn instance_managers_on(&self, node: &str) -> impl Iterator<Item = &InstanceManager> {
         self.objects.instance_managers.of(Owner::Node, node)
+    }
+
+    /// Volumes that the manager of a node takes care of, by name.
+    pub fn volumes_owned_by(&self, node: &str) -> impl Iterator<Item = &Volume> {
+        self.objects.volumes.of(Owner::Node, node)
+    }
+
+    /// Events about an object of this name, of whatever kind.
+    pub fn events_about(&self, name: &str) -> impl Iterator<Item = &Event> {
+        self.objects.events.of(Owner::Object, name)
     }
 
     /// The disk with this UUID, as the status of a node lists it.

@@ -72,16 +72,21 @@ impl StateFile {
         }
         let mut text = Vec::new();
         File::open(&self.path)?.take(MAX_BYTES).read_to_end(&mut text)?;
+        Self::parse(&text).map(Some)
+    }
+
+    /// Reads the content of a file.
+    pub fn parse(text: &[u8]) -> io::Result<Saved> {
         #[derive(serde::Deserialize)]
         struct Head {
             version: u32,
         }
-        let head: Head = serde_json::from_slice(&text)?;
+        let head: Head = serde_json::from_slice(text)?;
         if head.version != VERSION {
             let found = head.version;
             return Err(io::Error::other(format!("it has version {found}, this release reads {VERSION}")));
         }
-        Ok(Some(serde_json::from_slice(&text)?))
+        Ok(serde_json::from_slice(text)?)
     }
 
     /// Writes the file: beside its place, to the disk, then in its place.

@@ -1,9 +1,10 @@
 //! Routes and inhibitions for Alertmanager: an example of a whole configuration, values of
 //! kube-prometheus-stack, and an AlertmanagerConfig.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::catalogue;
 use super::shape::Shape;
@@ -16,32 +17,10 @@ use crate::exporter::INHIBITOR;
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
 
 #[derive(Serialize)]
-struct Config {
-    route: Route,
-    receivers: Vec<Receiver>,
-    inhibit_rules: Vec<Inhibition>,
-}
-
-#[derive(Serialize)]
-struct Route {
-    receiver: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    matchers: Vec<Matcher>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    group_by: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group_wait: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group_interval: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeat_interval: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    routes: Vec<Route>,
-}
-
-#[derive(Serialize)]
-struct Receiver {
-    name: &'static str,
+struct Config<'a> {
+    route: Value,
+    receivers: Value,
+    inhibit_rules: &'a [Inhibition],
 }
 
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
@@ -104,16 +83,25 @@ is not among them. Alerts of severity info, LonghornHealthInhibitor among them, 
 
 /// The files.
 pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
+    let inhibitions = inhibitions(settings);
     let config = Config {
         route: routes(settings),
-        receivers: ["longhorn-tickets", "longhorn-page", "longhorn-none"]
-            .map(|name| Receiver { name })
-            .into(),
-        inhibit_rules: inhibitions(settings),
+        receivers: json!([{ "name": "longhorn-tickets" }, { "name": "longhorn-page" }, { "name": "longhorn-none" }]),
+        inhibit_rules: &inhibitions,
     };
-    let of_stack =
-        stack::Values::new(of_the_stack_itself().into_iter().chain(inhibitions(settings)).collect());
-    let of_operator = operator::AlertmanagerConfig::new(&inhibitions(settings));
+    let all: Vec<_> = of_the_stack_itself().iter().chain(&inhibitions).cloned().collect();
+    let of_stack = below("alertmanager", below("config", below("inhibit_rules", all)));
+    // the operator would look for alerts of other namespaces in the exporter's
+    let is_ours = |inhibition: &&Inhibition| {
+        !inhibition.source_matchers.iter().any(|matcher| matcher.value.starts_with("Kube"))
+    };
+    let ours: Vec<_> = inhibitions.iter().filter(is_ours).map(of_the_operator).collect();
+    let of_operator = json!({
+        "apiVersion": "monitoring.coreos.com/v1alpha1",
+        "kind": "AlertmanagerConfig",
+        "metadata": { "name": "longhorn-health-exporter" },
+        "spec": { "inhibitRules": ours },
+    });
     vec![
         artifact("rules/alertmanager.example.yaml", EXPLANATION, &config),
         artifact("rules/alertmanager.kube-prometheus-stack.yaml", OF_STACK, &of_stack),
@@ -121,35 +109,44 @@ pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     ]
 }
 
+fn below<T>(key: &'static str, value: T) -> BTreeMap<&'static str, T> {
+    BTreeMap::from([(key, value)])
+}
+
 fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact {
     let header = format!("{}\n{explanation}", Target::Rules.header());
     Artifact::new(path, yaml::document(&header, content))
 }
 
-fn routes(settings: &Settings) -> Route {
-    let matching = |receiver, severity: &str| Route {
-        receiver,
-        matchers: vec![
-            Matcher::new("alertname", "=~", "Longhorn.+"),
-            Matcher::new("severity", "=", severity),
-        ],
-        group_by: Vec::new(),
-        group_wait: None,
-        group_interval: None,
-        repeat_interval: None,
-        routes: Vec::new(),
+fn routes(settings: &Settings) -> Value {
+    let matchers = |severity: &str| {
+        [Matcher::new("alertname", "=~", "Longhorn.+"), Matcher::new("severity", "=", severity)]
     };
-    let page = Route { repeat_interval: Some("1h"), ..matching("longhorn-page", "critical") };
-    Route {
-        receiver: "longhorn-tickets",
-        matchers: Vec::new(),
+    json!({
+        "receiver": "longhorn-tickets",
         // an incident is one cause on however many objects; what follows from it is muted
-        group_by: with_cluster(settings, &["namespace", "alertname", "cause"]),
-        group_wait: Some("30s"),
-        group_interval: Some("5m"),
-        repeat_interval: Some("12h"),
-        routes: vec![page, matching("longhorn-none", "info")],
-    }
+        "group_by": with_cluster(settings, &["namespace", "alertname", "cause"]),
+        "group_wait": "30s",
+        "group_interval": "5m",
+        "repeat_interval": "12h",
+        "routes": [
+            { "receiver": "longhorn-page", "matchers": matchers("critical"), "repeat_interval": "1h" },
+            { "receiver": "longhorn-none", "matchers": matchers("info") },
+        ],
+    })
+}
+
+/// As prometheus-operator writes it.
+fn of_the_operator(inhibition: &Inhibition) -> Value {
+    let matches = |matchers: &[Matcher]| -> Vec<Value> {
+        let one = |of: &Matcher| json!({ "name": of.label, "matchType": of.operator, "value": of.value });
+        matchers.iter().map(one).collect()
+    };
+    json!({
+        "sourceMatch": matches(&inhibition.source_matchers),
+        "targetMatch": matches(&inhibition.target_matchers),
+        "equal": inhibition.equal,
+    })
 }
 
 /// All inhibitions.
@@ -236,102 +233,4 @@ fn of_the_stack_itself() -> Vec<Inhibition> {
 fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
     let cluster = (!settings.cluster_label.is_empty()).then(|| settings.cluster_label.clone());
     cluster.into_iter().chain(labels.iter().map(|label| (*label).to_owned())).collect()
-}
-
-/// Values of kube-prometheus-stack.
-mod stack {
-    use serde::Serialize;
-
-    use super::Inhibition;
-
-    #[derive(Serialize)]
-    pub struct Values {
-        alertmanager: Alertmanager,
-    }
-
-    #[derive(Serialize)]
-    struct Alertmanager {
-        config: Config,
-    }
-
-    #[derive(Serialize)]
-    struct Config {
-        inhibit_rules: Vec<Inhibition>,
-    }
-
-    impl Values {
-        pub fn new(inhibit_rules: Vec<Inhibition>) -> Self {
-            Values { alertmanager: Alertmanager { config: Config { inhibit_rules } } }
-        }
-    }
-}
-
-/// The AlertmanagerConfig of prometheus-operator.
-mod operator {
-    use serde::Serialize;
-
-    use super::{Inhibition, Matcher};
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    pub struct AlertmanagerConfig {
-        api_version: &'static str,
-        kind: &'static str,
-        metadata: Metadata,
-        spec: Spec,
-    }
-
-    #[derive(Serialize)]
-    struct Metadata {
-        name: &'static str,
-    }
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Spec {
-        inhibit_rules: Vec<Rule>,
-    }
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Rule {
-        source_match: Vec<Match>,
-        target_match: Vec<Match>,
-        equal: Vec<String>,
-    }
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Match {
-        name: &'static str,
-        match_type: &'static str,
-        value: String,
-    }
-
-    impl AlertmanagerConfig {
-        /// Without those by alerts of other namespaces.
-        pub fn new(inhibitions: &[Inhibition]) -> Self {
-            let matches = |matchers: &[Matcher]| matchers.iter().map(Match::of).collect();
-            let is_ours = |inhibition: &&Inhibition| {
-                !inhibition.source_matchers.iter().any(|matcher| matcher.value.starts_with("Kube"))
-            };
-            let rule = |inhibition: &Inhibition| Rule {
-                source_match: matches(&inhibition.source_matchers),
-                target_match: matches(&inhibition.target_matchers),
-                equal: inhibition.equal.clone(),
-            };
-            AlertmanagerConfig {
-                api_version: "monitoring.coreos.com/v1alpha1",
-                kind: "AlertmanagerConfig",
-                metadata: Metadata { name: "longhorn-health-exporter" },
-                spec: Spec { inhibit_rules: inhibitions.iter().filter(is_ours).map(rule).collect() },
-            }
-        }
-    }
-
-    impl Match {
-        fn of(matcher: &Matcher) -> Self {
-            Match { name: matcher.label, match_type: matcher.operator, value: matcher.value.clone() }
-        }
-    }
 }

@@ -44,7 +44,29 @@ pub use transport::Transport;
 pub use web_config::{WebConfigError, WebConfigFile};
 
 use connections::Connections;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use timeouts::Phases;
+
+/// What is wrong with the text of a web configuration by itself.
+pub(crate) fn judge_web_config(text: &str) -> Result<(), WebConfigError> {
+    web_config::judge(text)
+}
+
+/// What is wrong with a query.
+pub(crate) fn judge_query(query: &str) -> Result<(), String> {
+    view::View::parse(query).map(|view| drop(view.link()))
+}
+
+/// Reads a value as each header of a request that is read.
+pub(crate) fn read_headers(value: &HeaderValue) {
+    let text = value.to_str().ok();
+    negotiate::metrics_format(text);
+    negotiate::accepts_gzip(text);
+    let headers = [(AUTHORIZATION, value.clone()), (reviewer::TIMEOUT, value.clone())].into_iter().collect();
+    passwords::credentials(&headers);
+    passwords::scheme(&headers, "bearer");
+    reviewer::patience(&headers);
+}
 
 /// Time limits of a connection, and how many there may be.
 #[derive(Debug, Clone)]

@@ -95,7 +95,7 @@ fn cost(hash: &str) -> u32 {
 }
 
 /// User name and password as RFC 7617 encodes them.
-fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
+pub fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
     let encoded = scheme(headers, "basic")?;
     let decoded = STANDARD.decode(encoded).ok()?;
     let colon = decoded.iter().position(|byte| *byte == b':')?;

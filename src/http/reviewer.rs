@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode, header};
 
@@ -196,9 +197,12 @@ async fn in_time(
     Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))
 }
 
+/// The header in which Prometheus says how long it waits.
+pub const TIMEOUT: HeaderName = HeaderName::from_static("x-prometheus-scrape-timeout-seconds");
+
 /// A scraper that has gone by then learns nothing from the answer.
-fn patience(headers: &HeaderMap) -> Duration {
-    let timeout = headers.get("x-prometheus-scrape-timeout-seconds");
+pub fn patience(headers: &HeaderMap) -> Duration {
+    let timeout = headers.get(TIMEOUT);
     let seconds: Option<f64> = timeout.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match timeout.filter(|timeout| !timeout.is_zero()) {

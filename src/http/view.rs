@@ -1,6 +1,6 @@
 //! What of the report is asked for, in the query of a request, and how often it is to be looked at again.
 
-use crate::check::Severity;
+use crate::check::{Severity, plain};
 use crate::checks;
 use crate::did_you_mean;
 use crate::report::{Report, Selection};
@@ -40,10 +40,8 @@ impl View {
                 "severity" => selection.severity = severity(&value)?,
                 "refresh" => view.refresh = refresh(&value)?,
                 other => {
-                    return Err(format!(
-                        "no such parameter '{other}'; {}",
-                        did_you_mean::hint(other, &PARAMETERS)
-                    ));
+                    let hint = did_you_mean::hint(other, &PARAMETERS);
+                    return Err(format!("no such parameter '{}'; {hint}", plain(other)));
                 }
             }
         }
@@ -88,7 +86,7 @@ fn known_check(id: &str) -> Result<(), String> {
         return Ok(());
     }
     let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
-    Err(format!("no check '{id}'; {}", did_you_mean::hint(id, &ids)))
+    Err(format!("no check '{}'; {}", plain(id), did_you_mean::hint(id, &ids)))
 }
 
 fn severity(text: &str) -> Result<Option<Severity>, String> {
@@ -96,7 +94,7 @@ fn severity(text: &str) -> Result<Option<Severity>, String> {
         "" | "info" => Ok(None),
         "warning" => Ok(Some(Severity::Warning)),
         "critical" => Ok(Some(Severity::Critical)),
-        other => Err(format!("no severity '{other}'; valid: info, warning, critical")),
+        other => Err(format!("no severity '{}'; valid: info, warning, critical", plain(other))),
     }
 }
 
@@ -105,7 +103,8 @@ fn refresh(text: &str) -> Result<Option<u32>, String> {
         _ if text.is_empty() => Ok(None),
         Ok(seconds) if REFRESH.contains(&seconds) => Ok(Some(seconds)),
         _ => Err(format!(
-            "refresh={text} is not a number of seconds from {} to {}",
+            "refresh={} is not a number of seconds from {} to {}",
+            plain(text),
             REFRESH.start(),
             REFRESH.end()
         )),

@@ -128,7 +128,7 @@ objects! {
             "spec.dataEngine": engine.spec.data_engine, DataEngine;
             "status.currentState": engine.status.current_state, InstanceState;
         }
-    }, of(engine) { Volume: &engine.spec.volume_name };
+    }, of(engine) { Volume: &engine.spec.volume_name, InstanceManager: &engine.status.instance_manager_name };
     engine_frontends: EngineFrontend = EngineFrontends, unrecognized(frontend) {
         strange! { "status.currentState": frontend.status.current_state, InstanceState; }
     };
@@ -138,14 +138,17 @@ objects! {
             "spec.dataEngine": replica.spec.data_engine, DataEngine;
             "status.currentState": replica.status.current_state, InstanceState;
         }
-    }, of(replica) { Volume: &replica.spec.volume_name, Disk: &replica.spec.disk_id };
+    }, of(replica) {
+        Volume: &replica.spec.volume_name, Disk: &replica.spec.disk_id, Node: &replica.spec.node_id,
+        InstanceManager: &replica.status.instance_manager_name
+    };
     volumes: Volume = Volumes, unrecognized(volume) {
         strange! {
             "spec.dataEngine": volume.spec.data_engine, DataEngine;
             "status.state": volume.status.state, VolumeState;
             "status.robustness": volume.status.robustness, VolumeRobustness;
         }
-    };
+    }, of(volume) { Node: &volume.status.owner_id, PersistentVolume: &volume.status.kubernetes_status.pv_name };
     volume_attachments: VolumeAttachment = VolumeAttachments;
     backing_images: BackingImage = BackingImages, unrecognized(image) {
         let mut copies = image.status.disk_file_status_map.values();
@@ -179,7 +182,7 @@ objects! {
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     };
-    events: Event = Events;
+    events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;

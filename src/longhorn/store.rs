@@ -39,12 +39,25 @@ pub enum Owner {
     Volume,
     /// The disk of a replica, by its UUID.
     Disk,
-    /// The node of an instance manager.
+    /// The node of a replica, an instance manager, or the manager that takes care of a volume.
     Node,
+    /// The instance manager that a replica or an engine names.
+    InstanceManager,
+    /// The persistent volume of a volume.
+    PersistentVolume,
+    /// What an Event is about.
+    Object,
 }
 
 impl Owner {
-    const ALL: [Owner; 3] = [Owner::Volume, Owner::Disk, Owner::Node];
+    const ALL: [Owner; 6] = [
+        Owner::Volume,
+        Owner::Disk,
+        Owner::Node,
+        Owner::InstanceManager,
+        Owner::PersistentVolume,
+        Owner::Object,
+    ];
 }
 
 fn hash(text: &str) -> u64 {
@@ -112,12 +125,19 @@ impl<T> Default for Store<T> {
 impl<T: Kind> Store<T> {
     /// The object of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
+        looked_at();
         self.0.by_name.get(name).map(|object| &*object.0)
     }
 
     /// The object of this name, shared.
     pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
         self.0.by_name.get(name).map(|object| object.0.clone())
+    }
+
+    /// The object at this place in the order of the names.
+    pub fn nth(&self, place: usize) -> Option<&T> {
+        looked_at();
+        self.0.ordered.get(place).map(|object| &**object)
     }
 
     /// The objects that belong to this owner, in the order of their names.
@@ -127,12 +147,13 @@ impl<T: Kind> Store<T> {
         let first = join.partition_point(|(hash, _)| *hash < wanted);
         let same_hash = join.iter().skip(first).take_while(move |(hash, _)| *hash == wanted);
         let objects = same_hash.filter_map(|(_, place)| self.0.ordered.get(*place as usize));
-        objects.map(|object| &**object).filter(move |object| object.owner(owner) == name)
+        let objects = objects.map(|object| &**object).inspect(|_| looked_at());
+        objects.filter(move |object| object.owner(owner) == name)
     }
 
     /// All objects in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.ordered.iter().map(|object| &**object)
+        self.0.ordered.iter().map(|object| &**object).inspect(|_| looked_at())
     }
 
     /// How many there are.
@@ -203,6 +224,27 @@ impl<T: Kind> Store<T> {
     }
 }
 
+/// Tests count how often checks look at an object, to show that none is quadratic.
+#[cfg(test)]
+pub(crate) mod looks {
+    use std::cell::Cell;
+
+    thread_local! { pub(super) static LOOKS: Cell<usize> = const { Cell::new(0) } }
+
+    /// How many there were on this thread meanwhile.
+    pub(crate) fn during(work: impl FnOnce()) -> usize {
+        let before = LOOKS.get();
+        work();
+        LOOKS.get() - before
+    }
+}
+
+#[inline]
+fn looked_at() {
+    #[cfg(test)]
+    looks::LOOKS.set(looks::LOOKS.get() + 1);
+}
+
 impl<T: Kind> Held<T> {
     /// Where an object of this name is, or belongs. Lists come in order: each is then the last.
     fn place(&self, name: &str) -> Result<usize, usize> {
@@ -221,11 +263,14 @@ impl<T: Kind> Held<T> {
     }
 
     fn join(&self, owner: Owner) -> &[(u64, u32)] {
-        let [volume, disk, node] = &self.joins;
+        let [volume, disk, node, instance_manager, persistent_volume, about] = &self.joins;
         let join = match owner {
             Owner::Volume => volume,
             Owner::Disk => disk,
             Owner::Node => node,
+            Owner::InstanceManager => instance_manager,
+            Owner::PersistentVolume => persistent_volume,
+            Owner::Object => about,
         };
         join.get_or_init(|| {
             let places =

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::check::{Gauge, GaugeKind, Sample};
+use crate::check::{Gauge, GaugeKind, Sample, is_hidden};
 
 /// A family with its samples.
 #[derive(Debug, Clone)]
@@ -113,9 +113,26 @@ fn arrange(family: &mut Family) -> Result<(), EncodeError> {
     family.samples.sort_by(|a, b| a.labels.cmp(&b.labels));
     family.samples.dedup();
     let twins = family.samples.windows(2).find(|pair| matches!(pair, [a, b] if a.labels == b.labels));
-    match twins.and_then(|pair| pair.first()) {
-        Some(sample) => Err(EncodeError::DuplicateSample { family: name, labels: labels_of(sample) }),
-        None => Ok(()),
+    if let Some(sample) = twins.and_then(|pair| pair.first()) {
+        return Err(EncodeError::DuplicateSample { family: name, labels: labels_of(sample) });
+    }
+    show(&mut family.samples);
+    Ok(())
+}
+
+/// Replaces what hides in labels, which end up on phones as text of alerts. Of names that nothing else
+/// tells apart one is kept: a page with two of them would be refused as a whole.
+fn show(samples: &mut Vec<Sample>) {
+    let mut changed = false;
+    let hides = |c: char| c != '\n' && is_hidden(c);
+    for label in samples.iter_mut().flat_map(|sample| &mut sample.labels) {
+        if !label.is_ascii() || label.contains(hides) {
+            (*label, changed) = (label.replace(hides, "\u{fffd}").into(), true);
+        }
+    }
+    if changed {
+        samples.sort_by(|a, b| a.labels.cmp(&b.labels));
+        samples.dedup_by(|b, a| a.labels == b.labels);
     }
 }
 

@@ -48,6 +48,26 @@ test_calls_seconds_total 1.5
 }
 
 #[test]
+fn labels_hide_nothing_and_names_that_nothing_else_tells_apart_do_not_cost_the_page() {
+    let samples = vec![
+        sample(&["a\u{202e}b", "on"], 1.0),
+        sample(&["a\u{200b}b", "on"], 2.0),
+        sample(&["größe\u{1b}[0m", "on"], 3.0),
+    ];
+    for format in [Format::Text, Format::OpenMetrics] {
+        let page = encode(vec![Family { gauge: &STATE, samples: samples.clone() }], format).unwrap();
+        let series: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            series,
+            [
+                "test_state{object=\"a\u{fffd}b\",state=\"on\"} 2",
+                "test_state{object=\"größe\u{fffd}[0m\",state=\"on\"} 3"
+            ]
+        );
+    }
+}
+
+#[test]
 fn openmetrics_names_counters_without_total_and_ends_in_eof() {
     let expected = r#"# HELP test_state A \"state\"\nwith \\ in it.
 # TYPE test_state gauge

@@ -14,6 +14,7 @@ use super::NotListed;
 use crate::check::{Cut, Finding, ObjectRef, Severity};
 use crate::checks;
 use crate::incidents::cause_of;
+use crate::yaml_error;
 
 /// Which findings are accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -60,7 +61,7 @@ pub struct Accepted {
     pub until: Option<Date>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
@@ -98,8 +99,13 @@ impl Acceptance {
     pub fn read(path: &Path) -> anyhow::Result<Vec<Self>> {
         let name = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        let file: Option<File> = serde_yaml::from_str(&text).map_err(|error| anyhow!("{name}: {error}"))?;
-        let accepted = file.map(|file| file.accepted).unwrap_or_default();
+        Self::parse(&name.to_string(), &text)
+    }
+
+    /// Reads the text of such a file.
+    pub fn parse(name: &str, text: &str) -> anyhow::Result<Vec<Self>> {
+        let file: File = yaml_error::read(text).map_err(|said| anyhow!("{name}:{said}"))?;
+        let accepted = file.accepted;
         for one in &accepted {
             one.validate().with_context(|| format!("{name}: {}", one.check))?;
             if one.reason.trim().is_empty() {

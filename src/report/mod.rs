@@ -12,6 +12,8 @@ mod undecodable_tests;
 
 #[cfg(test)]
 mod bound_tests;
+#[cfg(test)]
+mod linear_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,6 +6,7 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::connect::{ConnectError, is_set};
+use crate::yaml_error;
 
 /// Where the kubeconfig is read from, for messages.
 pub(super) fn place(path: Option<&Path>) -> String {
@@ -29,7 +30,7 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     let kubeconfig = kubeconfig.map_err(|error| wrong(say(&error)))?;
     let context = chosen(&kubeconfig, context, || place(path))?;
-    if let Some(reason) = lost_user(&kubeconfig, &context).or_else(|| old_login(&kubeconfig, &context)) {
+    if let Some(reason) = lost(&kubeconfig, &context) {
         return Err(wrong(reason));
     }
     let cluster = cluster_of(&kubeconfig, &context);
@@ -40,6 +41,18 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
         }
         _ => wrong(say(&error)),
     })
+}
+
+/// What is wrong with the text of a kubeconfig.
+pub(crate) fn judge(text: &str) -> Result<(), String> {
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| say(&error))?;
+    let context = chosen(&kubeconfig, None, String::new).map_err(|error| error.to_string())?;
+    lost(&kubeconfig, &context).map_or(Ok(()), Err)
+}
+
+/// Why nobody could log in with this context.
+fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+    lost_user(kubeconfig, context).or_else(|| old_login(kubeconfig, context))
 }
 
 /// Name of the context asked for or else of the current one, if the kubeconfig has it.
@@ -98,6 +111,11 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 fn say(error: &KubeconfigError) -> String {
     let text = match error {
         KubeconfigError::ReadConfig(source, _) => source.to_string(),
+        KubeconfigError::Parse(error) => {
+            // there may be a token in it
+            let (line, message) = yaml_error::explain_secret(error);
+            return format!("line {line}: {message}");
+        }
         KubeconfigError::LoadClusterOfContext(cluster) => format!("no cluster '{cluster}'"),
         other => other.to_string(),
     };

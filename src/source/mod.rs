@@ -3,7 +3,7 @@
 pub mod connect;
 pub mod demo;
 pub mod fixed;
-mod kubeconfig;
+pub(crate) mod kubeconfig;
 pub mod record;
 pub mod recording;
 pub mod reviews;

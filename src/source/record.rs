@@ -4,11 +4,9 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use kube::Client;
-use kube::api::{LogParams, Request};
-use kube::client::Body;
+use kube::api::Request;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -221,22 +219,10 @@ fn name_of(run: &Run) -> String {
 }
 
 async fn read(client: &Client, namespace: &str, run: &Run, patience: Duration) -> Result<Vec<u8>, String> {
-    let params = LogParams {
-        container: Some(run.container.to_owned()),
-        previous: run.is_over,
-        tail_lines: Some(LINES),
-        limit_bytes: Some(BYTES),
-        since_seconds: run.since(),
-        ..LogParams::default()
-    };
-    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&run.pod, &params);
-    let request = request.map_err(|error| error.to_string())?.map(Body::from);
     let get = async {
-        let response = client.send(request).await.map_err(|error| describe(&error))?;
-        let status = response.status();
-        let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
-        let body = Limited::new(response.into_body(), limit).collect().await;
-        let body = body.map_err(|error| error.to_string())?.to_bytes();
+        let (status, body) =
+            run.log(client, namespace, LINES, BYTES).await.map_err(|error| describe(&error))?;
+        let body = body?;
         if status.is_success() { Ok(body.to_vec()) } else { Err(format!("the API server answers {status}")) }
     };
     timeout(patience, get).await.unwrap_or_else(|_elapsed| Err(format!("no answer within {patience:?}")))

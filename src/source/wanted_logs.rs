@@ -3,7 +3,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::{BodyExt, Limited};
 use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::api::{LogParams, Request};
+use kube::client::Body;
 
 use crate::longhorn::{ContainerStatus, Lease, Pod, Store, WEBHOOK_LOCK};
 
@@ -42,9 +48,30 @@ impl Run {
         Run { pod, uid, container, is_over, which }
     }
 
-    /// How many seconds of the log are of interest, if not all.
-    pub(in crate::source) fn since(&self) -> Option<i64> {
-        (!self.is_over && self.container == "longhorn-manager").then_some(SINCE)
+    /// Asks for its last lines, and for no more of them than so many bytes. A server may answer with more; what is
+    /// twice as long is an error.
+    pub(in crate::source) async fn log(
+        &self,
+        client: &Client,
+        namespace: &str,
+        lines: i64,
+        bytes: i64,
+    ) -> kube::Result<(StatusCode, Result<Bytes, String>)> {
+        let params = LogParams {
+            container: Some(self.container.to_owned()),
+            previous: self.is_over,
+            tail_lines: Some(lines),
+            limit_bytes: Some(bytes),
+            since_seconds: (!self.is_over && self.container == "longhorn-manager").then_some(SINCE),
+            ..LogParams::default()
+        };
+        let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&self.pod, &params);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let response = client.send(request.map(Body::from)).await?;
+        let status = response.status();
+        let limit = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_mul(2);
+        let body = Limited::new(response.into_body(), limit).collect().await;
+        Ok((status, body.map(|body| body.to_bytes()).map_err(|error| error.to_string())))
     }
 
     /// When the log of a present run should be read again.

@@ -75,10 +75,12 @@ fn ask_everything(directory: &Path, kubeconfig: &Path) {
         ("demo".to_owned(), stack::exporter(directory, &["--demo", &web], Address::free())),
         ("live".to_owned(), stack::exporter(directory, &[&live], Address::free())),
     ];
-    for scenario in scenario::all() {
-        let from = format!("--from={}", scenario.display());
+    let recordings: Vec<_> =
+        scenario::all().into_iter().map(|path| (scenario::written(&path), path)).collect();
+    for (recording, scenario) in &recordings {
+        let from = format!("--from={}", recording.path().display());
         exporters.push((
-            scenario::name(&scenario).to_owned(),
+            scenario::name(scenario).to_owned(),
             stack::exporter(directory, &[&from], Address::free()),
         ));
     }

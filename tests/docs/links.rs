@@ -83,7 +83,7 @@ fn links_lead_to_files_and_headings_that_exist() {
 
 #[test]
 fn broken_links_are_seen() {
-    let page = Path::new("docs/metrics.md");
+    let page = Path::new("docs/checks.md");
     assert_eq!(broken(page, "#longhorn_health_findings"), None);
     assert_eq!(broken(page, "checks.md#danger_zone_pending"), None);
     assert!(broken(page, "#longhorn_health_none").is_some());
@@ -116,8 +116,9 @@ fn runbooks_have_their_sections_in_order() {
     for path in files("docs/runbooks", &[".md"]) {
         let text = text(&path);
         let sections: Vec<_> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
+        let sections = sections.strip_suffix(&["Rule"]).unwrap_or_else(|| panic!("{}", path.display()));
         // what argues with other write-ups stands behind what to do
-        let sections = sections.strip_suffix(&["Background"]).unwrap_or(&sections);
+        let sections = sections.strip_suffix(&["Background"]).unwrap_or(sections);
         assert_eq!(sections, ["Meaning", "Impact", "Diagnosis", "Mitigation"], "{}", path.display());
         let first = text.split("\n\n").nth(3);
         assert!(

@@ -57,8 +57,6 @@ fn mutated(report: &Value, pointer: &str, value: Option<Value>) -> Value {
 fn the_schema_refuses_reports_that_are_wrong() {
     let schema = schema("report.schema.json");
     let report = demo();
-    let other =
-        if report["findings"][0]["check"] == "danger_zone_pending" { "node_gone" } else { "priority_class" };
     for (pointer, value) in [
         ("/schema", Some(json!("v2"))),
         ("/verdict", Some(json!("healthy"))),
@@ -71,11 +69,10 @@ fn the_schema_refuses_reports_that_are_wrong() {
         ("/cluster/recorded", None),
         ("/cluster/volumes_by_robustness/broken", Some(json!(0))),
         ("/cluster/volumes_by_robustness/healthy", None),
-        ("/findings/0/check", Some(json!("made_up"))),
-        ("/findings/0/cause", Some(json!("made_up"))),
-        ("/findings/0/cause", Some(json!(other))),
+        ("/findings/0/check", None),
+        ("/findings/0/cause", None),
         ("/findings/0/severity", Some(json!("fatal"))),
-        ("/findings/0/runbook", Some(json!("LonghornMadeUp"))),
+        ("/findings/0/runbook", Some(json!(1))),
         ("/findings/0/message", None),
         ("/findings/0/object/kind", None),
         ("/findings/0/object/uid", Some(json!("x"))),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
-use longhorn_health_exporter::generate::promtool::{self, Case, Kind};
+use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules::{self, Entry, Group, RuleFile};
 use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
 use mutants::Mutant;
@@ -56,11 +56,11 @@ impl Trial {
 const STAGES: usize = 3;
 
 /// Cases that notice most come first.
-fn stage(case: &Case) -> usize {
+fn stage(case: &TestCase) -> usize {
     match case.kind {
-        Kind::Fires => 0,
-        Kind::Silent | Kind::Boundary | Kind::TwoPods => 1,
-        Kind::Missing => 2,
+        CaseKind::Fires => 0,
+        CaseKind::Silent | CaseKind::Boundary | CaseKind::TwoPods => 1,
+        CaseKind::Missing => 2,
     }
 }
 
@@ -139,7 +139,7 @@ struct Subject {
     rule: Entry,
     /// Records that it reads, or alerts that read it; and the alert on the exporter's absence.
     beside: Vec<Entry>,
-    cases: Vec<Case>,
+    cases: Vec<TestCase>,
 }
 
 fn name(rule: &Entry) -> &str {
@@ -167,7 +167,7 @@ fn subjects() -> Vec<Subject> {
         let alerts: Vec<_> = alerts.map(Entry::Alert).collect();
         let reads = |alert: &Entry, record: &Entry| expr(alert).contains(name(record));
         for alert in &alerts {
-            let own = |case: &&Case| case.subject == name(alert);
+            let own = |case: &&TestCase| case.subject == name(alert);
             subjects.push(Subject {
                 rule: alert.clone(),
                 beside: records.iter().filter(|record| reads(alert, record)).cloned().collect(),
@@ -178,7 +178,7 @@ fn subjects() -> Vec<Subject> {
         for record in &records {
             let readers: Vec<_> = alerts.iter().filter(|alert| reads(alert, record)).collect();
             let all = [vec![record], readers.clone()].concat();
-            let own = |case: &&Case| all.iter().any(|rule| case.subject == name(rule));
+            let own = |case: &&TestCase| all.iter().any(|rule| case.subject == name(rule));
             let others = records.iter().filter(|other| *other != record);
             subjects.push(Subject {
                 rule: record.clone(),
@@ -203,11 +203,11 @@ fn trial(folder: &Path, mutant: Mutant, subject: &Subject) -> Trial {
     let file = RuleFile { groups: vec![Group { name: "mutant".to_owned(), rules }] };
     write(&folder.join("rules.yaml"), &file);
     let cases = &subject.cases;
-    let mut files: BTreeMap<(usize, &str), Vec<&Case>> = BTreeMap::new();
+    let mut files: BTreeMap<(usize, &str), Vec<&TestCase>> = BTreeMap::new();
     for case in cases {
         files.entry((stage(case), &case.interval)).or_default().push(case);
     }
-    let write_tests = |((stage, interval), cases): ((usize, &str), Vec<&Case>)| {
+    let write_tests = |((stage, interval), cases): ((usize, &str), Vec<&TestCase>)| {
         let path = folder.join(format!("{stage}.{interval}.test.yaml"));
         write(
             &path,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use longhorn_health_exporter::check::When;
 use longhorn_health_exporter::generate::alertmanager::Matcher;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
-use longhorn_health_exporter::generate::promtool::{self, Kind};
+use longhorn_health_exporter::generate::promtool::{self, CaseKind};
 use longhorn_health_exporter::generate::{Settings, alertmanager};
 use serde_json::Value;
 
@@ -98,11 +98,11 @@ fn every_alert_has_every_kind_of_case() {
     for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
         let cases = promtool::cases(area, &settings).unwrap();
         for alert in area.alerts {
-            let kinds: BTreeSet<Kind> =
+            let kinds: BTreeSet<CaseKind> =
                 cases.iter().filter(|case| case.subject == alert.name).map(|case| case.kind).collect();
             // the boundary of a fact is the moment before `for` is over, which every firing case has
-            let boundary = matches!(alert.when, When::Promql { .. }).then_some(Kind::Boundary);
-            let required = [Kind::Fires, Kind::Silent, Kind::TwoPods, Kind::Missing];
+            let boundary = matches!(alert.when, When::Promql { .. }).then_some(CaseKind::Boundary);
+            let required = [CaseKind::Fires, CaseKind::Silent, CaseKind::TwoPods, CaseKind::Missing];
             let lacking = required.into_iter().chain(boundary).filter(|kind| !kinds.contains(kind));
             missing.extend(lacking.map(|kind| format!("{}: {kind:?}", alert.name)));
         }

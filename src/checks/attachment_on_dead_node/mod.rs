@@ -11,7 +11,7 @@ mod follows;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +19,7 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
-use crate::longhorn::{CsiAttachment, DataEngine, Resource, condition};
+use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource, condition};
 
 const NODE_DOWN: Cause = Cause::warning(
     "node_down",
@@ -30,7 +30,6 @@ const NODE_GONE: Cause = Cause::warning(
     "the node no longer exists in Kubernetes, and volumes are still attached to it",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
     title: "Volumes held by dead nodes",
@@ -96,17 +95,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if by_node.is_empty() {
         return;
     }
-    let by_pv: HashMap<&str, &str> = cluster
-        .objects
-        .volumes
-        .iter()
-        .map(|volume| (volume.status.kubernetes_status.pv_name.as_str(), volume.metadata.name.as_str()))
-        .collect();
     for (node, attachments) in by_node {
         let begun = Begun::At(dead_since(cluster, node));
         if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
             out.sample(&HELD, &[node], attachments.len() as f64);
-            out.find(finding(cluster, node, &attachments, &by_pv).since(held.since));
+            out.find(finding(cluster, node, &attachments).since(held.since));
         }
     }
 }
@@ -120,17 +113,13 @@ fn dead_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     condition(conditions, "Ready")?.last_transition_time.get()
 }
 
-fn finding(
-    cluster: &Cluster,
-    node: &str,
-    attachments: &[&CsiAttachment],
-    by_pv: &HashMap<&str, &str>,
-) -> Finding {
+fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Finding {
     let gone = cluster.objects.kube_nodes.get(node).is_none();
     let (cause, how) = if gone { (&NODE_GONE, "no longer exists") } else { (&NODE_DOWN, "is not Ready") };
     let name_of = |attachment: &&CsiAttachment| {
         let pv = attachment.spec.source.persistent_volume_name.as_str();
-        by_pv.get(pv).copied().unwrap_or(pv).to_owned()
+        let volume = cluster.objects.volumes.of(Owner::PersistentVolume, pv).last();
+        volume.map_or(pv, |volume| volume.metadata.name.as_str()).to_owned()
     };
     let users: Vec<VolumeRef> =
         attachments.iter().map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();

@@ -17,7 +17,7 @@ mod backups;
 mod causes;
 mod jobs;
 mod rules;
-mod schedule;
+pub(crate) mod schedule;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,6 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::longhorn::{BackupState, Resource};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",

@@ -81,13 +81,9 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     .remedy(remedy(cluster, pod, PLUGIN));
     let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
     finding.evidence.push(api(format!("pod {name}: {trouble}")));
-    let events = cluster.objects.events.iter();
-    let warning = events
-        .filter(|event| {
-            event.kind == "Warning"
-                && event.involved_object.kind == "Pod"
-                && event.involved_object.name == *name
-        })
+    let warning = cluster
+        .events_about(name)
+        .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
         let text = format!("{}: {}", event.reason, text::shortened(event.message.trim(), 300));

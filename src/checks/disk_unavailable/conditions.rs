@@ -1,13 +1,12 @@
 //! What the conditions of a node say of the node itself.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
 use super::{AWAY, causes};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, text};
-use crate::longhorn::{Condition, ConditionStatus, LonghornNode, condition};
+use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Owner, condition};
 
 /// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
 /// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
@@ -34,23 +33,11 @@ enum Need {
 
 /// What is counted once for all nodes, and only where a node is in trouble.
 #[derive(Default)]
-pub(super) struct Counts<'a> {
-    replicas: OnceCell<BTreeMap<&'a str, usize>>,
+pub(super) struct Counts {
     shared: OnceCell<bool>,
 }
 
-impl<'a> Counts<'a> {
-    fn replicas_on(&self, cluster: &'a Cluster, node: &str) -> usize {
-        let count = || {
-            let mut counts = BTreeMap::new();
-            for replica in cluster.objects.replicas.iter() {
-                *counts.entry(replica.spec.node_id.as_str()).or_default() += 1;
-            }
-            counts
-        };
-        self.replicas.get_or_init(count).get(node).copied().unwrap_or(0)
-    }
-
+impl Counts {
     /// Whether there are volumes that are mounted by NFS.
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
@@ -60,10 +47,10 @@ impl<'a> Counts<'a> {
     }
 }
 
-pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>, node: &LonghornNode) {
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &LonghornNode) {
     let found = [away(cluster, out, node), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
-        let impact = match counts.replicas_on(cluster, &node.metadata.name) {
+        let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
             count => format!(
                 "{} on it cannot be reached: their volumes have fewer copies than wanted",
@@ -136,7 +123,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     Some(finding)
 }
 
-fn environment<'a>(cluster: &'a Cluster, out: &mut Outcome, counts: &Counts<'a>, node: &LonghornNode) {
+fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &LonghornNode) {
     let name = &node.metadata.name;
     let mut severity = Severity::Info;
     let mut evidence = Vec::new();

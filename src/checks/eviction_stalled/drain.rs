@@ -17,8 +17,8 @@ use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::longhorn::{
-    DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Replica,
-    Resource,
+    DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Owner,
+    Replica, Resource,
 };
 
 /// What a usual drain takes until the workloads have left.
@@ -75,18 +75,14 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
 }
 
 impl<'a> View<'a> {
-    fn new(cluster: &'a Cluster, cordoned: &HashMap<&str, &KubeNode>) -> Self {
+    fn new(cluster: &'a Cluster, cordoned: &HashMap<&'a str, &KubeNode>) -> Self {
         let mut managers: HashMap<_, Vec<_>> = HashMap::new();
         for manager in cluster.objects.instance_managers.iter() {
             managers.entry(manager.spec.node_id.as_str()).or_default().push(manager);
         }
-        let mut replicas: HashMap<_, Vec<_>> = HashMap::new();
-        for replica in cluster.objects.replicas.iter() {
-            let node = replica.spec.node_id.as_str();
-            if cordoned.contains_key(node) {
-                replicas.entry(node).or_default().push(replica);
-            }
-        }
+        let replicas =
+            |node: &&'a str| (*node, cluster.objects.replicas.of(Owner::Node, node).collect::<Vec<_>>());
+        let replicas = cordoned.keys().map(replicas).collect();
         let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
         let policy = if policy.is_empty() { DEFAULT_POLICY.to_owned() } else { policy };
         View { cluster, policy, managers, replicas }

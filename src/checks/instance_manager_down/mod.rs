@@ -10,7 +10,6 @@ mod follows;
 #[cfg(test)]
 mod tests;
 
-use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
@@ -18,11 +17,10 @@ use crate::cluster::Cluster;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::nodes;
 use crate::facts::text::users_of;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Resource};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Resource};
 
 use diagnose::Trouble;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",
@@ -134,7 +132,7 @@ const UNLABELLED: Alert = Alert {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
-    let (claims, active_v2) = (LazyCell::new(|| claims(cluster)), active_v2(cluster));
+    let active_v2 = active_v2(cluster);
     let mut states: BTreeMap<&str, usize> =
         InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
     for im in cluster.objects.instance_managers.iter() {
@@ -148,7 +146,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
             let aged = trouble.aged;
-            let finding = finding(cluster, &fleet, im, &claims, trouble);
+            let finding = finding(cluster, &fleet, im, trouble);
             if aged { out.find(finding) } else { out.find(finding.severity(Severity::Warning)) }
         }
     }
@@ -157,15 +155,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn finding(
-    cluster: &Cluster,
-    fleet: &InstanceManagers,
-    im: &InstanceManager,
-    claims: &Claims,
-    trouble: Trouble,
-) -> Finding {
+fn finding(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager, trouble: Trouble) -> Finding {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
-    let volumes = volumes_of(cluster, fleet, im, claims);
+    let volumes = volumes_of(cluster, fleet, im);
     let which = match node.as_str() {
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),
@@ -209,20 +201,6 @@ fn what(cause: &'static Cause, reached: bool) -> &'static str {
     }
 }
 
-/// Volumes by the instance manager that their engine or replica names.
-type Claims<'a> = HashMap<&'a str, Vec<&'a str>>;
-
-fn claims(cluster: &Cluster) -> Claims<'_> {
-    let objects = &cluster.objects;
-    let engines = objects.engines.iter().map(|e| (&e.status.instance_manager_name, &e.spec.volume_name));
-    let replicas = objects.replicas.iter().map(|r| (&r.status.instance_manager_name, &r.spec.volume_name));
-    let mut claims = Claims::new();
-    for (manager, volume) in engines.chain(replicas) {
-        claims.entry(manager).or_default().push(volume);
-    }
-    claims
-}
-
 /// How many v2 instance managers of each node are not stopped.
 fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
     let mut nodes = HashMap::new();
@@ -237,17 +215,16 @@ fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
 
 /// The volumes that run in it, else (its maps are emptied when it does not run) those whose engine
 /// or replica says that it belongs there.
-fn volumes_of(
-    cluster: &Cluster,
-    fleet: &InstanceManagers,
-    im: &InstanceManager,
-    claims: &Claims,
-) -> Vec<VolumeRef> {
+fn volumes_of(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager) -> Vec<VolumeRef> {
     let inside = fleet.counted_instances(im);
     let mut volumes: Vec<&str> =
         inside.iter().filter_map(|instance| fleet.volume_of(instance.role, instance.name)).collect();
     if im.status.current_state != InstanceManagerState::Running {
-        volumes.extend(claims.get(im.metadata.name.as_str()).into_iter().flatten());
+        let (objects, name) = (&cluster.objects, &im.metadata.name);
+        let engines = objects.engines.of(Owner::InstanceManager, name);
+        let replicas = objects.replicas.of(Owner::InstanceManager, name);
+        volumes.extend(engines.map(|engine| engine.spec.volume_name.as_str()));
+        volumes.extend(replicas.map(|replica| replica.spec.volume_name.as_str()));
     }
     cluster.volume_refs(volumes)
 }

@@ -249,10 +249,9 @@ pub fn no_webhook_endpoint(cluster: &Cluster) -> Option<String> {
 
 /// A recent event about a failed readiness probe of this pod.
 pub fn readiness_failure(cluster: &Cluster, pod: &Pod) -> Option<String> {
-    let event = cluster.objects.events.iter().find(|event| {
+    let event = cluster.events_about(&pod.metadata.name).find(|event| {
         event.reason == "Unhealthy"
             && event.involved_object.kind == "Pod"
-            && event.involved_object.name == pod.metadata.name
             && event.message.starts_with("Readiness probe failed")
             && event.last_seen().is_some_and(|seen| cluster.age(seen) < RECENT)
     })?;

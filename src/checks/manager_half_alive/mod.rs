@@ -38,7 +38,6 @@ const NODE_STATUS_STILL: Cause = Cause::info(
     "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
@@ -167,7 +166,7 @@ fn still<'a>(
 
 fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let owned = cluster.objects.volumes.iter().filter(|volume| volume.status.owner_id == node);
+    let owned = cluster.volumes_owned_by(node);
     let owned: Vec<VolumeRef> = owned.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     let mut finding = Finding::new(
         &WORK_UNDONE,

@@ -11,14 +11,14 @@ mod follows;
 mod tests;
 mod unmanaged;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::{kubectl, looping};
-use crate::longhorn::{LonghornNode, Pod, Resource, condition};
+use crate::longhorn::{LonghornNode, Owner, Pod, Resource, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -26,7 +26,6 @@ const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
 /// A node that is being replaced is gone for some minutes.
 const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
@@ -177,13 +176,6 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
     let gone: Vec<&LonghornNode> =
         cluster.objects.longhorn_nodes.iter().filter(|node| is_gone(cluster, node)).collect();
-    let names: BTreeSet<&str> = gone.iter().map(|node| node.metadata.name.as_str()).collect();
-    let mut replicas: BTreeMap<&str, usize> = BTreeMap::new();
-    for replica in cluster.objects.replicas.iter() {
-        if let Some(node) = names.get(replica.spec.node_id.as_str()) {
-            *replicas.entry(node).or_default() += 1;
-        }
-    }
     let mut count = 0;
     for node in gone {
         let name = node.metadata.name.as_str();
@@ -200,7 +192,8 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
             continue;
         }
         count += 1;
-        let mut finding = node_gone(cluster, name, replicas.get(name).copied().unwrap_or(0)).since(since);
+        let mut finding =
+            node_gone(cluster, name, cluster.objects.replicas.of(Owner::Node, name).count()).since(since);
         if since.is_none() {
             finding = finding.because(EvidenceSource::History, "the recording does not show since when");
         }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use crate::check::{Check, Finding, Severity};
+use crate::check::{Check, Finding, Severity, is_hidden};
 use crate::incidents::cause_of;
 use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
@@ -34,7 +34,9 @@ pub fn render(
     }
     let mut xml = Vec::new();
     junit.serialize(&mut xml)?;
-    Ok(xml)
+    // a page of a CI system shows it, as a terminal would
+    let xml = String::from_utf8_lossy(&xml);
+    Ok(xml.replace(|c: char| is_hidden(c) && c != '\n', "\u{fffd}").into_bytes())
 }
 
 fn properties(report: &Report) -> Vec<(&'static str, String)> {

@@ -24,7 +24,7 @@ pub struct Right {
     pub purpose: &'static str,
     /// What happens where it is not granted, in one or more sentences.
     pub without: String,
-    pub rules: Vec<Rule>,
+    pub rules: Vec<Grant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum Reach {
 
 /// One entry of a role's `rules`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct Grant {
     /// API group, empty for core.
     pub group: &'static str,
     /// Plurals, with the subresource after a slash.
@@ -78,13 +78,13 @@ fn longhorn() -> Right {
         rules: Vec::new(),
     };
     for info in TABLE.iter().filter(|info| rule_elsewhere(info.resource).is_none()) {
-        right.add(Rule { group: info.group, resources: vec![info.plural], names: vec![], verbs: WATCH });
+        right.add(Grant { group: info.group, resources: vec![info.plural], names: vec![], verbs: WATCH });
     }
     right
 }
 
 /// The right beside the Role for all of Longhorn's namespace that a kind belongs to, and its rule there.
-fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Reach, Rule)> {
+fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Reach, Grant)> {
     let info = resource.info();
     let (reach, names) = match info.scope {
         Scope::Namespaced if is_about_backups(resource) => (Reach::Longhorn, vec![]),
@@ -120,7 +120,7 @@ fn rule_elsewhere(resource: Resource) -> Option<(&'static str, &'static str, Rea
         ),
         other => (other.info().plural, "A kind that the checks read."),
     };
-    Some((id, purpose, reach, Rule { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
+    Some((id, purpose, reach, Grant { group: info.group, resources: vec![info.plural], names, verbs: WATCH }))
 }
 
 fn is_about_backups(resource: Resource) -> bool {
@@ -129,7 +129,7 @@ fn is_about_backups(resource: Resource) -> bool {
 }
 
 fn crash_logs() -> Right {
-    let rule = Rule { group: "", resources: vec!["pods/log"], names: vec![], verbs: &["get"] };
+    let rule = Grant { group: "", resources: vec!["pods/log"], names: vec![], verbs: &["get"] };
     Right {
         id: "crash-logs",
         reach: Reach::Longhorn,
@@ -143,7 +143,7 @@ fn crash_logs() -> Right {
 
 fn token_review() -> Right {
     let review =
-        |group, resource| Rule { group, resources: vec![resource], names: vec![], verbs: &["create"] };
+        |group, resource| Grant { group, resources: vec![resource], names: vec![], verbs: &["create"] };
     Right {
         id: "token-review",
         reach: Reach::Cluster,
@@ -177,9 +177,9 @@ fn without(checks: &[&Check], id: &str) -> String {
 
 impl Right {
     /// Adds a rule, to one of the same group where that grants whole kinds, too.
-    fn add(&mut self, rule: Rule) {
+    fn add(&mut self, rule: Grant) {
         let same =
-            |other: &&mut Rule| other.group == rule.group && other.names.is_empty() && rule.names.is_empty();
+            |other: &&mut Grant| other.group == rule.group && other.names.is_empty() && rule.names.is_empty();
         match self.rules.iter_mut().find(same) {
             Some(other) => other.resources.extend(rule.resources),
             None => self.rules.push(rule),
@@ -205,7 +205,7 @@ impl Right {
         let header = format!("{header}\n{}", self.purpose);
         let mut metadata = self.metadata();
         metadata.annotations = Some([(format!("{NAME}/without"), self.without.clone())].into());
-        let rules = Some(self.rules.iter().map(Rule::policy).collect());
+        let rules = Some(self.rules.iter().map(Grant::policy).collect());
         match self.reach {
             Reach::Cluster => {
                 yaml::document(&header, &ClusterRole { metadata, rules, ..ClusterRole::default() })
@@ -252,7 +252,7 @@ impl Right {
     }
 }
 
-impl Rule {
+impl Grant {
     fn policy(&self) -> PolicyRule {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         PolicyRule {

@@ -1,13 +1,13 @@
 //! Access rights for readers, from the same list as the roles: all of them in docs/access.md, what
 //! they are for in the README.
 
-use super::markdown::{Page, codes};
+use super::markdown::{Document, codes};
 use crate::checks;
-use crate::generate::deploy::rbac::{Reach, Right, Rule, rights};
+use crate::generate::deploy::rbac::{Grant, Reach, Right, rights};
 
 /// The page: what each right grants.
 pub fn page() -> String {
-    let mut page = Page::new("Access rights");
+    let mut page = Document::new("Access rights");
     page.paragraph(
         "What the exporter may be granted, as the chart and `deploy/kustomize` do. Every right but `longhorn` can be \
          withheld: what is lost then stands in the [README](../README.md#access), and \
@@ -20,7 +20,7 @@ pub fn page() -> String {
 
 /// The table of the README: what each right is for.
 pub fn overview() -> String {
-    let mut page = Page::part();
+    let mut page = Document::part();
     let rows = rights(checks::ALL)
         .into_iter()
         .map(|right| [name(&right), right.purpose.to_owned(), right.without.clone()]);
@@ -33,7 +33,7 @@ fn name(right: &Right) -> String {
 }
 
 fn granted(right: &Right) -> String {
-    let rule = |rule: &Rule| {
+    let rule = |rule: &Grant| {
         let kinds: Vec<String> = rule.resources.iter().map(|plural| full_name(plural, rule.group)).collect();
         let only = match rule.names.as_slice() {
             [] => String::new(),

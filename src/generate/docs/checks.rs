@@ -1,56 +1,143 @@
-//! docs/checks.md: what each check sees, its causes, and what it must be able to read.
+//! docs/checks.md: what each check sees, its causes, what it must be able to read, its alerts and its series.
 
-use super::markdown::{Page, causes, code};
-use super::metrics;
-use crate::check::{Check, Severity};
+use super::markdown::{Document, causes, code, codes};
+use super::runbooks;
+use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
 use crate::checks;
+use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
+use crate::generate::{GenerateError, Settings, rules};
 
-pub fn page() -> String {
-    let mut page = Page::new("Checks");
+pub fn page(settings: &Settings) -> Result<String, GenerateError> {
+    let mut page = Document::new("Checks, alerts and series");
     page.paragraph(INTRODUCTION);
-    checks::ALL.iter().for_each(|check| section(&mut page, check));
-    page.finish()
+    for area in catalogue::areas() {
+        page.heading(2, area.id);
+        page.paragraph(&format!("**{}.** {}", area.title, area.summary));
+        causes(&mut page, area.causes.iter().copied());
+        kinds(&mut page, area);
+        let rows = area.alerts.iter().map(|alert| row(alert, settings));
+        page.table(["alert", "severity", "for", "says"], rows);
+        area.gauges.iter().for_each(|gauge| series(&mut page, gauge));
+        for record in area.records {
+            recorded(&mut page, area, record, settings)?;
+        }
+    }
+    page.heading(2, "Without the exporter");
+    page.paragraph(ALONE);
+    for alert in KUBE_STATE_METRICS.alerts {
+        page.heading(3, &format!("{} with kube-state-metrics alone", alert.name));
+        runbooks::reasons(&mut page, &KUBE_STATE_METRICS, alert, settings)?;
+    }
+    Ok(page.finish())
 }
 
 const INTRODUCTION: &str = "\
 A check is one way in which Longhorn fails. Its id and its causes are label values of
-[longhorn_health_finding](metrics.md#longhorn_health_finding), fields of the [report](report.schema.json) and, for ids, values of
+[longhorn_health_finding](#longhorn_health_finding), fields of the [report](report.schema.json) and, for ids, values of
 `check --only`. A check without one of the kinds it needs is *unknown*, never healthy:
-[longhorn_health_check_unknown](metrics.md#longhorn_health_check_unknown) is 1 and `check` ends with 2 unless something else is
-found.";
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) is 1 and `check` ends with 2 unless something else is
+found.
 
-fn section(page: &mut Page, check: &Check) {
-    page.heading(2, check.id);
-    page.paragraph(&format!("**{}.** {}", check.title, check.summary));
-    causes(page, check.causes.iter().copied());
-    let kinds = |kinds: &[crate::longhorn::Resource]| {
-        kinds.iter().map(|kind| code(&kind.label())).collect::<Vec<_>>().join(", ")
-    };
+Alerts are those of [rules/longhorn-health.rules.yaml](../rules/longhorn-health.rules.yaml): *critical* means act now, *warning* a
+ticket, *info* context only. Each has a runbook with its expression and the reasons for its numbers, which can be
+[set](configuration.md), alert by alert.
+
+Series are those of `/metrics`. None grows with healthy objects: there are counts, and series of their own only for objects in
+trouble. A finding of any check appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the
+raw facts beside its verdict. A check that cannot see what it needs has none: ask
+[longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health. Two exporter pods expose the
+same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. Every family is
+experimental: it may change in any release, and the changelog then gives the query that replaces the old one.
+
+Where an alert compares a number with a threshold and a panel draws it, a recording rule gives both the same; a Prometheus that
+collects from many clusters can take these few series alone. Switching the alert off does not take the record away. Who copies an
+alert into rules of their own takes the records that it reads along. The dashboards also have the expression of each record, for
+a Prometheus that does not load these rules.";
+
+const ALONE: &str = "\
+Where the exporter does not run,
+[rules/longhorn-health-kube-state-metrics.rules.yaml](../rules/longhorn-health-kube-state-metrics.rules.yaml) has two alerts that
+kube-state-metrics alone can carry. They have the label `source: kube-state-metrics`, so that both files may be loaded.";
+
+fn kinds(page: &mut Document, check: &Check) {
     let rows = [
-        ("needs", kinds(check.needs), "The check is unknown without any one of them."),
-        ("uses", kinds(check.uses), "The check runs without them, and knows less."),
+        ("needs", check.needs, "The check is unknown without any one of them."),
+        ("uses", check.uses, "The check runs without them, and knows less."),
     ];
     let rows = rows.into_iter().filter(|(_, kinds, _)| !kinds.is_empty());
+    let list = |kinds: &[crate::longhorn::Resource]| {
+        kinds.iter().map(|kind| code(&kind.label())).collect::<Vec<_>>().join(", ")
+    };
     page.table(
         ["", "kinds", "if they cannot be read"],
-        rows.map(|(a, b, c)| [a.to_owned(), b, c.to_owned()]),
+        rows.map(|(what, kinds, otherwise)| [what.to_owned(), list(kinds), otherwise.to_owned()]),
     );
-    let links = [
-        ("Alerts", check.alerts.iter().map(|alert| alert_link(alert.name)).collect::<Vec<_>>()),
-        ("Series", check.gauges.iter().map(|gauge| metrics::link(gauge)).collect()),
-    ];
-    for (what, links) in links.iter().filter(|(_, links)| !links.is_empty()) {
-        page.paragraph(&format!("{what}: {}.", links.join(", ")));
+}
+
+fn row(alert: &Alert, settings: &Settings) -> [String; 4] {
+    let set = settings.alert(alert);
+    [runbooks::link(alert), set.severity.to_string(), set.hold, alert.summary.to_owned()]
+}
+
+fn series(page: &mut Document, gauge: &Gauge) {
+    page.heading(3, gauge.name);
+    let kind = match gauge.kind {
+        GaugeKind::Gauge => "gauge",
+        GaugeKind::Counter => "counter",
+    };
+    let labels = match gauge.labels.is_empty() {
+        true => "no labels".to_owned(),
+        false => format!("labels {}", codes(gauge.labels.iter().copied())),
+    };
+    let (help, unit, absent) = (gauge.help, unit(gauge), gauge.absent);
+    page.paragraph(&format!("{help} A {kind} ({unit}) with {labels}; absent when: {absent}."));
+    page.code("promql", gauge.example);
+}
+
+/// The unit, which the name says as Prometheus' conventions want it.
+fn unit(gauge: &Gauge) -> &'static str {
+    let name = gauge.name.trim_end_matches("_total");
+    let help = gauge.help;
+    if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" {
+        "Unix time in seconds"
+    } else if name.ends_with("_seconds") {
+        "seconds"
+    } else if name.ends_with("_bytes") {
+        "bytes"
+    } else if help.starts_with("1 for") {
+        "always 1"
+    } else if help.starts_with("1 ") {
+        "1 or 0"
+    } else {
+        "number"
     }
 }
 
-fn alert_link(name: &str) -> String {
-    format!("[{name}](alerts.md#{})", name.to_lowercase())
+fn recorded(
+    page: &mut Document,
+    area: &Check,
+    record: &Record,
+    settings: &Settings,
+) -> Result<(), GenerateError> {
+    page.heading(3, record.name);
+    let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));
+    let panels =
+        area.panels.iter().filter(|panel| panel.queries.iter().any(|query| query.expr.contains(record.name)));
+    let panels = panels.map(|panel| format!("{} ({})", panel.title, panel.dashboard.uid()));
+    let readers: Vec<_> = alerts.map(runbooks::link).chain(panels).collect();
+    page.paragraph(&format!(
+        "{} Recorded with the labels of the target and {}, for {}.",
+        record.help,
+        codes(record.labels.iter().copied()),
+        readers.join(", "),
+    ));
+    page.code("promql", &rules::recording(record, settings)?.expr);
+    Ok(())
 }
 
 /// The table of the README: what each check sees, and how bad that may be.
 pub fn overview() -> String {
-    let mut page = Page::part();
+    let mut page = Document::part();
     let rows = checks::ALL.iter().map(|check| {
         let link = format!("[{0}](docs/checks.md#{0})", check.id);
         let severities = Severity::ALL.into_iter().rev();

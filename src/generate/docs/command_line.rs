@@ -2,13 +2,13 @@
 
 use clap::Command;
 
-use super::markdown::Page;
+use super::markdown::Document;
 
 /// Columns, on every terminal.
 const WIDTH: usize = 100;
 
 pub fn page(command: &Command) -> String {
-    let mut page = Page::new("Command line");
+    let mut page = Document::new("Command line");
     page.paragraph(INTRODUCTION);
     let mut root = command.clone().term_width(WIDTH);
     root.build();

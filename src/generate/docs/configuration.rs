@@ -8,7 +8,7 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use super::json_schema;
-use super::markdown::{Page, code};
+use super::markdown::{Document, code};
 use crate::check::Alert;
 use crate::generate::settings::GREATEST;
 use crate::generate::{Settings, Target, catalogue, pretty};
@@ -18,7 +18,7 @@ pub const SCHEMA: &str = "configuration.schema.json";
 
 pub fn page() -> String {
     let schema = described();
-    let mut page = Page::new("Configuration of the generated files");
+    let mut page = Document::new("Configuration of the generated files");
     page.paragraph(INTRODUCTION);
     page.code("console", "longhorn-health-exporter generate rules --config my.yaml --out my-rules");
     page.code(
@@ -43,7 +43,7 @@ pub fn page() -> String {
     let alert = at(&schema, "/$defs/AlertConfig");
     let row = |(key, property)| [code(key), text(property), value(&schema, property)];
     page.table(["key", "sets", "value"], properties(alert).map(row));
-    page.paragraph("What each alert has as shipped stands in [alerts.md](alerts.md).");
+    page.paragraph("What each alert has as shipped stands in its [runbook](checks.md).");
     page.finish()
 }
 

@@ -6,19 +6,19 @@ use crate::check::Cause;
 use crate::generate::Target;
 
 #[derive(Debug)]
-pub struct Page {
+pub struct Document {
     text: String,
 }
 
-impl Page {
+impl Document {
     /// A page that says what made it, with its heading.
     pub fn new(title: &str) -> Self {
-        Page { text: format!("<!-- {} -->\n\n# {title}\n", Target::Docs.header()) }
+        Document { text: format!("<!-- {} -->\n\n# {title}\n", Target::Docs.header()) }
     }
 
     /// A part of a page that someone else wrote.
     pub fn part() -> Self {
-        Page { text: String::new() }
+        Document { text: String::new() }
     }
 
     pub fn heading(&mut self, level: usize, text: &str) {
@@ -73,7 +73,7 @@ pub fn or_none(text: String) -> String {
 }
 
 /// Causes one after the other; those that only differ in their name stand in one row.
-pub fn causes<'a>(page: &mut Page, causes: impl IntoIterator<Item = &'a Cause>) {
+pub fn causes<'a>(page: &mut Document, causes: impl IntoIterator<Item = &'a Cause>) {
     let mut groups: Vec<Vec<&Cause>> = Vec::new();
     for cause in causes {
         match groups.last_mut() {

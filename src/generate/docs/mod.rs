@@ -1,14 +1,11 @@
-//! References for readers: metrics, alerts, checks, runbooks, the configuration file, the report
-//! and the command line, and the two tables of the README.
+//! References for readers: checks with their alerts and series, runbooks, the configuration file, the
+//! report and the command line, and the two tables of the README.
 
 mod access;
-mod alerts;
 mod checks;
 mod command_line;
 mod configuration;
-mod index;
 mod markdown;
-mod metrics;
 mod report_schema;
 mod runbooks;
 
@@ -24,10 +21,7 @@ use super::{Artifact, GenerateError, Section, Settings, Target};
 pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>, GenerateError> {
     let page = |name: &str, content: String| Artifact::new(format!("docs/{name}"), content);
     let mut artifacts = vec![
-        page("README.md", index::page()),
-        page("metrics.md", metrics::page(settings)?),
-        page("alerts.md", alerts::page(settings)?),
-        page("checks.md", checks::page()),
+        page("checks.md", checks::page(settings)?),
         page("access.md", access::page()),
         page("configuration.md", configuration::page()),
         page(configuration::EXAMPLE, configuration::example()),

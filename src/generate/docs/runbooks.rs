@@ -1,8 +1,7 @@
 //! docs/runbooks/: what is written beside a check, under a head that is made from its declarations.
 
-use super::alerts::{alert_causes, dashboard};
-use super::markdown::{Page, or_none};
-use crate::check::{Alert, Check};
+use super::markdown::{Document, causes, code, or_none};
+use crate::check::{Alert, Cause, Check};
 use crate::generate::catalogue;
 use crate::generate::{Artifact, GenerateError, Settings, rules};
 
@@ -26,28 +25,56 @@ pub fn runbook(name: &str) -> Option<String> {
     })
 }
 
+/// A link to the runbook from a page in docs/.
+pub fn link(alert: &Alert) -> String {
+    format!("[{0}](runbooks/{0}.md)", alert.name)
+}
+
 fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
     let rule = rules::rule(area, alert, settings)?;
-    let mut page = Page::new(alert.name);
+    let mut page = Document::new(alert.name);
     page.paragraph(alert.summary);
     let (first, sections) = alert.runbook.split_at(alert.runbook.find("## ").unwrap_or(0));
     page.paragraph(first);
-    let check = match area.id {
-        "exporter" => String::new(),
-        id => format!("[{id}](../checks.md#{id})"),
-    };
+    let board = area.dashboard().uid();
     page.table(
-        ["severity", "for", "check", "dashboard", "reference"],
+        ["severity", "for", "keep_firing_for", "check", "dashboard"],
         [[
             settings.alert(alert).severity.to_string(),
             rule.hold,
-            or_none(check),
-            dashboard(area, "../.."),
-            format!("[why these numbers](../alerts.md#{})", alert.name.to_lowercase()),
+            or_none(rule.keep_firing_for),
+            format!("[{0}](../checks.md#{0})", area.id),
+            format!("[{board}](../../dashboards/{board}.json)"),
         ]],
     );
-    page.code("promql", &rule.expr);
-    alert_causes(&mut page, area, alert);
+    let covered = |cause: &&&Cause| alert.causes().any(|listed| listed == **cause);
+    causes(&mut page, area.causes.iter().filter(covered).copied());
     page.paragraph(sections);
+    page.heading(2, "Rule");
+    reasons(&mut page, area, alert, settings)?;
     Ok(page.finish())
+}
+
+/// The expression of an alert, and why its numbers are what they are.
+pub fn reasons(
+    page: &mut Document,
+    area: &Check,
+    alert: &Alert,
+    settings: &Settings,
+) -> Result<(), GenerateError> {
+    let expr = rules::rule(area, alert, settings)?.expr;
+    page.code("promql", &expr);
+    for record in catalogue::records_in(&expr) {
+        // as GitHub makes anchors: without the colons
+        let anchor = record.name.replace(':', "");
+        page.paragraph(&format!("Recorded as {}: [expression](../checks.md#{anchor}).", code(record.name)));
+    }
+    page.paragraph(alert.why);
+    let set = settings.alert(alert).thresholds;
+    let rows = alert.thresholds.iter().map(|threshold| {
+        let value = set.get(threshold.name).unwrap_or(&threshold.default);
+        [code(threshold.name), format!("{value} {}", threshold.unit), threshold.why.to_owned()]
+    });
+    page.table(["threshold", "value", "why"], rows);
+    Ok(())
 }

@@ -1,9 +1,18 @@
 //! Places panels on Grafana's grid of 24 columns, in reading order.
 
-use super::model::GridPos;
+use serde::Serialize;
+
 use crate::check::{Panel, PanelKind, Width};
 
 const COLUMNS: u32 = 24;
+
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct GridPos {
+    h: u32,
+    w: u32,
+    x: u32,
+    y: u32,
+}
 
 #[derive(Debug, Default)]
 pub struct Grid {

@@ -4,19 +4,17 @@
 //! so a file can be provisioned as it is.
 
 mod layout;
-pub mod model;
 mod panel;
 mod table;
 mod variables;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::catalogue;
 use super::{Artifact, GenerateError, Settings, Target, promql};
 use crate::check::{self, Check, Dashboard};
 use crate::exporter;
 use layout::Grid;
-use model::{List, datasource};
 
 /// Every dashboard, in the order of the dropdown.
 pub const DASHBOARDS: [Dashboard; 8] = [
@@ -42,12 +40,16 @@ fn artifact(board: Dashboard, settings: &Settings) -> Result<Artifact, GenerateE
     Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
 }
 
-pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboard, GenerateError> {
+/// In Grafana's classic model.
+pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value, GenerateError> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
     for section in sections(board) {
         if let Some(title) = section.title {
-            panels.push(panel::row(grid.next_id(), title, grid.row()));
+            let (id, place) = (grid.next_id(), grid.row());
+            panels.push(json!({
+                "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": false, "panels": [],
+            }));
         }
         let declared: Vec<_> = section.panels.iter().map(|(_, panel)| *panel).collect();
         for ((area, declared), place) in section.panels.iter().zip(grid.places(&declared)) {
@@ -57,48 +59,56 @@ pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<model::Dashboa
     }
     let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
     let (title, question) = heading(board);
-    Ok(model::Dashboard {
-        description: format!("{question} {}", Target::Dashboards.header()),
-        id: None,
-        uid: board.uid(),
-        title,
-        tags: vec![TAG],
-        editable: false,
-        schema_version: 39,
-        version: 1,
-        timezone: "browser",
-        refresh: "1m",
-        time: json!({ "from": "now-6h", "to": "now" }),
-        graph_tooltip: 1,
-        links: vec![links_to_sisters()],
-        annotations: json!({ "list": annotations(settings) }),
-        templating: List { list: variables },
-        panels,
-    })
+    Ok(json!({
+        "description": format!("{question} {}", Target::Dashboards.header()),
+        // links stay
+        "uid": board.uid(),
+        "title": title,
+        "tags": [TAG],
+        "editable": false,
+        "schemaVersion": 39,
+        // constant, so that the file does not change without a reason
+        "version": 1,
+        "timezone": "browser",
+        "refresh": "1m",
+        "time": { "from": "now-6h", "to": "now" },
+        // a shared crosshair
+        "graphTooltip": 1,
+        "links": [links_to_sisters()],
+        "annotations": { "list": annotations(settings) },
+        "templating": { "list": variables },
+        "panels": panels,
+    }))
 }
 
 /// Does a query of the panel use this variable?
-fn uses(panel: &model::Panel, variable: &str) -> bool {
+fn uses(panel: &Value, variable: &str) -> bool {
     let quoted = format!("\"${variable}\"");
-    panel.content.iter().flat_map(|content| &content.targets).any(|target| target.expr.contains(&quoted))
+    let targets = panel["targets"].as_array().into_iter().flatten();
+    targets.filter_map(|target| target["expr"].as_str()).any(|expr| expr.contains(&quoted))
 }
 
-struct Section {
+/// The data source that the dashboard's variable chooses.
+fn datasource() -> Value {
+    json!({ "type": "prometheus", "uid": "${datasource}" })
+}
+
+struct Row {
     title: Option<&'static str>,
     panels: Vec<(&'static Check, &'static check::Panel)>,
 }
 
 /// The overview is one page without headings: numbers first, the verdict before the single checks,
 /// then tables, then what happened over time. The others have a heading for each check.
-fn sections(board: Dashboard) -> Vec<Section> {
+fn sections(board: Dashboard) -> Vec<Row> {
     let panels_of = |area: &'static Check| area.panels.iter().map(move |panel| (area, panel));
     let on_board = |(_, panel): &(&Check, &check::Panel)| panel.dashboard == board;
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
-        return vec![Section { title: None, panels }];
+        return vec![Row { title: None, panels }];
     }
-    let section = |area: &'static Check| Section {
+    let section = |area: &'static Check| Row {
         title: (area.id != "exporter").then_some(area.title),
         panels: panels_of(area).filter(on_board).collect(),
     };
@@ -153,7 +163,7 @@ fn heading(board: Dashboard) -> (&'static str, &'static str) {
     }
 }
 
-fn links_to_sisters() -> serde_json::Value {
+fn links_to_sisters() -> Value {
     json!({
         "type": "dashboards", "title": "Longhorn health", "tags": [TAG], "asDropdown": true,
         "includeVars": true, "keepTime": true, "targetBlank": false, "icon": "external link",
@@ -162,7 +172,7 @@ fn links_to_sisters() -> serde_json::Value {
 }
 
 /// Grafana's own annotations, and firing alerts as marks in the graphs.
-fn annotations(settings: &Settings) -> Vec<serde_json::Value> {
+fn annotations(settings: &Settings) -> Vec<Value> {
     vec![
         json!({
             "builtIn": 1, "datasource": { "type": "grafana", "uid": "-- Grafana --" }, "enable": true,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Content, Defaults, FieldConfig, GridPos, Panel, Target, datasource};
-use super::{expression, table};
+use super::layout::GridPos;
+use super::{datasource, expression, table};
 use crate::check::{self, Check, PanelKind, Unit};
 use crate::generate::{GenerateError, Settings};
 
@@ -16,39 +16,42 @@ pub struct Context<'a> {
     pub settings: &'a Settings,
 }
 
-pub fn row(id: u32, title: &str, grid_pos: GridPos) -> Panel {
-    let (title, collapsed, panels) = (title.to_owned(), Some(false), Some([]));
-    Panel { id, kind: "row", title, grid_pos, collapsed, panels, ..Panel::default() }
-}
-
 pub fn panel(
     id: u32,
     declared: &check::Panel,
     grid_pos: GridPos,
     context: &Context,
-) -> Result<Panel, GenerateError> {
+) -> Result<Value, GenerateError> {
     let queries = declared.queries.iter().enumerate();
     let targets = queries.map(|(number, query)| target(number, query, declared, context.settings));
-    let content = Content {
-        datasource: datasource(),
-        targets: targets.collect::<Result<_, _>>()?,
-        field_config: field_config(declared, context),
-        options: options(declared),
-        transformations: match declared.kind {
-            PanelKind::Table => table::transformations(declared, context.settings),
-            _ => Vec::new(),
-        },
-        links: runbook_links(context),
+    let (transformations, overrides) = match declared.kind {
+        PanelKind::Table => (
+            table::transformations(declared, context.settings),
+            table::overrides(declared, context.area, context.settings),
+        ),
+        _ => (Vec::new(), Vec::new()),
     };
-    Ok(Panel {
-        id,
-        kind: kind(declared.kind),
-        title: declared.title.to_owned(),
-        description: declared.description.to_owned(),
-        grid_pos,
-        content: Some(content),
-        ..Panel::default()
-    })
+    Ok(without_empty(json!({
+        "type": kind(declared.kind),
+        "id": id,
+        "title": declared.title,
+        "description": declared.description,
+        "gridPos": grid_pos,
+        "datasource": datasource(),
+        "targets": targets.collect::<Result<Vec<_>, _>>()?,
+        "fieldConfig": { "defaults": defaults(declared, context.settings), "overrides": overrides },
+        "options": options(declared),
+        "transformations": transformations,
+        "links": runbook_links(context),
+    })))
+}
+
+/// Without lists of nothing, which are Grafana's defaults.
+fn without_empty(mut object: Value) -> Value {
+    if let Some(object) = object.as_object_mut() {
+        object.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+    }
+    object
 }
 
 fn kind(kind: PanelKind) -> &'static str {
@@ -79,42 +82,37 @@ fn target(
     query: &check::Query,
     declared: &check::Panel,
     settings: &Settings,
-) -> Result<Target, GenerateError> {
+) -> Result<Value, GenerateError> {
     let mut expr = expression(declared.title, query.expr, settings)?;
     if table::lists_alerts(declared) {
         expr = table::with_dashboard(&expr);
     }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
-    Ok(Target {
-        ref_id: letter(number),
-        datasource: datasource(),
-        expr,
-        format: if declared.kind == PanelKind::Table { "table" } else { "time_series" },
-        instant,
-        range: !instant,
-        legend_format: legend(query, declared, settings),
-    })
+    Ok(json!({
+        "refId": letter(number),
+        "datasource": datasource(),
+        "expr": expr,
+        "format": if declared.kind == PanelKind::Table { "table" } else { "time_series" },
+        // at the end of the range only
+        "instant": instant,
+        "range": !instant,
+        "legendFormat": legend(query, declared, settings),
+    }))
 }
 
-fn field_config(declared: &check::Panel, context: &Context) -> FieldConfig {
-    let overrides = match declared.kind {
-        PanelKind::Table => table::overrides(declared, context.area, context.settings),
-        _ => Vec::new(),
-    };
-    FieldConfig {
-        defaults: Defaults {
-            unit: unit(declared.unit),
-            no_value: declared.no_data,
-            color: color(declared),
-            thresholds: thresholds(declared.steps, context.settings),
-            mappings: mappings(declared.unit),
-            custom: custom(declared),
-            min: matches!(declared.kind, PanelKind::TimeSeries | PanelKind::BarGauge)
-                .then_some(0.0)
-                .filter(|_| declared.unit != Unit::FromNow),
-        },
-        overrides,
-    }
+fn defaults(declared: &check::Panel, settings: &Settings) -> Value {
+    let from_zero = matches!(declared.kind, PanelKind::TimeSeries | PanelKind::BarGauge)
+        && declared.unit != Unit::FromNow;
+    without_empty(json!({
+        "unit": unit(declared.unit),
+        // what "no data" means here
+        "noValue": declared.no_data,
+        "color": color(declared),
+        "thresholds": thresholds(declared.steps, settings),
+        "mappings": mappings(declared.unit),
+        "custom": custom(declared),
+        "min": from_zero.then_some(0.0),
+    }))
 }
 
 fn unit(unit: Unit) -> &'static str {

@@ -1,8 +1,7 @@
 //! The variables of the dashboards and the matchers they become.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::model::{self, Variable};
 use crate::generate::Settings;
 
 /// A matcher of a label against a variable, empty without a label. "All" is `.*`, which also matches
@@ -21,8 +20,10 @@ pub fn filter(labels: &[&str], settings: &Settings) -> String {
 }
 
 /// The variables that a dashboard uses, in the order in which they are shown.
-pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Variable> {
-    let mut variables = vec![datasource()];
+pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Value> {
+    let mut variables = vec![json!({
+        "type": "datasource", "name": "datasource", "label": "Data source", "query": "prometheus", "refresh": 1,
+    })];
     let matchers = [settings.matchers(), matcher(&settings.cluster_label, "cluster")];
     let scope = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ");
     if used("cluster") {
@@ -42,31 +43,23 @@ pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Variable> {
     variables
 }
 
-fn datasource() -> Variable {
-    Variable {
-        kind: "datasource",
-        name: "datasource",
-        label: "Data source",
-        query: json!("prometheus"),
-        refresh: 1,
-        ..Variable::default()
-    }
-}
-
-fn query(name: &'static str, label: &'static str, values: String) -> Variable {
-    Variable {
-        kind: "query",
-        name,
-        label,
-        query: json!({ "query": values, "refId": "Variable" }),
-        datasource: Some(model::datasource()),
-        definition: Some(values),
-        refresh: 2,
-        multi: true,
-        include_all: true,
-        all_value: Some(".*"),
-        sort: 1,
-        current: Some(json!({ "selected": true, "text": ["All"], "value": ["$__all"] })),
-        ..Variable::default()
-    }
+fn query(name: &str, label: &str, values: String) -> Value {
+    json!({
+        "type": "query",
+        "name": name,
+        "label": label,
+        "query": { "query": values, "refId": "Variable" },
+        // the query once more, as the editor shows it
+        "definition": values,
+        "datasource": super::datasource(),
+        // when the time range changes
+        "refresh": 2,
+        "multi": true,
+        "includeAll": true,
+        // matches series without the label too
+        "allValue": ".*",
+        // ascending
+        "sort": 1,
+        "current": { "selected": true, "text": ["All"], "value": ["$__all"] },
+    })
 }

@@ -24,7 +24,7 @@ use crate::checks::manager_crash_loop;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CaseKind {
     /// It fires after `for`, not before, and ends.
     Fires,
     /// In health, and in trouble that belongs to other alerts.
@@ -39,11 +39,11 @@ pub enum Kind {
 
 /// A test in promtool's form, with what it is for.
 #[derive(Debug, Clone, Serialize)]
-pub struct Case {
+pub struct TestCase {
     #[serde(skip)]
     pub subject: String,
     #[serde(skip)]
-    pub kind: Kind,
+    pub kind: CaseKind,
     name: String,
     /// Length of a tick.
     pub interval: String,
@@ -65,11 +65,11 @@ pub struct Question {
     /// When it is asked, such as `300s`.
     pub eval_time: String,
     /// The answer; none is an alert that does not fire.
-    pub exp_samples: Vec<Sample>,
+    pub exp_samples: Vec<ExpectedSample>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct Sample {
+pub struct ExpectedSample {
     labels: String,
     value: f64,
 }
@@ -78,7 +78,7 @@ pub struct Sample {
 struct TestFile<'a> {
     rule_files: [&'a str; 1],
     evaluation_interval: &'a str,
-    tests: &'a [Case],
+    tests: &'a [TestCase],
 }
 
 /// Length of a tick in most cases.
@@ -91,7 +91,7 @@ const SLOW: u64 = 3 * 3_600;
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let mut artifacts = Vec::new();
     for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
-        let mut by_interval: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        let mut by_interval: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
         for case in cases(area, settings)? {
             by_interval.entry(case.interval.clone()).or_default().push(case);
         }
@@ -122,7 +122,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
 }
 
 /// The cases of the enabled alerts of one area.
-pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<Case>, GenerateError> {
+pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<TestCase>, GenerateError> {
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
         let failed = |reason| GenerateError { owner: alert.name.to_owned(), reason };
@@ -179,7 +179,7 @@ impl Maker {
     }
 
     /// The exporter is down, and what stands on it says nothing.
-    fn missing(&self, settings: &Settings) -> Result<Option<Case>, GenerateError> {
+    fn missing(&self, settings: &Settings) -> Result<Option<TestCase>, GenerateError> {
         if self.rule.alert == EXPORTER_DOWN {
             return Ok(None);
         }
@@ -197,13 +197,13 @@ impl Maker {
         questions.insert(0, self.silent(moment));
         let up = self.input("up", &self.exporter.pod("a"), &format!("0x{moment}"));
         let name = "silent without its series, and the exporter's own alert fires";
-        Ok(Some(self.case(Kind::Missing, name, vec![up], questions)))
+        Ok(Some(self.case(CaseKind::Missing, name, vec![up], questions)))
     }
 
-    fn case(&self, kind: Kind, name: &str, inputs: Vec<Input>, questions: Vec<Question>) -> Case {
+    fn case(&self, kind: CaseKind, name: &str, inputs: Vec<Input>, questions: Vec<Question>) -> TestCase {
         let subject = self.rule.alert.clone();
         let (name, interval) = (format!("{subject}: {name}"), ticks_of(self.tick));
-        Case { subject, kind, name, interval, input_series: inputs, promql_expr_test: questions }
+        TestCase { subject, kind, name, interval, input_series: inputs, promql_expr_test: questions }
     }
 
     fn input(&self, family: &str, labels: &Labels, values: &str) -> Input {
@@ -221,7 +221,7 @@ impl Maker {
         let sample = |own: &Labels| {
             let labels = own.iter().chain(&self.rule.labels).chain(&asked);
             let labels = labels.map(|(label, value)| (label.clone(), value.clone())).collect();
-            Sample { labels: format!("ALERTS{}", braced(&labels)), value: 1.0 }
+            ExpectedSample { labels: format!("ALERTS{}", braced(&labels)), value: 1.0 }
         };
         Question {
             expr: format!("ALERTS{}", braced(&asked)),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::exporter::Labels;
-use super::{Case, Input, Kind, Maker};
+use super::{CaseKind, Input, Maker, TestCase};
 use crate::check::Check;
 use crate::generate::shape::Shape;
 
@@ -15,7 +15,7 @@ const LEAD: u64 = 3;
 const TAIL: u64 = 3;
 
 impl Maker {
-    pub(super) fn shaped(&self, area: &Check, shape: &Shape) -> Vec<Case> {
+    pub(super) fn shaped(&self, area: &Check, shape: &Shape) -> Vec<TestCase> {
         let mut cases =
             vec![self.fires(area, shape), self.stays_silent(area, shape), self.two_pods(area, shape)];
         cases.extend(self.another_cause(area, shape));
@@ -23,7 +23,7 @@ impl Maker {
     }
 
     /// The cause changes, as when a log can be read at last: the same alert goes on.
-    fn another_cause(&self, area: &Check, shape: &Shape) -> Option<Case> {
+    fn another_cause(&self, area: &Check, shape: &Shape) -> Option<TestCase> {
         if !shape.without.contains(&"cause") {
             return None;
         }
@@ -42,7 +42,7 @@ impl Maker {
         let alert = self.alert(shape, &trouble);
         let questions = vec![self.silent(self.fire() - 1), self.firing(self.fire(), &[alert])];
         let name = "another cause does not restart the wait";
-        Some(self.case(Kind::Boundary, name, inputs, questions))
+        Some(self.case(CaseKind::Boundary, name, inputs, questions))
     }
 
     /// The tick at which the alert fires.
@@ -50,7 +50,7 @@ impl Maker {
         LEAD + self.hold
     }
 
-    fn fires(&self, area: &Check, shape: &Shape) -> Case {
+    fn fires(&self, area: &Check, shape: &Shape) -> TestCase {
         let all = self.apart(shape, self.troubled(area, shape));
         let end = self.fire() + TAIL;
         let inputs =
@@ -64,14 +64,14 @@ impl Maker {
             self.firing(end + self.keep - 1, &alerts),
             self.silent(end + self.keep),
         ];
-        self.case(Kind::Fires, "fires after its wait, not before, and ends", inputs.collect(), questions)
+        self.case(CaseKind::Fires, "fires after its wait, not before, and ends", inputs.collect(), questions)
     }
 
     /// What belongs to other alerts, to other targets, and a fact that does not hold.
-    fn stays_silent(&self, area: &Check, shape: &Shape) -> Case {
+    fn stays_silent(&self, area: &Check, shape: &Shape) -> TestCase {
         let end = self.fire() + TAIL;
         let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
-            return self.case(Kind::Silent, "silent", Vec::new(), Vec::new());
+            return self.case(CaseKind::Silent, "silent", Vec::new(), Vec::new());
         };
         let always = |labels: &Labels, pod, value| self.fact(shape, labels, pod, &[(end, Some(value))]);
         let mut inputs = vec![always(&trouble, "a", 0)];
@@ -85,13 +85,13 @@ impl Maker {
             inputs.push(always(&with(&trouble, label, value), "b", 1));
         }
         let questions = vec![self.silent(self.fire()), self.silent(self.fire() + TAIL - 1)];
-        self.case(Kind::Silent, "silent in health and about the trouble of others", inputs, questions)
+        self.case(CaseKind::Silent, "silent in health and about the trouble of others", inputs, questions)
     }
 
     /// One pod sees it and another does not; then the other sees it and the first is gone.
-    fn two_pods(&self, area: &Check, shape: &Shape) -> Case {
+    fn two_pods(&self, area: &Check, shape: &Shape) -> TestCase {
         let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
-            return self.case(Kind::TwoPods, "two pods", Vec::new(), Vec::new());
+            return self.case(CaseKind::TwoPods, "two pods", Vec::new(), Vec::new());
         };
         let change = self.hold.div_ceil(2).max(1);
         let is_free = shape.family.labels.contains(&"severity")
@@ -111,7 +111,7 @@ impl Maker {
             self.firing(self.fire() + TAIL - 1, &[alert]),
         ];
         let name = "two pods give one alert, and a new pod does not restart the wait";
-        self.case(Kind::TwoPods, name, inputs, questions)
+        self.case(CaseKind::TwoPods, name, inputs, questions)
     }
 
     /// Labels of a series for each alternative, with every label that the family declares.

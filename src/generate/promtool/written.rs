@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::exporter::{Exporter, Labels};
-use super::{Case, Input, Kind, Maker, seconds};
+use super::{CaseKind, Input, Maker, TestCase, seconds};
 use crate::check::Alert;
 use crate::generate::Settings;
 use crate::generate::settings::AlertSettings;
@@ -23,7 +23,7 @@ struct Written {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenCase {
-    kind: Kind,
+    kind: CaseKind,
     name: String,
     /// Selector with all labels, a space, and promtool's notation of values, one a minute. `$target`
     /// stands for the labels of the exporter's target, `$other` for those of another target,
@@ -51,19 +51,19 @@ impl Maker {
         alert: &Alert,
         text: &str,
         settings: &Settings,
-    ) -> Result<Vec<Case>, String> {
+    ) -> Result<Vec<TestCase>, String> {
         let text = filled(text, settings).replace("$for", &self.hold.to_string());
         let written: Written = serde_yaml::from_str(&text).map_err(|error| error.to_string())?;
         let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
         let is_changed = (set.hold, set.keep_firing_for) != (declared.hold, declared.keep_firing_for);
         let applies = |case: &&WrittenCase| {
             (!case.clusters || !settings.cluster_label.is_empty())
-                && !(is_changed && (case.kind == Kind::Boundary || !case.fires_at.is_empty()))
+                && !(is_changed && (case.kind == CaseKind::Boundary || !case.fires_at.is_empty()))
         };
         written.cases.iter().filter(applies).map(|case| self.written_case(&written, case)).collect()
     }
 
-    fn written_case(&self, written: &Written, case: &WrittenCase) -> Result<Case, String> {
+    fn written_case(&self, written: &Written, case: &WrittenCase) -> Result<TestCase, String> {
         let own = case.labels.clone().unwrap_or_else(|| vec![written.labels.clone()]);
         let target = self.exporter.labels.iter().filter(|_| written.keeps_target);
         let target: Labels = target.map(|(label, value)| (label.clone(), value.clone())).collect();

@@ -64,36 +64,18 @@ pub struct Rule {
     pub annotations: BTreeMap<&'static str, String>,
 }
 
-#[derive(Serialize)]
-struct PrometheusRule<'a> {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata,
-    spec: &'a RuleFile,
-}
-
-#[derive(Serialize)]
-struct Metadata {
-    name: &'static str,
-    labels: BTreeMap<&'static str, &'static str>,
-}
-
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     let header = Target::Rules.header();
     let plain = rule_file(settings)?;
-    let object = PrometheusRule {
-        api_version: "monitoring.coreos.com/v1",
-        kind: "PrometheusRule",
-        metadata: Metadata {
-            name: "longhorn-health-exporter",
-            labels: BTreeMap::from([("app.kubernetes.io/name", "longhorn-health-exporter")]),
-        },
-        spec: &plain,
-    };
+    let plain = yaml::document("", &plain);
+    let spec: String = plain.lines().map(|line| format!("  {line}\n")).collect();
+    let object = format!(
+        "# {header}\napiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  \
+         name: longhorn-health-exporter\n  labels:\n    app.kubernetes.io/name: longhorn-health-exporter\nspec:\n{spec}"
+    );
     let mut artifacts = vec![
-        Artifact::new(PLAIN, yaml::document(&header, &plain)),
-        Artifact::new("rules/longhorn-health.prometheusrule.yaml", yaml::document(&header, &object)),
+        Artifact::new(PLAIN, format!("# {header}\n{plain}")),
+        Artifact::new("rules/longhorn-health.prometheusrule.yaml", object),
         Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
     ];
     artifacts.extend(alertmanager::artifacts(settings));

@@ -14,7 +14,7 @@ use crate::check::{Alert, Bound, Severity};
 pub use parse::{ConfigError, parse};
 pub use text::GREATEST;
 use text::{
-    Address, AlertName, ClusterLabel, ClusterName, Duration, Labels, Namespace, Plain, Selector, text,
+    Address, AlertName, ClusterLabel, ClusterName, Duration, LabelMap, Namespace, Plain, Selector, text,
 };
 
 /// A configuration; what a file leaves out keeps its default.
@@ -48,7 +48,7 @@ pub struct Settings {
     pub dashboard_base_url: Option<String>,
     /// Labels of every alert
     #[serde(deserialize_with = "text::labels")]
-    #[schemars(with = "Labels")]
+    #[schemars(with = "LabelMap")]
     pub labels: BTreeMap<String, String>,
     /// Settings of single alerts, by name
     #[serde(deserialize_with = "alerts")]
@@ -75,7 +75,7 @@ pub struct AlertConfig {
     pub severity: Option<Severity>,
     /// Labels of this alert; they win over the global ones
     #[serde(deserialize_with = "text::labels")]
-    #[schemars(with = "Labels")]
+    #[schemars(with = "LabelMap")]
     pub labels: BTreeMap<String, String>,
     /// Numbers in the expression, by name
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,

@@ -9,6 +9,7 @@ use serde_yaml::{Error, Spanned};
 use super::text::GREATEST;
 use super::{Settings, declared};
 use crate::did_you_mean;
+use crate::yaml_error;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}{message}", prefix(.path))]
@@ -62,38 +63,13 @@ fn one_line(path: &str) -> String {
     path.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// What a user needs to know, in place of what a programmer would.
+/// The key is told with its path already.
 fn message(error: &Error) -> String {
     match error {
         Error::SerdeUnknownField { field, expected, .. } => {
             format!("unknown key; {}", did_you_mean::hint(field, expected))
         }
-        Error::SerdeUnknownVariant { variant, expected, .. } => {
-            format!("expected one of {}, found {variant:?}", expected.join(", "))
-        }
-        Error::SerdeInvalidType { unexpected, expected, .. }
-        | Error::SerdeInvalidValue { unexpected, expected, .. } => {
-            format!("expected {expected}, found {unexpected}")
-        }
-        Error::DuplicateMappingKey { key, .. } => {
-            format!("duplicate key {}", key.as_deref().unwrap_or_default())
-        }
-        Error::MultipleDocuments { .. } => "more than one document; a configuration is one".to_owned(),
-        Error::RecursiveReferencesRequireWeakTypes { .. } => "recursive alias".to_owned(),
-        Error::UnknownAnchor { .. } => "alias without its anchor".to_owned(),
-        Error::QuotingRequired { value, .. } => {
-            format!("expected text, found {value}; if that is meant as text, put it in quotes")
-        }
-        Error::InvalidScalar { .. } => "the value is not what its tag says".to_owned(),
-        Error::NonFiniteFloat { value, .. } => format!("expected a number, found {value}"),
-        Error::NullIntoString { .. } => "expected a value, found nothing".to_owned(),
-        Error::Unexpected { expected: "mapping start", .. } => "expected keys with values".to_owned(),
-        Error::Unexpected { expected: "string scalar", .. } => "expected a string".to_owned(),
-        other => {
-            let message = other.to_string();
-            let first = message.lines().next().unwrap_or_default();
-            first.rfind(" at line ").map_or(first, |at| &first[..at]).to_owned()
-        }
+        other => yaml_error::explain(other).1,
     }
 }
 

@@ -172,9 +172,9 @@ pub fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Str
     Ok(labels.into_iter().map(|(name, value)| (name.0, value.0)).collect())
 }
 
-pub enum Labels {}
+pub enum LabelMap {}
 
-impl JsonSchema for Labels {
+impl JsonSchema for LabelMap {
     fn schema_name() -> Cow<'static, str> {
         "Labels".into()
     }

@@ -4,6 +4,8 @@ use std::fmt::{self, Display, Write};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::check::is_hidden;
+
 /// HTML being written. Markup must be a constant of the program; everything else goes through
 /// [`Html::text`], which escapes. So a hostile name cannot become markup by oversight.
 #[derive(Debug, Default)]
@@ -39,11 +41,8 @@ impl fmt::Write for Escaping<'_> {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                // direction marks could make a command look like another
-                '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                    self.0.push('\u{fffd}')
-                }
-                c if c.is_control() && c != '\n' && c != '\t' => self.0.push('\u{fffd}'),
+                // marks of direction could make a command look like another
+                c if is_hidden(c) && c != '\n' && c != '\t' => self.0.push('\u{fffd}'),
                 c => self.0.push(c),
             }
         }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_yaml::Spanned;
 
 use super::WebConfigError;
-use crate::did_you_mean;
+use crate::yaml_error;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -83,16 +83,8 @@ impl std::fmt::Debug for Tls {
 pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
     let parsed: Result<Option<File>, _> = serde_yaml::from_str(text);
     parsed.map(Option::unwrap_or_default).map_err(|error| {
-        let line = error.location().map(|location| location.line());
-        let message = match error.without_snippet() {
-            serde_yaml::Error::SerdeUnknownField { field, expected, .. } => {
-                format!("unknown key {field}; {}", did_you_mean::hint(field, expected))
-            }
-            // a wrong value may be a secret, so only its place is told
-            serde_yaml::Error::SerdeInvalidType { expected, .. }
-            | serde_yaml::Error::SerdeInvalidValue { expected, .. } => format!("expected {expected}"),
-            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
-        };
-        WebConfigError::at(name, line, message)
+        // a wrong value may be a secret, so only its place is told
+        let (line, message) = yaml_error::explain_secret(&error);
+        WebConfigError::at(name, Some(line), message)
     })
 }

@@ -74,6 +74,13 @@ impl WebConfig {
     }
 }
 
+/// What is wrong with the text of a web configuration by itself.
+pub fn judge(text: &str) -> Result<(), WebConfigError> {
+    let name = "web.yml";
+    let reader = Reader { name: name.to_owned(), path: Path::new(name), seen: Seen::new() };
+    reader.values(file::parse(name, text)?).map(drop)
+}
+
 /// Reads a file. Opening a FIFO would wait for a writer.
 fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
     let metadata = std::fs::metadata(path)?;
@@ -97,10 +104,13 @@ impl Reader<'_> {
             .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
             .map_err(|error| WebConfigError::at(&self.name, None, error.to_string()))?;
         let file = file::parse(&self.name, &text)?;
+        let tls = file.tls_server_config.as_ref().map(|tls| self.tls(tls)).transpose()?.flatten();
+        Ok(WebConfig { tls, ..self.values(file)? })
+    }
+
+    /// What the file says by itself.
+    fn values(&self, file: file::File) -> Result<WebConfig, WebConfigError> {
         let mut config = WebConfig::default();
-        if let Some(tls) = &file.tls_server_config {
-            config.tls = self.tls(tls)?;
-        }
         for (user, hash) in file.basic_auth_users.unwrap_or_default() {
             if let Err(error) = hash.value.parse::<bcrypt::HashParts>() {
                 let message = format!("the password of user {user} is not a bcrypt hash: {error}");

@@ -8,7 +8,8 @@ pub mod table;
 mod tests;
 pub mod wide;
 
-pub use style::{Style, duration, plain};
+pub use crate::check::plain;
+pub use style::{Style, duration};
 
 use crate::check::{VolumeRef, capitalised, counted};
 use crate::incidents::{Consequence, Incident, places};

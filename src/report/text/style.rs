@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::check::Severity;
+use crate::check::{Severity, plain};
 use crate::report::Status;
 
 /// Colours and columns.
@@ -110,9 +110,4 @@ pub fn duration(seconds: i64) -> String {
         () if minutes > 0 => format!("{minutes}m{}s", seconds % 60),
         () => format!("{seconds}s"),
     }
-}
-
-/// Logs and messages come from elsewhere, and must not be able to steer the terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

@@ -15,10 +15,10 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             out,
             "{}  {}  {}/{cause}  {}/{}  {}",
             finding.severity,
-            finding.node.as_deref().unwrap_or("-"),
+            plain(finding.node.as_deref().unwrap_or("-")),
             finding.check,
             finding.object.kind,
-            finding.object.name,
+            plain(&finding.object.name),
             plain(&finding.message)
         )?;
     }
@@ -29,11 +29,11 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         writeln!(
             out,
             "accepted  {}  {}/{}  {}/{}  {}",
-            one.node.as_deref().unwrap_or("-"),
+            plain(one.node.as_deref().unwrap_or("-")),
             one.check,
             one.cause,
             one.object.kind,
-            one.object.name,
+            plain(&one.object.name),
             plain(&one.reason)
         )?;
     }

@@ -13,27 +13,36 @@ const MOST: u64 = 2 << 30;
 
 /// The files in an archive; `None` when it is none that is known.
 pub(super) fn read(path: &Path) -> io::Result<Option<Vec<RecordedFile>>> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
+    // a pipe cannot be read twice
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    unpack(path, BufReader::new(file))
+}
+
+/// The same of what was read already.
+pub(super) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Option<Vec<RecordedFile>>> {
     let mut magic = [0; 4];
-    // a pipe cannot be read twice, and a file that is shorter is no archive
-    if !file.metadata()?.is_file() || file.read_exact(&mut magic).is_err() {
+    // a file that is shorter is no archive
+    if file.read_exact(&mut magic).is_err() {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(0))?;
     let mut unpacked = Unpacked { path, files: Vec::new(), left: MOST };
     match magic {
         [b'P', b'K', 3, 4] => {
-            let mut zip = zip::ZipArchive::new(BufReader::new(file)).map_err(io::Error::other)?;
+            let mut zip = zip::ZipArchive::new(file).map_err(damaged)?;
             for at in 0..zip.len() {
-                let entry = zip.by_index(at).map_err(io::Error::other)?;
-                let name = entry.name().map_err(io::Error::other)?.into_owned();
+                let entry = zip.by_index(at).map_err(damaged)?;
+                let name = entry.name().map_err(damaged)?.into_owned();
                 if entry.is_file() {
                     unpacked.add(&name, entry)?;
                 }
             }
         }
         [0x1f, 0x8b, ..] => {
-            let mut tar = tar::Archive::new(MultiGzDecoder::new(BufReader::new(file)));
+            let mut tar = tar::Archive::new(MultiGzDecoder::new(file));
             for entry in tar.entries()? {
                 let entry = entry?;
                 let name = entry.path()?.display().to_string();
@@ -45,6 +54,13 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<RecordedFile>>> {
         _ => return Ok(None),
     }
     Ok(Some(unpacked.files))
+}
+
+/// The reasons of the crate are for its authors.
+fn damaged(_: zip::result::ZipError) -> io::Error {
+    io::Error::other(
+        "invalid zip archive: it is damaged, or made in a way that is not read; unpack it and give the directory",
+    )
 }
 
 struct Unpacked<'a> {

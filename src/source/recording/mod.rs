@@ -204,6 +204,15 @@ impl Recording {
         Ok(recording.warned())
     }
 
+    /// Reads what was read of an archive already.
+    pub(crate) fn from_archive(content: &[u8], namespace: &str) -> Result<Recording, RecordingError> {
+        let path = Path::new("archive");
+        let unpacked = archive::unpack(path, std::io::Cursor::new(content));
+        let files = unpacked
+            .map_err(|reason| RecordingError::Unreadable { path: path.display().to_string(), reason })?;
+        Self::from_files(files.unwrap_or_default(), namespace, Timestamp::MAX)
+    }
+
     fn add_files(
         &mut self,
         files: impl IntoIterator<Item = RecordedFile>,

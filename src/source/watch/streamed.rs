@@ -217,6 +217,16 @@ impl Split {
     }
 }
 
+/// The lines of a list that comes in pieces of this size.
+pub(super) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
+    let (mut split, mut lines) = (Split::default(), Vec::new());
+    for bytes in list.chunks(piece) {
+        lines.extend(split.feed(bytes)?);
+    }
+    lines.extend(split.end()?);
+    Ok(lines)
+}
+
 /// Whether the array that begins here is that of the items.
 fn names_items(envelope: &[u8]) -> bool {
     let before = envelope.strip_suffix(b"[").unwrap_or_default().trim_ascii_end();
@@ -228,14 +238,9 @@ fn names_items(envelope: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The lines of a list that arrives in pieces of this size.
     fn lines(list: &str, piece: usize) -> Result<Vec<String>, Garbled> {
-        let (mut split, mut all) = (Split::default(), Vec::new());
-        for bytes in list.as_bytes().chunks(piece) {
-            all.extend(split.feed(bytes)?);
-        }
-        all.extend(split.end()?);
-        Ok(String::from_utf8(all).unwrap().lines().map(str::to_owned).collect())
+        let lines = super::lines(list.as_bytes(), piece)?;
+        Ok(String::from_utf8(lines).unwrap().lines().map(str::to_owned).collect())
     }
 
     const LIST: &str = r#"{"apiVersion":"v1","items":[ {"metadata":{"name":"a, \"]}\\","x":[1,{"y":[]}]}},

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
 use kube::Client;
-use kube::api::{LogParams, Request};
-use kube::client::Body;
 use tokio::time::timeout;
 
 use crate::source::ApiErrorReason;
@@ -46,33 +43,15 @@ pub(super) async fn read(shared: &Shared, client: &Client, run: &Run) -> Result<
 }
 
 async fn get(client: &Client, namespace: &str, run: &Run) -> Result<Vec<u8>, Unread> {
-    let params = LogParams {
-        container: Some(run.container.to_owned()),
-        previous: run.is_over,
-        tail_lines: Some(LINES),
-        limit_bytes: Some(BYTES),
-        since_seconds: run.since(),
-        ..LogParams::default()
-    };
-    let request = Request::new(format!("/api/v1/namespaces/{namespace}/pods")).logs(&run.pod, &params);
-    let unusable = |error: kube::core::request::Error| Unread {
-        reason: ApiErrorReason::Other,
-        message: error.to_string(),
-    };
-    let response = client.send(request.map_err(unusable)?.map(Body::from)).await?;
-    let status = response.status();
-    let limit = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_mul(2);
-    let body = Limited::new(response.into_body(), limit).collect().await;
+    let (status, body) = run.log(client, namespace, LINES, BYTES).await?;
     if !status.is_success() {
-        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         return Err(Unread {
             reason: reason_of_code(status.as_u16()),
-            message: complaint(status.as_u16(), &body),
+            message: complaint(status.as_u16(), &body.unwrap_or_default()),
         });
     }
-    let broken =
-        |error| Unread { reason: ApiErrorReason::Connection, message: one_line(&format!("{error}")) };
-    Ok(body.map_err(broken)?.to_bytes().to_vec())
+    let broken = |error: String| Unread { reason: ApiErrorReason::Connection, message: one_line(&error) };
+    Ok(body.map_err(broken)?.to_vec())
 }
 
 /// What the API server, or the kubelet behind it, has to say.
