@@ -30,7 +30,6 @@ const NODE_GONE: Cause = Cause::warning(
     "the node no longer exists in Kubernetes, and volumes are still attached to it",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
     title: "Volumes held by dead nodes",

@@ -25,7 +25,6 @@ use crate::longhorn::Resource;
 /// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
 const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "backing_image_eviction_crash",
     title: "Backing image eviction crash",

@@ -29,7 +29,6 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::longhorn::{BackupState, Resource};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",

@@ -25,7 +25,6 @@ use crate::longhorn::{Pod, Resource};
 /// So long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",
     title: "CSI driver down",

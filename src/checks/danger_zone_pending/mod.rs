@@ -22,7 +22,6 @@ use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, V
 /// How many instance managers are named.
 const SHOWN: usize = 10;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "danger_zone_pending",
     title: "Danger-zone settings pending",

@@ -28,7 +28,6 @@ use crate::longhorn::Resource;
 /// So long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "disk_unavailable",
     title: "Disks and nodes unavailable",

@@ -29,7 +29,6 @@ const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
 const OLDEST_KUBERNETES: Release = Release::new(1, 18, 0);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "driver_deployer_blocked",
     title: "Driver deployer blocked",

@@ -25,7 +25,6 @@ use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Resource, Volum
 /// So long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
 const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",

@@ -26,7 +26,6 @@ use crate::longhorn::Resource;
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "eviction_inconsistent",
     title: "Contradictions around eviction",

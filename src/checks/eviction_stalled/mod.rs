@@ -18,7 +18,6 @@ use crate::cluster::Cluster;
 use crate::facts::eviction::{evicting_disks, images_by_disk};
 use crate::longhorn::Resource;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",

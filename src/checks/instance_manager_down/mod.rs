@@ -21,7 +21,6 @@ use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, 
 
 use diagnose::Trouble;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
     title: "Instance managers down",

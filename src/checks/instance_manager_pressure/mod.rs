@@ -19,7 +19,6 @@ use crate::facts::kubectl::patch;
 use crate::facts::text::listed;
 use crate::longhorn::{InstanceManager, Pod, Release, Resource};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",

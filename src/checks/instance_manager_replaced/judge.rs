@@ -10,7 +10,7 @@ use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
 
-use super::traces::Hits;
+use super::aftermath::Hits;
 
 /// A cause together with whether Longhorn or an administrator meant it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

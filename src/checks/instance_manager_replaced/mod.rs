@@ -5,12 +5,12 @@
 //! v1.12.1 controller/instance_manager_controller.go handlePod). The exporter therefore remembers
 //! the last state of every pod that vanished.
 
+mod aftermath;
 mod causes;
+mod finding;
 mod judge;
-mod story;
 #[cfg(test)]
 mod tests;
-mod traces;
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,9 @@ use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
 
+use aftermath::{Aftermath, Hits, Span};
 use judge::{Scene, Verdict};
-use traces::{Hits, Span, Traces};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
@@ -167,17 +166,17 @@ struct End<'a> {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
-    let traces = Traces::of(cluster);
+    let aftermath = Aftermath::of(cluster);
     let mut ends: BTreeMap<&str, Vec<End>> = BTreeMap::new();
     for gone in cluster.history.gone_pods().filter(|gone| gone.last.is_instance_manager()) {
         let of_manager = ends.entry(&gone.last.metadata.name).or_default();
         if cluster.age(gone.at) < DAY {
-            of_manager.push(seen_end(cluster, &fleet, &traces, gone, out));
+            of_manager.push(seen_end(cluster, &fleet, &aftermath, gone, out));
         }
     }
     for im in cluster.objects.instance_managers.iter() {
         if !ends.contains_key(im.metadata.name.as_str())
-            && let Some(end) = unseen_end(cluster, &fleet, &traces, im)
+            && let Some(end) = unseen_end(cluster, &fleet, &aftermath, im)
         {
             ends.insert(&im.metadata.name, vec![end]);
         }
@@ -207,21 +206,22 @@ fn severity_of(verdict: Verdict) -> Severity {
 fn seen_end<'a>(
     cluster: &'a Cluster,
     fleet: &InstanceManagers<'a>,
-    traces: &Traces<'a>,
+    aftermath: &Aftermath<'a>,
     gone: &'a GonePod,
     out: &mut Outcome,
 ) -> End<'a> {
     let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
     let successor = successor_of(cluster, gone);
     let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
-    let events = traces.events(name, Some(uid), "");
-    let began =
-        ended.and_then(|ended| ended.finished_at.get()).or_else(|| traces::asked_to_end(&gone.last, &events));
+    let events = aftermath.events(name, Some(uid), "");
+    let began = ended
+        .and_then(|ended| ended.finished_at.get())
+        .or_else(|| aftermath::asked_to_end(&gone.last, &events));
     let began = began.filter(|began| gone.at.duration_since(*began) <= LONGEST_END);
     let end = began.unwrap_or(gone.at).min(gone.at);
     let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
-    let mut hits = traces.hits(name, node, Span { end, again, exact: began.is_some() });
-    traces.add_dead_engines(name, &mut hits);
+    let mut hits = aftermath.hits(name, node, Span { end, again, exact: began.is_some() });
+    aftermath.add_dead_engines(name, &mut hits);
     remember_hits(cluster, uid, &mut hits, out);
     let im = cluster.objects.instance_managers.get(name);
     let scene = Scene {
@@ -332,17 +332,19 @@ fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<Verdict> {
 fn unseen_end<'a>(
     cluster: &'a Cluster,
     fleet: &InstanceManagers<'a>,
-    traces: &Traces<'a>,
+    aftermath: &Aftermath<'a>,
     im: &'a InstanceManager,
 ) -> Option<End<'a>> {
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let pod = fleet.pod_of(im)?;
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
-    let (age, hits) =
-        (made.duration_since(began), traces.hits(name, node, Span { end: made, again: made, exact: false }));
+    let (age, hits) = (
+        made.duration_since(began),
+        aftermath.hits(name, node, Span { end: made, again: made, exact: false }),
+    );
     // a first pod is made within seconds, and nothing can have run in an earlier one then
-    let mut events = traces.events(name, None, &pod.metadata.uid);
+    let mut events = aftermath.events(name, None, &pod.metadata.uid);
     // an earlier pod than the last one may have ended for another reason
     events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
     let traced = !hits.facts.is_empty() || !events.is_empty();
@@ -392,6 +394,6 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
         let labels = [end.manager, end.node, end.verdict.cause().id, expected_label(end.verdict)];
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
-    let (severity, finding) = (end.severity, story::finding(cluster, end, others));
+    let (severity, finding) = (end.severity, finding::finding(cluster, end, others));
     out.find(finding.severity(severity));
 }

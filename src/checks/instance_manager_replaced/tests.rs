@@ -271,7 +271,7 @@ fn timestamps_tell_of_a_replacement_that_nobody_watched() {
     let first = yaml.replace(AGAIN, "2026-01-01T00:09:59Z");
     assert!(found(&CHECK, &cluster_at("2026-01-01T12:00:00Z", &first)).is_empty(), "its first pod");
 
-    // an exporter that starts afterwards: harmless without traces, and not counted
+    // an exporter that starts afterwards: harmless without aftermath, and not counted
     let mut started = live_at(NOW, &yaml);
     started.history.started = Some(time("2026-01-02T11:59:00Z"));
     assert_eq!(found(&CHECK, &started), ["info unknown InstanceManager im-1"]);

@@ -24,7 +24,6 @@ use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resourc
 
 use classify::{Case, Why};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",

@@ -38,7 +38,6 @@ static LIST: [&Cause; CAUSES.len()] = {
     list
 };
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "known_bad_release",
     title: "Known bad releases",

@@ -46,7 +46,6 @@ const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
 /// So many restarts with the same conflict do not come of managers that start together once.
 const REPEATED: i64 = 5;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "manager_crash_loop",
     title: "Manager crash loops",

@@ -38,7 +38,6 @@ const NODE_STATUS_STILL: Cause = Cause::info(
     "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",

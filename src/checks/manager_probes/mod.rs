@@ -28,7 +28,6 @@ use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
 use crate::longhorn::{Pod, Release, Resource};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "manager_probes",
     title: "Manager probes and start-up",

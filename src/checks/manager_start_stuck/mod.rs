@@ -36,7 +36,6 @@ use crate::longhorn::{Pod, Release, Resource};
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "manager_start_stuck",
     title: "Managers stuck in their start",

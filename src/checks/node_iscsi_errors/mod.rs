@@ -24,7 +24,6 @@ use crate::longhorn::{DataEngine, Resource};
 
 use reports::{Reports, span};
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "node_iscsi_errors",
     title: "iSCSI errors on nodes",

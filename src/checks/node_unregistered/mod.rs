@@ -26,7 +26,6 @@ const FIRST_START: SignedDuration = SignedDuration::from_mins(10);
 /// A node that is being replaced is gone for some minutes.
 const GONE_FOR: SignedDuration = SignedDuration::from_mins(5);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",

@@ -46,7 +46,6 @@ const UNEXPLAINED: Cause = Cause::warning(
     "Longhorn finds no disk, though by the objects that can be read one could take the replica",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
     title: "Replicas without a disk",

@@ -32,7 +32,6 @@ const OFTEN: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "share_manager_down",
     title: "Share managers down",

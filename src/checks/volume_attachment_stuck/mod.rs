@@ -48,7 +48,6 @@ const MIGRATION_BROKE: Cause = Cause::warning(
     "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "volume_attachment_stuck",
     title: "Volumes that do not attach or detach",

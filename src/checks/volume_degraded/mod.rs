@@ -52,7 +52,6 @@ const WAITS_FOR_NODE: Cause = Cause::warning(
 const NOT_REBUILDING: Cause =
     Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "volume_degraded",
     title: "Degraded volumes that do not recover",

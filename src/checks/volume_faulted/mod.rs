@@ -46,7 +46,6 @@ const NO_DATA: Cause = Cause::critical("no_data", "no replica is left that ever 
 const CAUSES: &[&Cause] =
     &[&REPLICAS_UNREACHABLE, &AUTO_SALVAGE_OFF, &SALVAGE_PENDING, &ENGINE_DIED, &RESTORE_FAILED, &NO_DATA];
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "volume_faulted",
     title: "Faulted volumes",

@@ -24,7 +24,6 @@ const FILESYSTEM_READ_ONLY: Cause = Cause::warning(
     "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
 );
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "volume_read_only",
     title: "Read-only volumes",

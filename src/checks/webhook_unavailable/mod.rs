@@ -27,7 +27,6 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 
-/// The check.
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",

@@ -16,8 +16,8 @@ const CLOCKS: SignedDuration = SignedDuration::from_secs(5);
 /// Failures up to this long after the new pod came belong to it.
 const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// The traces of all instance managers, looked up once.
-pub struct Traces<'a> {
+/// The aftermath of all instance managers, looked up once.
+pub struct Aftermath<'a> {
     cluster: &'a Cluster,
     failed: HashMap<&'a str, Vec<(Timestamp, &'a Replica)>>,
     detached: Vec<(Timestamp, &'a str)>,
@@ -59,8 +59,8 @@ impl Span {
     }
 }
 
-impl<'a> Traces<'a> {
-    /// Sorts the traces by node and pod.
+impl<'a> Aftermath<'a> {
+    /// Sorts the aftermath by node and pod.
     pub fn of(cluster: &'a Cluster) -> Self {
         let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
         let mut detached = Vec::new();
@@ -85,7 +85,7 @@ impl<'a> Traces<'a> {
                 dead_engines.entry(engine.status.instance_manager_name.as_str()).or_default().push(engine);
             }
         }
-        Traces { cluster, failed, detached, pod_events, dead_engines }
+        Aftermath { cluster, failed, detached, pod_events, dead_engines }
     }
 
     /// What an end of this instance manager hit.
