@@ -250,7 +250,7 @@ fn the_demo_is_a_screen_with_its_four_causes_first() {
     let (text, ..) = run(Terminal(100), &["--demo"], &[("NO_COLOR", "1")]);
     assert!(text.lines().count() <= 25, "{} lines\n{text}", text.lines().count());
     for (number, word) in
-        [(1, "may not list csidrivers"), (2, "OOM-killed"), (3, "Eviction of worker-2"), (4, "open-iscsi")]
+        [(1, "cannot list csidrivers"), (2, "OOM-killed"), (3, "Eviction of worker-2"), (4, "open-iscsi")]
     {
         let item = format!("{number} critical  ");
         let line = text.lines().find(|line| line.starts_with(&item)).unwrap_or_else(|| panic!("{text}"));

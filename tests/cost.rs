@@ -24,13 +24,14 @@ fn allocations(shape: Shape) -> u64 {
 /// Of a cluster of 1,000 volumes, each with three replicas and an engine, and 100 nodes.
 const HEALTHY: u64 = 6_170;
 /// With a twentieth of the nodes down.
-const IN_TROUBLE: u64 = 24_000;
+const IN_TROUBLE: u64 = 19_870;
 
 #[test]
 fn an_evaluation_of_a_thousand_volumes_allocates_no_more_than_it_did() {
     for (down, expected) in [(0, HEALTHY), (5, IN_TROUBLE)] {
         let shape = Shape { backups: 1, ..Shape::new(1000, down) };
         let allocated = allocations(shape);
+        println!("{down} nodes down: {allocated} allocations");
         // both ways: where it allocates less by a fifth, the figure above is to be made smaller
         let (least, most) = (expected * 4 / 5, expected * 6 / 5);
         assert!((least..=most).contains(&allocated), "{down} nodes down: {allocated}, not {expected} ± 20 %");

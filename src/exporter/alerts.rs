@@ -44,7 +44,7 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },
         severity: Severity::Info,
-        summary: "An alert follows from another one; this only mutes it.",
+        summary: "Internal: mutes an alert whose root cause already fires.",
         description: "{{ $labels.alert }} about {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
                       is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to no one.",
         why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
@@ -84,7 +84,7 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")], without: &[] },
         hold: "15m",
         severity: Severity::Info,
-        summary: "The Longhorn health exporter may not read a kind.",
+        summary: "The Longhorn health exporter is not allowed to read a kind.",
         description: "The Kubernetes API refuses longhorn-health-exporter access to {{ $labels.resource }}. Grant \
                       it, or switch this alert off if it is denied deliberately.",
         why: "Cluster-wide kinds may be denied deliberately, so this alone wakes no one: when a verdict \
@@ -97,7 +97,7 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[], without: &[] },
         hold: "5m",
         summary: "A Longhorn health check has no verdict.",
-        description: "Check {{ $labels.check }} cannot see what it needs, so its silence does not mean health. The \
+        description: "Check {{ $labels.check }} has no verdict: it cannot read what it needs. No finding does not mean healthy. The \
                       page of the exporter names the reason.",
         why: "A kind that does not answer makes its checks unknown after three minutes; five more are longer than \
               an API server takes to restart. With a scrape and an evaluation a minute this fires within ten \

@@ -52,10 +52,9 @@ impl Held {
         let (source, text) = match self.since {
             Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
             Some(since) => (EvidenceSource::Api, format!("it cannot have begun before {since}")),
-            None if self.lasting => (
-                EvidenceSource::Api,
-                "how long this has held is unknown; no object carries the time".to_owned(),
-            ),
+            None if self.lasting => {
+                (EvidenceSource::Api, "when this began is not known: no object has the time".to_owned())
+            }
             None => (EvidenceSource::History, "seen for the first time".to_owned()),
         };
         Evidence { source, text }

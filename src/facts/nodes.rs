@@ -92,10 +92,13 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     match cluster.manager_pod_on(node) {
-        None => Some(format!("no longhorn-manager pod is on node {node}, which would resolve this")),
-        Some(pod) if !pod.is_ready() => {
-            Some(format!("pod {} on node {node}, which would resolve this, is not ready", pod.metadata.name))
-        }
+        None => Some(format!(
+            "node {node} has no longhorn-manager pod, which would have to fix this: see to it first"
+        )),
+        Some(pod) if !pod.is_ready() => Some(format!(
+            "pod {} on node {node}, which would have to fix this, is not Ready: see to it first",
+            pod.metadata.name
+        )),
         Some(_) => None,
     }
 }

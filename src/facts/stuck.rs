@@ -54,13 +54,8 @@ impl Lasting {
     pub fn evidence(&self) -> Evidence {
         let (source, text) = match self.since {
             Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
-            Some(since) => {
-                (EvidenceSource::Api, format!("by the objects it has held since {since} at the earliest"))
-            }
-            None => (
-                EvidenceSource::Api,
-                "how long this has held is unknown; no object carries the time".to_owned(),
-            ),
+            Some(since) => (EvidenceSource::Api, format!("by the objects it began at {since} or later")),
+            None => (EvidenceSource::Api, "when this began is not known: no object has the time".to_owned()),
         };
         Evidence { source, text }
     }

@@ -142,7 +142,7 @@ impl<'a> Words<'a> {
         let disks_of_node = node.status.disk_status.values().map(|disk| disk.disk_uuid.as_str());
         let uuids: Vec<_> = disks_of_node.filter(|uuid| !uuid.is_empty()).collect();
         Remedy::new(format!(
-            "Withdraw the request for eviction on {}, wait until no copy is in the status only, then request it again. \
+            "Cancel the eviction of {}, wait until no copy is in the status only, then request it again. \
              Upgrade to 1.8.2, 1.9.1 or later to get rid of it.",
             scope(pair)
         ))

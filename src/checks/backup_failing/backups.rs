@@ -128,7 +128,7 @@ fn about(
         .impact("what was written since the last good backup would be lost with the volume")
         .remedy(
             Remedy::new(
-                "Read the error, and the log of the instance manager that holds the replica from which is read. A lock that another cluster or an \
+                "Read the error of the backup, if it has one, and the log of the instance manager whose replica is being read. A lock that another cluster or an \
                  ended backup holds goes away after a few minutes. Delete a backup that stands still or failed and take another; the next \
                  run of a recurring job does so, too.",
             )

@@ -70,8 +70,16 @@ fn not_running(
             "CronJob {name}: suspend is true, last started {}",
             ago(cluster, cron.status.last_schedule_time.get())
         );
+        let remedy = Remedy::new("Find out who suspended the job and why. If it should run, resume it.")
+            .read(format!("kubectl -n {} describe cronjob {name}", cluster.namespace))
+            .change(format!(
+                "kubectl -n {} patch cronjob {name} --type merge -p '{{\"spec\":{{\"suspend\":false}}}}'",
+                cluster.namespace
+            ));
         return Some(
-            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).because(EvidenceSource::Api, fact),
+            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message)
+                .because(EvidenceSource::Api, fact)
+                .remedy(remedy),
         );
     }
     let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;
@@ -101,7 +109,7 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();
         evidence.push(api(format!(
-            "{} still runs, and a second one beside it is forbidden",
+            "{} has not finished, and concurrencyPolicy Forbid blocks the next run",
             text::listed(&active)
         )));
     }
@@ -120,7 +128,8 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: 
     let (namespace, name) = (&cluster.namespace, &job.metadata.name);
     let volumes = volumes_of(cluster, job);
     let impact = match (job.backs_up(), volumes.len()) {
-        (true, count) => format!("{} of this job are not backed up", counted(count, "volume")),
+        (_, 0) => "no volume is assigned to this job now".to_owned(),
+        (true, count) => format!("not backed up by this job: {}", counted(count, "volume")),
         (false, count) => format!("task {} is not done for {}", job.spec.task, counted(count, "volume")),
     };
     Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)

@@ -20,7 +20,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&BACKUP_FAILED, &BACKUP_STUCK]),
         hold: "15m",
         summary: "The newest backup of a volume failed or stands still.",
-        description: "Backup of volume {{ $labels.object }}: $cause. What was written since its last good backup is in none.",
+        description: "Backup of volume {{ $labels.object }}: $cause. Data written since its last good backup is in no backup.",
         why: "A failed backup stays for a day by default, so a quarter of an hour is enough to let a retry succeed first.",
         runbook: include_str!("LonghornBackupFailing.md"),
         ..Alert::PLAIN
@@ -28,6 +28,7 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornRecurringJobOverdue",
         when: When::Found(&[&RECURRING_JOB_OVERDUE]),
+        also: &[&RECURRING_JOB_SUSPENDED],
         hold: "30m",
         summary: "A recurring job of Longhorn is not started any more.",
         description: "Recurring job {{ $labels.object }} has not been started for longer than its schedule ever pauses. See its CronJob and last Job.",
@@ -38,6 +39,7 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornBackupTooOld",
         when: When::Found(&[&VOLUME_BACKUP_OLD]),
+        also: &[&DETACHED_NOT_BACKED_UP],
         hold: "1h",
         summary: "The last good backup of volumes is too old for their recurring job.",
         description: "Recurring job {{ $labels.object }} runs, but volumes of it have no good backup of its last two runs. The series \

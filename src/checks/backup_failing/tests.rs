@@ -195,7 +195,7 @@ fn what_hangs_is_told() {
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     assert_eq!(report.findings.len(), 1, "the age of the backups is explained by the job");
     let texts: Vec<_> = report.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
-    assert!(texts.iter().any(|text| text.starts_with("nightly-1 still runs")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.starts_with("nightly-1 has not finished")), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("no node takes it (Unschedulable)")), "{texts:?}");
     assert_eq!(report.findings[0].volumes[0].pvc.as_deref(), Some("db/data"));
 }

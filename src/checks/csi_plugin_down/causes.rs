@@ -10,7 +10,7 @@ pub const PLUGIN_NOT_RUNNING: Cause = Cause::warning(
 );
 pub const PLUGIN_MISSING: Cause = Cause::warning(
     "plugin_missing",
-    "no CSI plugin is on a node that Longhorn uses; context only where no volume is attached there",
+    "no CSI plugin is on a node that Longhorn uses; info where no volume is attached there",
 );
 pub const NOT_REGISTERED: Cause = Cause::warning(
     "not_registered",

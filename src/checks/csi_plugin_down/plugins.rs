@@ -206,13 +206,19 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
 
 fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    Remedy::new(
-        "Read the log of the container that crashes. The plugin asks longhorn-backend for everything, so see the managers and DNS first; \
-         a registrar that finds no socket is a consequence of the plugin. A pod that does not start names its reason in its events: an image, a \
-         missing directory of the kubelet.",
-    )
-    .read(format!("kubectl -n {namespace} describe pod {name}"))
-    .read(format!("kubectl -n {namespace} logs {name} -c {container} --previous --tail=50"))
-    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-    .change(format!("kubectl -n {namespace} delete pod {name}"))
+    let remedy = if container.is_empty() {
+        Remedy::new(
+            "The pod has not started: its events name the reason, such as an image or a missing directory of the kubelet.",
+        )
+    } else {
+        Remedy::new(
+            "Read the log of the container that crashes. The plugin asks longhorn-backend for everything, so see the managers and DNS \
+             first; a registrar that finds no socket is a consequence of the plugin.",
+        )
+        .read(format!("kubectl -n {namespace} logs {name} -c {container} --previous --tail=50"))
+    };
+    remedy
+        .read(format!("kubectl -n {namespace} describe pod {name}"))
+        .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
+        .change(format!("kubectl -n {namespace} delete pod {name}"))
 }

@@ -36,7 +36,7 @@ pub static CHECK: Check = Check {
         when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
         hold: "1h",
         severity: Severity::Info,
-        summary: "A Longhorn danger-zone setting is changed but not in force.",
+        summary: "A Longhorn danger-zone setting was changed and is not applied yet.",
         description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
@@ -152,7 +152,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
         true => format!(
             "setting {name} is in every instance manager pod, but Longhorn still calls it not applied"
         ),
-        false => format!("setting {name} is changed but not in force"),
+        false => format!("setting {name} was changed and is not applied yet"),
     };
     Finding::new(cause, ObjectRef::new("Setting", namespace, name), message).impact(impact).remedy(remedy)
 }

@@ -37,9 +37,12 @@ fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
         (finding.message, finding.impact, finding.remedy.text)
     };
     let (message, _, remedy) = said("low", "attached");
-    assert!(message.ends_with("not in force") && remedy.starts_with("Detach"), "{message} {remedy}");
+    assert!(message.ends_with("not applied yet") && remedy.starts_with("Detach"), "{message} {remedy}");
     let (message, impact, remedy) = said("low", "detached");
-    assert!(message.ends_with("not in force") && impact.starts_with("every volume is detached"), "{message}");
+    assert!(
+        message.ends_with("not applied yet") && impact.starts_with("every volume is detached"),
+        "{message}"
+    );
     assert!(!remedy.contains("Detach the volumes") && remedy.contains("once an hour"), "{remedy}");
     let (message, ..) = said("high", "detached");
     assert_eq!(

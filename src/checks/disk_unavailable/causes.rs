@@ -22,8 +22,10 @@ pub const DISK_SERVICE_UNREACHABLE: Cause = Cause::warning(
     "disk_service_unreachable",
     "no instance manager of the node serves the disk, or its data engine is switched off",
 );
-pub const DISK_NOT_READY: Cause =
-    Cause::warning("disk_not_ready", "Longhorn reports the disk as not ready, without saying why");
+pub const DISK_NOT_READY: Cause = Cause::warning(
+    "disk_not_ready",
+    "Longhorn reports the disk as not ready, for a reason that this check does not know",
+);
 pub const DISK_FULL: Cause = Cause::warning(
     "disk_full",
     "the disk takes no more replicas: too little is free, or too much is already promised to volumes",
@@ -32,10 +34,8 @@ pub const DISK_NEARLY_FULL: Cause = Cause::info(
     "disk_nearly_full",
     "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space",
 );
-pub const NODE_NOT_READY: Cause = Cause::warning(
-    "node_not_ready",
-    "the Kubernetes node has not been Ready for five minutes, so its disks are lost for as long",
-);
+pub const NODE_NOT_READY: Cause =
+    Cause::warning("node_not_ready", "the Kubernetes node has not been Ready for five minutes");
 pub const NODE_PRESSURE: Cause = Cause::warning(
     "node_pressure",
     "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks",

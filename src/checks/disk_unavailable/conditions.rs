@@ -88,9 +88,9 @@ fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Fin
         .because(EvidenceSource::Api, said("node", ready))
         .remedy(
             Remedy::new(
-                "Bring the node back: power, kubelet, network. Its replicas are then used again as far as they are in step. If it will not \
-                 come back, let its volumes rebuild elsewhere before you delete it; pods that use an RWO volume stay on it until they are \
-                 force-deleted or pod-deletion-policy-when-node-is-down does it.",
+                "Bring the node back: power, kubelet, network. Longhorn then uses its replicas again as far as they are in step. If it is \
+                 lost for good, let its volumes rebuild elsewhere before you delete it. Pods that use an RWO volume stay bound to it until \
+                 they are force-deleted or the setting node-down-pod-deletion-policy does it.",
             )
             .read(format!("kubectl describe node {name}"))
             .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name}", cluster.namespace))
@@ -150,7 +150,7 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &Lon
     let mut finding = Finding::new(
         &causes::NODE_ENVIRONMENT,
         ObjectRef::cluster("Node", name),
-        format!("node {name} lacks something that Longhorn looks for"),
+        format!("node {name} lacks what some volumes need (NFS client, mount propagation or huge pages)"),
     )
     .severity(severity)
     .node(name)

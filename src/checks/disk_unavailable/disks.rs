@@ -128,7 +128,7 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
     match alone.is_empty() {
         true => format!("the replicas of {number} on it are lost until it is back: fewer copies than wanted"),
         false => format!(
-            "the replicas of {number} on it are lost until it is back; no other copy is usable of {}: do not remove the disk",
+            "the replicas of {number} on it are unavailable until it is back; these have no other usable copy: {}. Do not remove the disk",
             text::listed(alone)
         ),
     }

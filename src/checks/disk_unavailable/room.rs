@@ -74,7 +74,7 @@ fn remedy(cluster: &Cluster, disk: &Disk) -> Remedy {
     let (namespace, node) = (&cluster.namespace, disk.node_name());
     Remedy::new(
         "Free space or add a disk or a node. Snapshots and volumes that are no longer needed, and other files on the same file system, are \
-         the first candidates; Longhorn rebuilds elsewhere when a replica is deleted from a disk of a healthy volume. Raising \
+         the first candidates. Never delete replicas of degraded or faulted volumes; one of a healthy volume is rebuilt elsewhere. Raising \
          storage-over-provisioning-percentage promises more than there is and only postpones the moment.",
     )
     .read(disk.show(cluster))

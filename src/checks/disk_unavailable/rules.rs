@@ -9,7 +9,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(OF_DISKS),
         hold: "5m",
         summary: "Longhorn does not use a disk.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: $cause. Its replicas are lost until it is back. See \
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: $cause. Its replicas are unavailable until it is back. See \
                       what is mounted at its path before anything is removed.",
         why: "The finding allows five minutes for a reboot and a late mount; five more let an operator finish what he began.",
         runbook: include_str!("LonghornDiskUnavailable.md"),
@@ -43,7 +43,7 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         hold: "5m",
         summary: "A node with Longhorn disks is not Ready or under pressure.",
-        description: "Node{{ with $labels.node }} {{ . }}{{ end }}: $cause. Replicas on it are lost for as long. It does not fire when only \
+        description: "Node{{ with $labels.node }} {{ . }}{{ end }}: $cause. Replicas on it are unavailable until it is back. It does not fire when only \
                       a longhorn-manager stops answering.",
         why: "The finding allows five minutes for a reboot; five more are for those that take longer.",
         runbook: include_str!("LonghornNodeNotReady.md"),
@@ -57,7 +57,7 @@ pub(super) const ALERTS: &[Alert] = &[
             without: &[],
         },
         hold: "1h",
-        summary: "A node lacks something that volumes there need.",
+        summary: "A node lacks an NFS client, mount propagation or huge pages.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \
                       its nodes.longhorn.io name it.",
         why: "The manager looks every half hour, so what was repaired shows within an hour.",

@@ -122,7 +122,11 @@ fn the_volumes_without_another_copy_are_named() {
         finding.volumes.iter().map(|volume| volume.name.as_str()).collect::<Vec<_>>(),
         ["vol-a", "vol-b"]
     );
-    assert!(finding.impact.contains("no other copy is usable of vol-b:"), "{}", finding.impact);
+    assert!(
+        finding.impact.contains("no other usable copy: vol-b. Do not remove the disk"),
+        "{}",
+        finding.impact
+    );
     assert!(finding.evidence[0].text.contains("input/output error"));
 }
 

@@ -8,7 +8,7 @@ pub const DEPLOYED_NOWHERE: Cause = Cause::critical(
 );
 pub const MISSING_ON_NODE: Cause = Cause::warning(
     "missing_on_node",
-    "the image is missing on a node that is Ready; context only where neither a pod of it nor a volume is there",
+    "the image is missing on a node that is Ready; info where no volume needs it there",
 );
 pub const IMAGE_UNKNOWN: Cause =
     Cause::warning("image_unknown", "volumes name an image of which there is no EngineImage");

@@ -29,7 +29,7 @@ pub const MISSING_DISK: Cause =
     Cause::warning("missing_disk", "a copy of a backing image is on a disk that no node lists");
 pub const STICKY_BACKING_IMAGE_FLAG: Cause = Cause::warning(
     "sticky_backing_image_flag",
-    "a copy is still asked to leave although no one requests eviction any longer",
+    "a copy still has evictionRequested although no one requests eviction any longer",
 );
 pub const STALE_REPLICA_FLAG: Cause = Cause::warning(
     "stale_replica_flag",

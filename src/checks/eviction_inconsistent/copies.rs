@@ -212,7 +212,7 @@ impl<'a> View<'a> {
                 &causes::STICKY_BACKING_IMAGE_FLAG,
                 self.object(image),
                 format!(
-                    "backing image {name} is still asked to leave disk {} of node {node}, although eviction was withdrawn there",
+                    "backing image {name} still has evictionRequested for disk {} of node {node}, although eviction was cancelled there",
                     place.name
                 ),
             )

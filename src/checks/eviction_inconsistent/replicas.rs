@@ -76,7 +76,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         Suspicion::new(
             &causes::STALE_REPLICA_FLAG,
             object(cluster, replica),
-            format!("replica {} is asked to leave node {name}, but nothing requests that any longer", replica.metadata.name),
+            format!("replica {} on node {name} still has evictionRequested, but nothing requests eviction any longer", replica.metadata.name),
         )
         .at(name, disk_name(cluster, replica))
         .volumes(volumes(cluster, &[replica]))
@@ -127,7 +127,7 @@ fn not_attached(
             &causes::NO_CANDIDATE_DISK,
             object(cluster, replica),
             format!(
-                "detached volume {volume} has replica {} to evict, but Longhorn does not attach it for that",
+                "detached volume {volume} has replica {} to evict, and Longhorn does not attach it to do so",
                 replica.metadata.name
             ),
         )

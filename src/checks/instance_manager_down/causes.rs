@@ -16,7 +16,7 @@ pub const ALL: &[&Cause] = &[
 
 pub const PANIC: Cause = Cause::critical(
     "panic",
-    "its process ended with exit code 2, as a Go program does that panics, and no pod followed; warning for the first 3 minutes",
+    "its process exited with code 2, as after a Go panic, and no new pod was created; warning for the first 3 minutes",
 );
 pub const OOM_KILLED: Cause =
     Cause::critical("oom_killed", "it was OOM-killed, and no pod followed; warning for the first 3 minutes");

@@ -23,8 +23,7 @@ pub const EVICTED: Cause = Cause::warning(
     "it was evicted; severity info when a drain evicted it and no volume was affected",
 );
 pub const NODE_LOST: Cause = Cause::warning("node_lost", "its node went down, rebooted or was removed");
-pub const PANIC: Cause =
-    Cause::warning("panic", "its process ended with exit code 2, as a Go program does that panics");
+pub const PANIC: Cause = Cause::warning("panic", "its process exited with code 2, as after a Go panic");
 pub const SETTINGS_SYNC: Cause =
     Cause::info("settings_sync", "Longhorn replaced it while it was idle, to apply settings");
 pub const STALE_CLEANUP: Cause =

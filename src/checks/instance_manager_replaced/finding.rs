@@ -84,7 +84,7 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
         Verdict::LivenessProbe => usage(first(
             "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
              own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
-             release whose probe waits 66 s (1.9.2, 1.10 and later) instead of 15 s (before 1.6.4, 1.7.3).",
+             release whose probe tolerates 66 s (1.9.2, 1.10 and later); before it was 30 s, and 15 s before 1.6.4 and 1.7.3.",
         )),
         Verdict::OomKilled => usage(first(
             "Make sure that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \

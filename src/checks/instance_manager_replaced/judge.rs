@@ -113,7 +113,7 @@ pub fn judge(scene: &Scene) -> (Verdict, Vec<Evidence>) {
             (_, "OOMKilled") => return (Verdict::OomKilled, vec![api(text)]),
             (_, "ContainerStatusUnknown" | "Unknown") => return (Verdict::NodeLost, vec![api(text)]),
             (2, _) => {
-                return (Verdict::Panic, vec![fingerprint(text + ", as a Go program does that panics")]);
+                return (Verdict::Panic, vec![fingerprint(text + ", as after a Go panic")]);
             }
             _ => {}
         }

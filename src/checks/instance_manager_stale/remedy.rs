@@ -99,11 +99,11 @@ fn orphan(
         "The object of an instance has been on its way to another state for long, and Longhorn may still come back to the \
          instance. See first what keeps the volume from settling: its events, and the longhorn-manager of its owner."
     } else if others {
-        "Longhorn has no Orphan for the instances, so they end only with the instance manager. First move what else \
+        "There is no Orphan object for these instances, so only deleting the instance manager ends them. First move what else \
          runs in it: upgrade the engines and detach the volumes named here. When only the orphans are left, \
          delete the instance manager."
     } else {
-        "Longhorn has no Orphan for the instances, so they end only with the instance manager. Make sure that no \
+        "There is no Orphan object for these instances, so only deleting the instance manager ends them. Make sure that no \
          volume uses them, then delete the instance manager."
     }))
     .read(format!("kubectl -n {ns} get engines.longhorn.io,replicas.longhorn.io -o wide"));
@@ -210,7 +210,7 @@ fn detach(remedy: Remedy, volume: &VolumeRef) -> Remedy {
                 remedy
                     .read(format!("{get} -o custom-columns=REPLICAS:.spec.replicas,CLAIMS-WHEN-SCALED:{policy}"))
                     .change(format!(
-                        "test \"$({get} -o jsonpath='{{{policy}}}')\" != Delete && \
+                        "policy=$({get} -o jsonpath='{{{policy}}}') && test \"$policy\" != Delete && \
                          kubectl -n {namespace} scale statefulset {name} --replicas=0"
                     ))
             }

@@ -113,7 +113,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 issue.cause,
                 daemon_set(cluster),
                 format!("{release} has Longhorn issue {}: {}", issue.number, issue.effect),
-                format!("{}: {}", capitalised(why), issue.advice(release)),
+                format!("{}. {}", capitalised(why), issue.advice(release)),
             ),
             Trigger::Absent => {}
         }

@@ -193,10 +193,10 @@ fn the_remedy_names_the_fixed_release_of_the_line() {
             .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
     );
     let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
-    assert!(advice(release("v1.6.1") + &device).contains(": Upgrade to v1.6.3 or later."));
+    assert!(advice(release("v1.6.1") + &device).contains(". Upgrade to v1.6.3 or later."));
     assert!(
         advice(release("v1.9.3"))
-            .contains(": The 1.9 line has no fixed release; the next one is v1.10.1-hotfix-1.")
+            .contains(". No 1.9 release has the fix; the next release that has it is v1.10.1-hotfix-1.")
     );
 }
 

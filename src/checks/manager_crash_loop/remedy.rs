@@ -225,7 +225,7 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Withdraw every eviction request, wait until every copy in the status of a backing image is in its spec \
+        "Cancel every eviction request, wait until the commands list no copy that is in the status only \
          too, and only then ask for eviction again. A refused patch means that no manager is serving the webhook at the moment: repeat it.{upgrade}"
     ))
     .read(log)

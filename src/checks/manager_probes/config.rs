@@ -121,7 +121,7 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
             readiness.timeout
         ),
         "On a loaded node a manager that works may leave its Services for a moment. Nothing needs doing while managers stay \
-         Ready; a timeout of 5 s tolerates slow answers until the next upgrade of Longhorn takes it back.",
+         Ready; a timeout of 5 s tolerates slow answers, and the next upgrade of Longhorn resets it.",
     );
 }
 

@@ -97,20 +97,22 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     );
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
-        .impact("none now: it is over. With no other manager Ready such a start ends before its webhook is served, and loops")
+        .impact("none now. Had no other manager been Ready, a start this slow would have failed and looped")
         .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
         .because(EvidenceSource::Api, format!("the pod has been Ready since {}", start.ready))
         .remedy(remedy(
             cluster,
             pod,
             node,
-            "Nothing to do where something that was missing has been given back meanwhile (a right, a kind, the way to the \
-             API server). Else find out what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of \
-             another container of the pod. A longer probe does not lengthen the manager's own wait.",
+            "Nothing to do if the reason was fixed meanwhile (a permission, a CRD, the route to the API server). Otherwise find out \
+             what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of another container of the pod. A \
+             longer probe does not lengthen the manager's own wait.",
         ));
     if own < total {
-        let text =
-            format!("{} s of {total} s went by before the manager started last became Ready", total - own);
+        let text = format!(
+            "it took {total} s; for the first {} s another manager was starting, which does not count",
+            total - own
+        );
         finding = finding.because(EvidenceSource::Api, text);
     }
     for (name, late) in started_later(start) {

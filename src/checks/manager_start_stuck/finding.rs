@@ -14,7 +14,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let about = reason.about.join(", ");
     let what = match cause.id {
         "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
-        "access_denied" => format!("it may not {about}"),
+        "access_denied" => format!("it cannot {about}"),
         "crd_missing" => format!("the API server does not serve {about}"),
         "manifest_stale" => "its readiness probe asks a port that its release does not serve".to_owned(),
         "service_unreachable" => format!(
@@ -139,7 +139,7 @@ fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
     Remedy::new(format!(
         "Restore the way from pods on node {node} to the API server: CNI and kube-proxy there, firewall rules, the \
          address and certificate in the log line. If every node is affected, look at the API server and etcd. \
-         Deleting the pod does not help; the manager continues by itself as soon as it gets answers."
+         The manager continues as soon as it gets answers; deleting the pod does not help."
     ))
     .read(logs(cluster, start))
     .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
@@ -151,9 +151,9 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let namespace = &cluster.namespace;
     let mut remedy = Remedy::new(
         "Restore the right: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
-         release, and find out who changed them (GitOps, policy engines, a cleanup). Deleting the pod does not help; \
-         the manager continues by itself within a minute. The last command changes roles and bindings only, and says of every \
-         other kind that it cannot read it.",
+         release, and find out who changed them (GitOps, policy engines, a cleanup). Once the right is \
+         back, the manager continues within a minute; deleting the pod does not help. The last command changes roles and bindings only, and \
+         prints an error for every other object of the file.",
     )
     .read(logs(cluster, start));
     for right in about.iter().take(5).filter(|right| right.contains(' ') && *right != "be authenticated") {
@@ -169,8 +169,8 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
 
 fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let remedy = Remedy::new(format!(
-        "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. Deleting the pod \
-         does not help; the manager continues by itself within a minute. If the definition was deleted, its objects are gone with it: \
+        "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. The manager then \
+         continues within a minute; deleting the pod does not help. If the definition was deleted, its objects are gone with it: \
          restore them from a backup of the cluster.",
         listed(about)
     ))

@@ -92,7 +92,7 @@ fn a_holder_that_is_ready_is_not_over_with_its_start() {
     assert_eq!(found(&CHECK, &cluster), ["critical access_denied Pod longhorn-manager-n1"]);
     let finding = first(&cluster);
     assert!(finding.message.contains("although its pod is Ready"), "{}", finding.message);
-    assert!(finding.message.contains("may not list csidrivers.storage.k8s.io"), "{}", finding.message);
+    assert!(finding.message.contains("cannot list csidrivers.storage.k8s.io"), "{}", finding.message);
     assert!(finding.impact.contains("its share of all changes"), "{}", finding.impact);
     assert_eq!(finding.since, Some(time("2026-03-01T11:50:02.5Z")));
     let commands: Vec<_> = finding.remedy.commands.iter().map(|command| command.run.as_str()).collect();

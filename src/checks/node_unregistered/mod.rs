@@ -39,7 +39,7 @@ pub static CHECK: Check = Check {
         name: "LonghornNodeUnregistered",
         when: When::Found(causes::ALL),
         hold: "10m",
-        summary: "A node is not known to both Kubernetes and Longhorn, or has no longhorn-manager.",
+        summary: "A node is missing in Kubernetes or in Longhorn, or has no longhorn-manager.",
         description: "Node {{ $labels.object }}: $cause. A manager that runs names the reason in its log; a node that left Kubernetes is \
                       deleted in Longhorn when its replicas are rebuilt elsewhere.",
         why: "The finding allows ten minutes for a start and five for a node that is replaced; ten more \

@@ -192,11 +192,11 @@ fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, S
     match placement::nearest(refusals) {
         None => (&NODES_UNAVAILABLE, "Longhorn knows no node".to_owned()),
         Some(Obstacle::Space) => {
-            (&SPACE_SHORT, format!("too little is free on the nearest of {}", counted(count, "disk")))
+            (&SPACE_SHORT, format!("too little is free even on the best of {}", counted(count, "disk")))
         }
         Some(Obstacle::Provisioning) => (
             &OVER_PROVISIONED,
-            format!("the nearest of {} has promised its space already", counted(count, "disk")),
+            format!("even the best of {} has promised its space already", counted(count, "disk")),
         ),
         Some(Obstacle::Tags) => {
             (&TAGS_UNMET, "no free node and disk have the tags that the volume selects".to_owned())

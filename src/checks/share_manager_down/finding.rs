@@ -113,6 +113,9 @@ fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
             "Read the log of the server while it runs, and see what ends it: memory, its node, the lease of fast failover (a node under load \
              renews it late)."
         }
+        "pod_missing" => {
+            "The pod is missing. Only Longhorn creates it: see why the longhorn-manager that owns the share (status.ownerID) does not."
+        }
         _ => {
             "Read the log of the server. Where its clients hang although it runs, delete its pod: Longhorn creates another and mounts the \
              volume again; the pods that use the claim may have to be restarted."

@@ -16,8 +16,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     ],
     hold: "5m",
     summary: "A Longhorn volume does not attach or detach.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not get to where \
-                  its workload is: $cause. The finding volume_attachment_stuck names node, engine and ticket.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not attach or detach as \
+                  its workload needs: $cause. The finding volume_attachment_stuck names node, engine and ticket.",
     why: "The findings wait ten minutes, or for three crashes or failed starts of the engine; five more are for an operator who is \
           at work already.",
     runbook: include_str!("LonghornVolumeAttachmentStuck.md"),

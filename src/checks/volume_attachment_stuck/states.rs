@@ -259,7 +259,7 @@ fn one_node(cluster: &Cluster, node: &str, all: &[Hanging]) -> Finding {
     .because(EvidenceSource::Api, format!("{elsewhere} on other nodes run, so the trouble is the node's"))
     .remedy(
         Remedy::new(format!(
-            "See what node {node} lacks: iscsiadm and iscsi_tcp, a multipathd that takes the devices, SELinux denials, and the instance manager \
+            "Check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager \
              there. Until then cordon it, so that new pods go elsewhere."
         ))
         .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
@@ -281,7 +281,7 @@ fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Reme
              Scale the workload down to end the loop."
         ),
         "engine_cannot_start" => format!(
-            "See the error of the engine; then what node {node} lacks: iscsiadm and iscsi_tcp, a multipathd that takes the device, SELinux \
+            "See the error of the engine; then check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
              denials, the instance manager. On another node the volume may attach at once."
         ),
         "detaching" => format!(

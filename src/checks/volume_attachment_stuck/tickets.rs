@@ -149,7 +149,7 @@ fn find_left_over(
     let finding = Finding::new(
         &TICKET_LEFT_OVER,
         volumes::object(cluster, volume),
-        format!("a ticket that no attachment in Kubernetes stands for holds {whose} for node {}", ticket.node),
+        format!("a ticket without a VolumeAttachment in Kubernetes holds {whose} for node {}", ticket.node),
     )
     .node(ticket.node)
     .volumes(users)
@@ -188,7 +188,7 @@ fn find(
         ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
         (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
         (_, at) if at == ticket.node => {
-            format!("it is attached to node {at}, but not as the ticket wants it")
+            format!("it is attached to node {at}, but Longhorn does not call the ticket satisfied")
         }
         (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
     };

@@ -123,7 +123,7 @@ fn running(
     let stalled =
         |why: String| Reason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
     let Some(since) = unchanged else {
-        let why = "a rebuild runs, and whether it advances is not known after one look".to_owned();
+        let why = "a rebuild runs; a single look cannot tell whether it advances".to_owned();
         let long = cluster.is_recorded() && age.at_least(LONGEST);
         return Some(if long { Running::Stalled(stalled(why)) } else { Running::Advances });
     };

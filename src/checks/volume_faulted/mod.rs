@@ -36,7 +36,7 @@ const AUTO_SALVAGE_OFF: Cause = Cause::critical(
 const SALVAGE_PENDING: Cause =
     Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
 const ENGINE_DIED: Cause =
-    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data are intact");
+    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data have not failed");
 const RESTORE_FAILED: Cause = Cause::critical(
     "restore_failed",
     "every replica failed while data was restored into the volume, which auto-salvage leaves alone",
@@ -88,15 +88,12 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     let whose = text::users_of(&users);
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
     let since = if cause == &ENGINE_DIED { None } else { failures.max() };
-    let mut finding = Finding::new(
-        cause,
-        volumes::object(cluster, volume),
-        format!("{whose} has no usable replica: {why}"),
-    )
-    .volumes(users)
-    .since(since)
-    .impact(format!("{whose} cannot read or write; {}", state(volume)))
-    .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+    let mut finding =
+        Finding::new(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
+            .volumes(users)
+            .since(since)
+            .impact(format!("{whose} cannot read or write; {}", state(volume)))
+            .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
@@ -157,7 +154,7 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&REPLICAS_UNREACHABLE, text);
     }
     if is_automatic(cluster) {
-        (&SALVAGE_PENDING, format!("replica {best_name} is usable, and auto-salvage has not taken it"))
+        (&SALVAGE_PENDING, format!("replica {best_name} is usable, but auto-salvage has not used it"))
     } else {
         (&AUTO_SALVAGE_OFF, format!("replica {best_name} is usable, but auto-salvage is switched off"))
     }
@@ -174,11 +171,11 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candi
     let owner = &volume.status.owner_id;
     let words = match cause.id {
         "replicas_unreachable" => format!(
-            "Bring node {node} and its disk back; Longhorn then salvages the replica by itself, if auto-salvage is on. On a full disk \
-             free space first. Do not delete replicas: they are the only copies."
+            "Do not delete replicas: they are the only copies. If node {node} is down, bring it back; if its disk is full, free space on it. \
+             Longhorn then salvages the replica by itself, if auto-salvage is on."
         ),
-        "auto_salvage_off" => "Scale the workload down so that the volume detaches, then salvage the replica that failed last, in \
-                               Longhorn's user interface or with the command below. Others missed writes."
+        "auto_salvage_off" => "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any \
+                               that failed within a minute of it, in Longhorn's UI or with the commands below. Replicas that failed earlier missed writes."
             .to_owned(),
         "salvage_pending" => format!(
             "Longhorn salvages only while the volume is detached. If it stays attached, scale the workload down; if it is detached, see \

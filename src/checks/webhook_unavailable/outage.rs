@@ -43,7 +43,7 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
         ),
         (Some(since), _) => finding.because(
             EvidenceSource::Api,
-            format!("no pod behind it has been Ready since {since} at the latest"),
+            format!("no pod behind it has been Ready since {since} or earlier"),
         ),
     };
     out.find(finding);

@@ -87,7 +87,7 @@ impl fmt::Display for States {
             (self.ready, "Ready"),
             (self.running, "running but not Ready"),
             (self.looping, "crash-looping"),
-            (self.ending_early, "crash-looping for another reason"),
+            (self.ending_early, "crash-looping (see manager_crash_loop)"),
             (self.hanging, "hanging in their start (see manager_start_stuck)"),
             (self.init, "waiting in an init container"),
             (self.away, "on a node that is not Ready"),

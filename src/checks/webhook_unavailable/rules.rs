@@ -41,7 +41,7 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookLockStuck",
         when: When::Found(&[&causes::LOCK_STUCK]),
         hold: "2m",
-        summary: "A node without a manager holds up the managers that start.",
+        summary: "A node without longhorn-manager holds the webhook start Lease.",
         description: "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} has held and renewed Lease {{ $labels.object }} for \
                       longer than a start takes, and no longhorn-manager pod runs there. Managers that start on other nodes \
                       wait for it. Look for a manager process that outlived its pod.",

@@ -97,7 +97,7 @@ impl KnownIssue {
                 format!("Upgrade to {fixed} or later.")
             }
             Some(fixed) => format!(
-                "The {}.{} line has no fixed release; the next one is {fixed}. Go one minor release at a time.",
+                "No {}.{} release has the fix; the next release that has it is {fixed}. Upgrade one minor release at a time.",
                 release.major, release.minor
             ),
             None => "Upgrade to a later release.".to_owned(),

@@ -62,7 +62,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 7, 0))],
         fixed: &[r(1, 7, 0)],
         frames: &["(*VolumeCollector)"],
-        until_then: "Stop the scrapes of port 9500 of longhorn-manager if it strikes.",
+        until_then: "If managers panic, stop scraping port 9500 of longhorn-manager.",
         trigger: |_| Trigger::Possible("any scrape of the manager's own metrics can trigger it"),
     },
     KnownIssue {

@@ -63,7 +63,7 @@ fn labels(area: &Check, alert: &Alert) -> Vec<&'static str> {
 /// template asks for it when the alert is sent. `topk` instead of a join: two pods of the exporter may be of two
 /// releases, and a join would fail on two titles of one cause.
 pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
-    let causes: Vec<&Cause> = alert.causes().collect();
+    let causes: &[&Cause] = if alert.fires_on().is_empty() { alert.also } else { alert.fires_on() };
     if causes.len() < 2 {
         return String::new();
     }

@@ -116,7 +116,7 @@ pub fn rest(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()
         style.wrap(out, INDENT, &fact.advice)?;
     }
     if !report.not_recorded.is_empty() {
-        let kinds = format!("not recorded, taken as empty: {}", report.not_recorded.join(", "));
+        let kinds = format!("not in this recording, treated as empty: {}", report.not_recorded.join(", "));
         style.wrap(out, "", &kinds)?;
     }
     Ok(())

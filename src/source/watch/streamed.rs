@@ -248,6 +248,22 @@ mod tests {
         ],"kind":"List","metadata":{"resourceVersion":"9","labels":["x"]}}"#;
 
     #[test]
+    fn no_more_than_an_object_is_held_however_long_the_list_is() {
+        let object = format!("{{\"metadata\":{{\"annotations\":{{\"a\":\"{}\"}}}}}},", "x".repeat(1 << 20));
+        let (mut split, mut held) = (Split::default(), 0);
+        split.feed(br#"{"items":["#).unwrap();
+        for piece in std::iter::repeat_n(object.as_bytes().chunks(16 << 10), 100).flatten() {
+            let lines = split.feed(piece).unwrap();
+            held = held.max(split.item.capacity() + split.envelope.capacity() + lines.capacity());
+        }
+        assert!(held < 5 << 20, "{held} bytes of 100 MiB");
+        // one without an end is given up
+        let endless = vec![b'x'; 1 << 20];
+        let fed = (0..).find(|_| split.feed(&endless).is_err());
+        assert_eq!(fed, Some(LONGEST_LINE >> 20));
+    }
+
+    #[test]
     fn each_item_is_a_line_however_the_bytes_arrive() {
         let whole = lines(LIST, LIST.len()).unwrap();
         let items: Vec<serde_json::Value> =
