@@ -12,8 +12,8 @@ use crate::{Alert, ROOT, Stack, scenario_files, stack};
 /// A night and the most alerts that may be heard of it, and critical ones.
 struct Night {
     name: &'static str,
-    /// A scenario, changed in these places; without one the demo.
-    scenario: Option<(&'static str, &'static [[&'static str; 2]])>,
+    /// A scenario, and what is changed in its objects; without one the demo.
+    scenario: Option<(&'static str, &'static str)>,
     most: [usize; 2],
 }
 
@@ -24,7 +24,7 @@ const NIGHTS: &[Night] = &[
         name: "upgrade-gone-wrong",
         scenario: Some((
             "incident-004-webhook-deadlock",
-            &[["value: v1.10.1\nstatus: {applied: true}", "value: v1.9.2\nstatus: {applied: true}"]],
+            "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: current-longhorn-version}\nvalue: v1.9.2",
         )),
         most: [2, 1],
     },
@@ -32,16 +32,9 @@ const NIGHTS: &[Night] = &[
         name: "node-lost-in-drain",
         scenario: Some((
             "volumes-node-down",
-            &[
-                [
-                    "labels: {kubernetes.io/hostname: worker-3}\nspec: {}",
-                    "labels: {kubernetes.io/hostname: worker-3}\nspec: {unschedulable: true}",
-                ],
-                [
-                    "  name: worker-3\n  allowScheduling: true\n  evictionRequested: false\n",
-                    "  name: worker-3\n  allowScheduling: false\n  evictionRequested: true\n",
-                ],
-            ],
+            "apiVersion: v1\nkind: Node\nmetadata: {name: worker-3}\nspec: {unschedulable: true}\n---\n\
+             apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: worker-3}\n\
+             spec: {allowScheduling: false, evictionRequested: true}",
         )),
         most: [4, 0],
     },
@@ -59,10 +52,7 @@ impl Night {
         let scenario = Path::new(ROOT).join("tests/scenarios").join(scenario);
         for (name, mut text) in scenario_files::files(&scenario) {
             if name == "cluster.yaml" {
-                for [before, after] in changes {
-                    assert!(text.contains(before), "{before}");
-                    text = text.replace(before, after);
-                }
+                text = scenario_files::changed(&text, &[], changes);
             }
             std::fs::write(recording.join(name), text).unwrap();
         }

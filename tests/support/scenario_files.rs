@@ -36,22 +36,24 @@ struct Head {
 
 /// `cluster.yaml` of a scenario with every object in it.
 pub fn text(scenario: &Path) -> String {
-    let name = scenario.display();
     let own = std::fs::read_to_string(scenario.join("cluster.yaml")).unwrap();
-    let mut documents = own.split(NEXT);
-    let first = documents.next().unwrap();
+    let (first, changes) = own.split_once(NEXT).unwrap_or((&own, ""));
     if !first.lines().any(|line| line.starts_with("base: ")) {
         return own;
     }
     let Head { base, words, without } = serde_yaml::from_str(first).unwrap();
-    let base = replaced(&text(&scenario.with_file_name(base)), &words);
+    changed(&replaced(&text(&scenario.with_file_name(base)), &words), &without, changes)
+}
+
+/// The text of a recording without some objects, with others changed or added.
+pub fn changed(base: &str, without: &[String], changes: &str) -> String {
     let mut all: Vec<(String, String)> =
         base.trim_end().split(NEXT).map(|document| (id(&value(document)), document.to_owned())).collect();
     for gone in without {
-        let at = all.iter().position(|(id, _)| *id == gone);
-        all.remove(at.unwrap_or_else(|| panic!("{name}: the base has no {gone}")));
+        let at = all.iter().position(|(id, _)| id == gone);
+        all.remove(at.unwrap_or_else(|| panic!("the base has no {gone}")));
     }
-    for document in documents {
+    for document in changes.split(NEXT).filter(|document| !document.is_empty()) {
         let change = value(document);
         let id = id(&change);
         match all.iter_mut().find(|(known, _)| *known == id) {
