@@ -1,6 +1,6 @@
 //! The upgrade: all managers at once, then the engines, and the old instance managers go.
 
-use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::longhorn::{Resource, WEBHOOK_LOCK};
 use serde_json::{Value, json};
 
 use super::day::{Day, NODES, condition, text};
@@ -10,7 +10,12 @@ impl Day {
     pub fn upgrade(&mut self) {
         let now = self.now().to_string();
         match self.minute - UPGRADE {
-            0 => self.managers_restart(&now),
+            0 => {
+                self.managers_restart(&now);
+                self.takes_the_lease(NODES[0], &now);
+            }
+            1 => self.takes_the_lease(NODES[1], &now),
+            2 => self.takes_the_lease(NODES[2], &now),
             3 => self.managers_are_back(&now),
             _ if self.minute == ENGINES => self.engines_are_upgraded(),
             _ if self.minute == ENGINES + 1 => {
@@ -54,6 +59,17 @@ impl Day {
             });
         }
         self.set_endpoints(false);
+    }
+
+    /// Managers start their webhooks one after the other.
+    fn takes_the_lease(&mut self, node: &str, now: &str) {
+        self.edit(Resource::Leases, WEBHOOK_LOCK, |lease| {
+            lease["spec"]["holderIdentity"] = json!(node);
+            lease["spec"]["leaseDurationSeconds"] = json!(20);
+            for time in ["acquireTime", "renewTime"] {
+                lease["spec"][time] = json!(now);
+            }
+        });
     }
 
     fn set_endpoints(&mut self, ready: bool) {
