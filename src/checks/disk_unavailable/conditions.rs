@@ -126,7 +126,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
 fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &LonghornNode) {
     let name = &node.metadata.name;
     let mut severity = Severity::Info;
-    let mut evidence = Vec::new();
+    let (mut evidence, mut failed) = (Vec::new(), Vec::new());
     for (kind, need) in ENVIRONMENT {
         let lack =
             condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
@@ -143,6 +143,7 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &Lon
             severity = Severity::Warning;
         }
         evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
+        failed.push(kind);
     }
     if evidence.is_empty() {
         return;
@@ -150,7 +151,7 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &Lon
     let mut finding = Finding::new(
         &causes::NODE_ENVIRONMENT,
         ObjectRef::cluster("Node", name),
-        format!("node {name} lacks what some volumes need (NFS client, mount propagation or huge pages)"),
+        format!("node {name} fails Longhorn's check of its environment: {}", text::listed(&failed)),
     )
     .severity(severity)
     .node(name)
