@@ -53,7 +53,10 @@ const NOT_IN_RECORDINGS: &[&str] = &[
 /// What the names in capitals in runbooks stand for in the world of [`WORLD`].
 const NAMES: &[(&str, &str)] = &[
     ("INSTANCE-MANAGER", "instance-manager-11f5d8822ec3e69f67d5e1ca773cc88e"),
+    ("ENGINE-IMAGE", "ei-71f011ef"),
     ("OTHER-NODE", "worker-2"),
+    ("DEPLOYMENT", "csi-attacher"),
+    ("PERCENT", "150"),
     ("OLD-VALUE", "old"),
     ("DISK-UUID", "fef2ec9f-b965-4375-ad1f-3b781b265ad8"),
     ("NAMESPACE", NAMESPACE),
