@@ -6,22 +6,10 @@ use std::time::{Duration, Instant};
 
 use longhorn_health_exporter::parsers::{PARSERS, told};
 
-/// Numbers that look random and are the same in each run (splitmix64).
-struct Numbers(u64);
+#[path = "support/numbers.rs"]
+mod numbers;
 
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap()
-    }
-}
+use numbers::Numbers;
 
 /// What parsers stumble over.
 const ODD: &[&str] = &[

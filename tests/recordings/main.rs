@@ -3,6 +3,8 @@
 
 mod forms;
 mod mutants;
+#[path = "../support/numbers.rs"]
+mod numbers;
 #[path = "../support/scenario.rs"]
 mod scenario;
 mod written;

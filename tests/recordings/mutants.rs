@@ -11,6 +11,7 @@ use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::report::{Report, evaluate};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
 
+use super::numbers::Numbers;
 use super::scenario;
 use super::scenario::files::objects;
 use super::written::{file, kubectl, logs};
@@ -20,23 +21,6 @@ const NAMESPACE: &str = "longhorn-system";
 const LONG: Duration = Duration::from_secs(10);
 /// What reading may take on top of what the test holds itself.
 const MUCH_KIB: u64 = 1024 * 1024;
-
-/// Numbers that look random and are the same in each run (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap()
-    }
-}
 
 type Mutate = fn(&mut Vec<u8>, &mut Numbers);
 
