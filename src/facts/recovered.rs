@@ -11,17 +11,16 @@ const CONTAINER: &str = "longhorn-manager";
 /// So long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
 const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
 
-/// The crash loop of a container of this pod, where it is in one.
+/// The crash loop of a manager, where it is in one.
 ///
 /// Exit code 1 is a fatal error of a start (longhorn-manager v1.12.1 app/daemon.go DaemonCmd): a manager that is Ready, holds
 /// the start Lease no more, is known to Longhorn as Ready and runs a minute longer than the last time has passed the place.
 /// A panic or a kill comes at any time, so there the kubelet's back-off has to pass.
-pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod, container: &str) -> Option<Loop<'a>> {
-    let status = pod.container_status(container)?;
+pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
+    let status = pod.container_status(CONTAINER)?;
     let found = looping::looping(status, cluster.now)?;
     let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
-    let past = container == CONTAINER
-        && found.end.is_some_and(|end| end.exit_code == 1)
+    let past = found.end.is_some_and(|end| end.exit_code == 1)
         && running
             .zip(found.run())
             .is_some_and(|(started, last)| cluster.age(started) >= last + REST_OF_A_START)

@@ -180,7 +180,7 @@ fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let cannot_start = || {
         (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })
     };
-    recovered::looping(cluster, pod, CONTAINER).or_else(cannot_start)
+    recovered::looping(cluster, pod).or_else(cannot_start)
 }
 
 /// Since when it crash-loops, where that is known: in a pod that was never Ready since it was started, else from the time
