@@ -79,7 +79,7 @@ pub struct Limits {
     pub write: Duration,
     /// For running requests to end after shutdown was asked for.
     pub drain: Duration,
-    /// Connections at once; beyond that the one that has been waiting longest is closed.
+    /// Connections at once; beyond that one that waits for its client is closed.
     pub connections: usize,
     /// The same for one address.
     pub connections_per_address: usize,
@@ -127,6 +127,8 @@ pub async fn run(
                     connection::serve(stream, peer, transport, router, &limits, phases, watcher).await;
                     drop(admitted);
                 });
+                // what it has sent already is looked at before the next one is let in
+                tokio::task::yield_now().await;
             }
         });
     }
