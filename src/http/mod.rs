@@ -68,6 +68,9 @@ pub(crate) fn read_headers(value: &HeaderValue) {
     reviewer::patience(&headers);
 }
 
+/// Connections accepted in one go: few beside those that there may be.
+const BURST: usize = 32;
+
 /// Time limits of a connection, and how many there may be.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -114,6 +117,7 @@ pub async fn run(
         let (transport, router, limits) = (transport.clone(), router.clone(), limits.clone());
         let (connections, graceful) = (connections.clone(), graceful.clone());
         accepting.spawn(async move {
+            let mut burst = 0;
             loop {
                 let Some((stream, peer)) = accept(&listener).await else { continue };
                 let phases = Phases::new(&limits);
@@ -127,8 +131,11 @@ pub async fn run(
                     connection::serve(stream, peer, transport, router, &limits, phases, watcher).await;
                     drop(admitted);
                 });
-                // what it has sent already is looked at before the next one is let in
-                tokio::task::yield_now().await;
+                // what they have sent already is looked at before more are let in
+                burst = (burst + 1) % BURST;
+                if burst == 0 {
+                    tokio::task::yield_now().await;
+                }
             }
         });
     }
