@@ -18,6 +18,7 @@ mod respond;
 mod reviewer;
 mod router;
 mod single_flight;
+mod slots;
 #[cfg(test)]
 mod slow_readers;
 mod timeouts;
