@@ -68,7 +68,7 @@ impl Open {
         let mut crowds = [(0_usize, None); Waiting::KINDS];
         for (id, (_, phases)) in self.all.iter().filter(|(_, (of, _))| *of == address) {
             let Some((what, since)) = phases.waiting() else { continue };
-            let (size, longest) = &mut crowds[what as usize];
+            let Some((size, longest)) = crowds.get_mut(what as usize) else { continue };
             *size += 1;
             *longest = longest.take().into_iter().chain([(since, *id)]).min();
         }
