@@ -300,7 +300,7 @@ mod tests {
             store.insert(setting(name, value));
         }
         let copy = store.clone();
-        assert_eq!(store.remove("c").map(|object| object.value.clone()), Some("1".to_owned()));
+        assert_eq!(store.remove("c").map(|object| object.value.clone()), Some("1".into()));
         assert!(store.remove("c").is_none());
         let seen: Vec<_> = store.iter().map(|one| (one.metadata.name.as_str(), one.value.as_str())).collect();
         assert_eq!(seen, [("a", "1"), ("b", "2"), ("d", "2")]);
