@@ -12,7 +12,7 @@ narrow! {
         pub namespace: SharedText,
         pub uid: SharedText,
         /// Read for the watch, which takes it away before the object is stored.
-        pub resource_version: String,
+        pub resource_version: SharedText,
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap,

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex};
 
+use arcstr::ArcStr;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -19,7 +20,7 @@ use crate::sync::lock;
 
 /// A text that is never changed in place. Cloning it copies nothing.
 #[derive(Clone, Default, Eq, PartialOrd, Ord)]
-pub struct SharedText(Arc<str>);
+pub struct SharedText(ArcStr);
 
 impl SharedText {
     /// An empty text.
@@ -66,7 +67,7 @@ impl Part {
             return same.clone();
         }
         if self.texts.len() >= self.full {
-            self.texts.retain(|text| Arc::strong_count(&text.0) > 1);
+            self.texts.retain(|text| ArcStr::strong_count(&text.0).is_some_and(|held| held > 1));
             self.texts.shrink_to_fit();
             self.full = (2 * self.texts.len()).max(64);
         }
@@ -85,7 +86,7 @@ impl Compact for SharedText {
 
 impl PartialEq for SharedText {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+        ArcStr::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 
@@ -142,7 +143,7 @@ impl Serialize for SharedText {
 
 impl From<&str> for SharedText {
     fn from(text: &str) -> Self {
-        if text.is_empty() { SharedText::default() } else { SharedText(text.into()) }
+        SharedText(text.into())
     }
 }
 
@@ -203,12 +204,12 @@ mod tests {
         let mut part = Part::default();
         let one = part.share(&"pvc-1".into());
         let other = part.share(&"pvc-1".into());
-        assert!(Arc::ptr_eq(&one.0, &other.0));
+        assert!(ArcStr::ptr_eq(&one.0, &other.0));
         for number in 0..1_000 {
             part.share(&format!("gone-{number}").into());
         }
         assert!(part.texts.len() <= 65, "{} are held", part.texts.len());
-        assert!(Arc::ptr_eq(&one.0, &part.share(&"pvc-1".into()).0), "those in use stay");
+        assert!(ArcStr::ptr_eq(&one.0, &part.share(&"pvc-1".into()).0), "those in use stay");
     }
 
     #[test]

@@ -30,7 +30,7 @@ struct Held<T> {
 
 /// Hashes of the names of owners with the places of what they own: first by hash, then in the order of the
 /// names. Comparing tens of thousands of long names costs more than everything else.
-type Join = OnceLock<Arc<[(u64, u32)]>>;
+type Join = OnceLock<Arc<[(u32, u32)]>>;
 
 /// What an object may belong to, and is found by.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +60,9 @@ impl Owner {
     ];
 }
 
-fn hash(text: &str) -> u64 {
-    FixedState::default().hash_one(text)
+/// Half of it is enough: those that are equal by chance are told apart by the text.
+fn hash(text: &str) -> u32 {
+    FixedState::default().hash_one(text) as u32
 }
 
 /// An object that is found by its name, without a second copy of the name.
@@ -262,7 +263,7 @@ impl<T: Kind> Held<T> {
         }
     }
 
-    fn join(&self, owner: Owner) -> &[(u64, u32)] {
+    fn join(&self, owner: Owner) -> &[(u32, u32)] {
         let [volume, disk, node, instance_manager, persistent_volume, about] = &self.joins;
         let join = match owner {
             Owner::Volume => volume,

@@ -44,7 +44,7 @@ impl<T: Kind> Item<T> {
         let version = std::mem::take(&mut meta.resource_version);
         let meta = ObjectMeta {
             name: Some(meta.name.to_string()),
-            resource_version: Some(version),
+            resource_version: Some(version.into()),
             ..Default::default()
         };
         prune(&mut object);
@@ -86,7 +86,10 @@ fn prune<T: Kind>(object: &mut T) {
         meta.labels = labels.into_iter().filter(|(label, _)| label.starts_with("recurring-job")).collect();
         meta.uid = SharedText::new();
     }
-    object.compact();
+    // what is not kept must not stay among the texts of what is: a cluster has more backups than objects
+    if object.is_kept() {
+        object.compact();
+    }
 }
 
 impl<T: Kind> kube::Resource for Item<T> {
