@@ -5,49 +5,42 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::checks;
 
-/// What may be done, by reach, group, resource and name.
-type Grants = BTreeMap<(&'static str, &'static str, &'static str, &'static str), &'static [&'static str]>;
-
-fn granted() -> Grants {
-    let mut grants = Grants::new();
+/// What may be done, by place, group, resource and name.
+fn granted() -> BTreeMap<[String; 4], Vec<String>> {
+    let mut grants = BTreeMap::new();
     for right in rights(checks::ALL) {
-        for rule in &right.rules {
-            let names = if rule.names.is_empty() { vec![""] } else { rule.names.clone() };
-            for (resource, name) in rule.resources.iter().flat_map(|r| names.iter().map(move |n| (*r, *n))) {
-                let key = (place(right.reach), rule.group, resource, name);
-                assert_eq!(grants.insert(key, rule.verbs), None, "{key:?} is granted twice");
+        let place = right.metadata().namespace.unwrap_or("*".to_owned());
+        for rule in right.rules {
+            let (groups, resources) = (rule.api_groups.unwrap(), rule.resources.unwrap());
+            for resource in resources {
+                let name = rule.resource_names.clone().unwrap_or_default().concat();
+                let key = [place.clone(), groups.concat(), resource, name];
+                assert_eq!(grants.insert(key.clone(), rule.verbs.clone()), None, "{key:?} is granted twice");
             }
         }
     }
     grants
 }
 
-fn place(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Longhorn => NAMESPACE,
-        Reach::Namespace(namespace) => namespace,
-        Reach::Cluster => "*",
-    }
-}
-
 #[test]
 fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
     let mut grants = granted();
     for info in TABLE {
-        let key = match info.scope {
-            Scope::Namespaced => (NAMESPACE, info.group, info.plural, ""),
-            Scope::InNamespace { namespace, .. } => (namespace, info.group, info.plural, ""),
-            Scope::Cluster => ("*", info.group, info.plural, ""),
-            Scope::ClusterNamed(name) => ("*", info.group, info.plural, name),
+        let (place, name) = match info.scope {
+            Scope::Namespaced => (NAMESPACE, ""),
+            Scope::InNamespace { namespace, .. } => (namespace, ""),
+            Scope::Cluster => ("*", ""),
+            Scope::ClusterNamed(name) => ("*", name),
         };
-        assert_eq!(grants.remove(&key), Some(WATCH), "{}", info.resource);
+        let key = [place, info.group, info.plural, name].map(str::to_owned);
+        assert_eq!(grants.remove(&key), Some(owned(&["list", "watch"])), "{}", info.resource);
     }
-    let rest: Grants = BTreeMap::from([
-        ((NAMESPACE, "", "pods/log", ""), &["get"] as &[_]),
-        (("*", "authentication.k8s.io", "tokenreviews", ""), &["create"]),
-        (("*", "authorization.k8s.io", "subjectaccessreviews", ""), &["create"]),
-    ]);
-    assert_eq!(grants, rest);
+    let rest = [
+        ([NAMESPACE, "", "pods/log", ""], "get"),
+        (["*", "authentication.k8s.io", "tokenreviews", ""], "create"),
+        (["*", "authorization.k8s.io", "subjectaccessreviews", ""], "create"),
+    ];
+    assert_eq!(grants, rest.map(|(key, verb)| (key.map(str::to_owned), owned(&[verb]))).into());
 }
 
 #[test]

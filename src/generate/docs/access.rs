@@ -1,9 +1,11 @@
 //! Access rights for readers, from the same list as the roles: all of them in docs/access.md, what
 //! they are for in the README.
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
 use super::markdown::{Document, codes};
 use crate::checks;
-use crate::generate::deploy::rbac::{Grant, Reach, Right, rights};
+use crate::generate::deploy::rbac::{Reach, Right, rights};
 
 /// The page: what each right grants.
 pub fn page() -> String {
@@ -33,13 +35,13 @@ fn name(right: &Right) -> String {
 }
 
 fn granted(right: &Right) -> String {
-    let rule = |rule: &Grant| {
-        let kinds: Vec<String> = rule.resources.iter().map(|plural| full_name(plural, rule.group)).collect();
-        let only = match rule.names.as_slice() {
-            [] => String::new(),
-            names => format!(" named {}", codes(names.iter().copied())),
-        };
-        format!("{} {}{only}", rule.verbs.join(", "), codes(kinds.iter().map(String::as_str)))
+    let rule = |rule: &PolicyRule| {
+        let group = rule.api_groups.iter().flatten().find(|group| !group.is_empty());
+        let suffix = group.map(|group| format!(".{group}")).unwrap_or_default();
+        let kinds: Vec<String> =
+            rule.resources.iter().flatten().map(|plural| format!("{plural}{suffix}")).collect();
+        let only = rule.resource_names.as_deref().map(|names| format!(" named {}", codes(names)));
+        format!("{} {}{}", rule.verbs.join(", "), codes(&kinds), only.unwrap_or_default())
     };
     let place = match right.reach {
         Reach::Longhorn => "in Longhorn's namespace".to_owned(),
@@ -47,8 +49,4 @@ fn granted(right: &Right) -> String {
         Reach::Cluster => "in the whole cluster".to_owned(),
     };
     format!("{} {place}", right.rules.iter().map(rule).collect::<Vec<_>>().join("; "))
-}
-
-fn full_name(plural: &str, group: &str) -> String {
-    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }

@@ -63,8 +63,8 @@ pub fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
-pub fn codes<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    texts.into_iter().map(code).collect::<Vec<_>>().join(", ")
+pub fn codes(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    texts.into_iter().map(|text| code(text.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// What is not there.

@@ -24,7 +24,6 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
         page("checks.md", checks::page(settings)?),
         page("access.md", access::page()),
         page("configuration.md", configuration::page()),
-        page(configuration::EXAMPLE, configuration::example()),
         page(configuration::SCHEMA, configuration::schema()),
         page("report.schema.json", report_schema::schema()),
         page("command-line.md", command_line::page(command)),

@@ -68,7 +68,7 @@ fn heading(column: &str, unit: Unit, settings: &Settings) -> String {
         "object_kind" | "resource" => "Kind".to_owned(),
         "pvc" => "PVC".to_owned(),
         "pvc_namespace" => "PVC namespace".to_owned(),
-        label if label == settings.cluster_label => "Cluster".to_owned(),
+        label if label == *settings.cluster_label => "Cluster".to_owned(),
         label => check::capitalised(&label.replace('_', " ")),
     }
 }
@@ -117,7 +117,7 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     }
     if declared.dashboard == Dashboard::Fleet && !settings.cluster_label.is_empty() {
         let uid = Dashboard::Overview.uid();
-        let label = &settings.cluster_label;
+        let label = settings.cluster_label.as_str();
         let url = format!(
             "/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}&var-cluster=${{__data.fields.{label}}}"
         );

@@ -27,7 +27,7 @@ pub fn of(settings: &Settings, used: impl Fn(&str) -> bool) -> Vec<Value> {
     let matchers = [settings.matchers(), matcher(&settings.cluster_label, "cluster")];
     let scope = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ");
     if used("cluster") {
-        let (selector, label) = (settings.matchers(), &settings.cluster_label);
+        let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
         let values = format!("label_values(longhorn_health_findings{{{selector}}}, {label})");
         variables.push(query("cluster", "Cluster", values));
     }

@@ -21,10 +21,11 @@ impl Exporter {
         let usual = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
         let labels = usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
         let mut exporter = Exporter { labels, other: Labels::new() };
-        for (label, value) in &settings.selector {
-            let usual = exporter.labels.insert(label.clone(), value.clone());
-            let mut others = usual.into_iter().chain(["another", "one-more"].map(str::to_owned));
-            exporter.other.extend(others.find(|other| other != value).map(|other| (label.clone(), other)));
+        for (label, value) in settings.selected() {
+            let usual = exporter.labels.insert(label.to_owned(), value.to_owned());
+            let another = if value == "another" { "one-more" } else { "another" };
+            let other = usual.filter(|usual| usual != value).unwrap_or(another.to_owned());
+            exporter.other.insert(label.to_owned(), other);
         }
         exporter
     }

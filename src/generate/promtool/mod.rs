@@ -10,6 +10,7 @@ mod written;
 
 use std::collections::BTreeMap;
 
+use jiff::{Span, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use self::exporter::{Exporter, Labels};
@@ -243,23 +244,10 @@ fn braced(labels: &Labels) -> String {
 
 /// Reads a Prometheus duration; empty is zero.
 pub fn seconds(duration: &str) -> Result<u64, String> {
-    let (mut total, mut number) = (0, None);
-    for c in duration.chars() {
-        let factor = match c {
-            '0'..='9' => {
-                number = Some(number.unwrap_or(0) * 10 + u64::from(c.to_digit(10).unwrap_or_default()));
-                continue;
-            }
-            's' => 1,
-            'm' => 60,
-            'h' => 3_600,
-            'd' => 86_400,
-            'w' => 604_800,
-            _ => return Err(format!("not a duration: {duration}")),
-        };
-        total += number.take().ok_or_else(|| format!("not a duration: {duration}"))? * factor;
-    }
-    if number.is_some() { Err(format!("not a duration: {duration}")) } else { Ok(total) }
+    let span: Span = if duration.is_empty() { Ok(Span::new()) } else { duration.parse() }
+        .map_err(|error: jiff::Error| error.to_string())?;
+    let total = span.total((Unit::Second, SpanRelativeTo::days_are_24_hours()));
+    total.map(|seconds| seconds as u64).map_err(|error| error.to_string())
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

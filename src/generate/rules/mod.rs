@@ -117,7 +117,7 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
     match name {
         "job" => Some(settings.matchers()),
         "without" => Some(WITHOUT.to_owned()),
-        "namespace" => Some(settings.namespace.clone()),
+        "namespace" => Some(settings.namespace.0.clone()),
         "cluster" => Some(settings.cluster_list()),
         "clusters_without" => Some(clusters_without_exporter(settings)),
         // the first group of a label_replace
@@ -131,11 +131,12 @@ const RANGE: &str = "seconds of a range";
 
 /// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
 fn clusters_without_exporter(settings: &Settings) -> String {
-    let (selector, label) = (settings.matchers(), &settings.cluster_label);
+    let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
     if settings.expected_clusters.is_empty() || label.is_empty() {
         return format!("or on () absent(up{{{selector}}} == 1)");
     }
-    let absent = |cluster: &String| {
+    let absent = |cluster: &super::settings::ClusterName| {
+        let cluster = cluster.as_str();
         // {:?} escapes as PromQL does
         format!(
             "or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")"
@@ -164,8 +165,9 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, Ge
         texts::CAUSE => Some(texts::cause(area, alert, settings)),
         _ => threshold(name),
     })? + &texts::see_more(area, alert);
-    let mut labels = settings.labels.clone();
-    labels.extend(set.labels);
+    let labels = settings.labels.iter().chain(&set.labels);
+    let mut labels: BTreeMap<_, _> =
+        labels.map(|(label, value)| (label.0.clone(), value.0.clone())).collect();
     // an empty label is none: so an alert goes without a global one
     labels.retain(|_, value| !value.is_empty());
     if area.id == KUBE_STATE_METRICS.id {

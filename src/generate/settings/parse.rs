@@ -6,9 +6,11 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_path_to_error::Track;
 use serde_yaml::{Error, Spanned};
 
+use super::Settings;
 use super::text::GREATEST;
-use super::{Settings, declared};
+use crate::check::Threshold;
 use crate::did_you_mean;
+use crate::generate::catalogue;
 use crate::yaml_error;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -75,30 +77,37 @@ fn message(error: &Error) -> String {
 
 /// Values that are legal alone and not together: the path of one, and what is wrong.
 fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
+    if settings.selected().is_empty() {
+        return Some((
+            vec!["selector"],
+            "expected the labels of the exporter's target, found no labels".to_owned(),
+        ));
+    }
     let cluster = settings.cluster_label.as_str();
-    let of_alerts = settings.alerts.iter().flat_map(|(alert, config)| {
-        config.labels.keys().map(|label| vec!["alerts", *alert, "labels", label])
+    let configs =
+        || settings.alerts.iter().filter_map(|(alert, config)| Some((alert.as_str(), config.as_ref()?)));
+    let of_alerts = configs().flat_map(|(alert, config)| {
+        config.labels.iter().flatten().map(move |(label, _)| vec!["alerts", alert, "labels", label])
     });
     let mut labels = settings.labels.keys().map(|label| vec!["labels", label.as_str()]).chain(of_alerts);
     if let Some(path) = labels.find(|path| path.last() == Some(&cluster)) {
         let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
         return Some((path, format!("{cluster} {fix}")));
     }
-    if settings.selector.iter().any(|(label, _)| label == cluster) {
+    if settings.selected().iter().any(|(label, _)| *label == cluster) {
         let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
         return Some((vec!["selector"], format!("{cluster} {fix}")));
     }
-    settings.alerts.iter().find_map(|(alert, config)| {
-        let mut set = config.thresholds.iter().flatten();
-        set.find_map(|(name, value)| {
-            let wrong = wrong_threshold(alert, name, value.0)?;
-            Some((vec!["alerts", *alert, "thresholds", name.as_str()], wrong))
+    configs().find_map(|(alert, config)| {
+        let thresholds = catalogue::alerts().find(|declared| declared.name == alert)?.thresholds;
+        config.thresholds.iter().flatten().find_map(|(name, value)| {
+            let wrong = wrong_threshold(thresholds, name, value.0)?;
+            Some((vec!["alerts", alert, "thresholds", name], wrong))
         })
     })
 }
 
-fn wrong_threshold(alert: &str, name: &str, value: f64) -> Option<String> {
-    let thresholds = declared(alert)?.thresholds;
+fn wrong_threshold(thresholds: &[Threshold], name: &str, value: f64) -> Option<String> {
     let Some(threshold) = thresholds.iter().find(|threshold| threshold.name == name) else {
         let known: Vec<&str> = thresholds.iter().map(|threshold| threshold.name).collect();
         return Some(format!("unknown threshold; {}", did_you_mean::hint(name, &known)));
