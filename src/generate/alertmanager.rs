@@ -12,7 +12,6 @@ use crate::check::{Alert, Check, Link};
 use crate::checks;
 use crate::exporter::INHIBITOR;
 
-/// The alert that says the exporter is gone.
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
 
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
@@ -28,7 +27,6 @@ pub struct Inhibition {
 #[derive(Debug, Clone)]
 pub struct Matcher(pub &'static str, pub &'static str, pub String);
 
-/// As Alertmanager reads it.
 impl Serialize for Matcher {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{}{}\"{}\"", self.0, self.1, self.2))
@@ -67,7 +65,6 @@ For prometheus-operator: apply this into the namespace in which the exporter run
 the namespace of the exporter's pod. For that reason the inhibition by KubeNodeNotReady, an alert of another namespace,
 is not among them. Alerts of severity info, LonghornHealthInhibitor among them, must reach no receiver that anyone reads.";
 
-/// The files.
 pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     let inhibitions = inhibitions(settings);
     let receivers =
@@ -125,7 +122,6 @@ fn route(settings: &Settings) -> Value {
     })
 }
 
-/// As prometheus-operator writes it.
 fn of_the_operator(inhibition: &Inhibition) -> Value {
     let matches = |matchers: &[Matcher]| -> Vec<Value> {
         let one = |of: &Matcher| json!({ "name": of.0, "matchType": of.1, "value": of.2 });
@@ -138,7 +134,6 @@ fn of_the_operator(inhibition: &Inhibition) -> Value {
     })
 }
 
-/// All inhibitions.
 pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
     let ours = ("alertname", "=~", "Longhorn.+");
     let general = [

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use longhorn_health_exporter::generate::Settings;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
 use longhorn_health_exporter::generate::rules::{self, Entry, Group, RuleFile};
-use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
 use mutants::Mutant;
 use serde_json::json;
 
@@ -186,10 +186,6 @@ fn subjects() -> Vec<Subject> {
                 cases: cases.iter().filter(own).cloned().collect(),
             });
         }
-    }
-    let down = subjects.iter().find(|subject| name(&subject.rule) == EXPORTER_DOWN).unwrap().rule.clone();
-    for subject in subjects.iter_mut().filter(|subject| subject.rule != down) {
-        subject.beside.push(down.clone());
     }
     subjects
 }

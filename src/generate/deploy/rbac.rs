@@ -4,22 +4,22 @@
 //! further is one ClusterRole a feature, or one Role in another namespace, so that each can be refused on its own; the
 //! checks that then know less are named in it.
 
+use std::fmt;
+
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::check::Check;
 use crate::generate::yaml;
 use crate::longhorn::Resource;
 use crate::longhorn::resource::{Scope, TABLE};
 
-/// A role and the reason for it.
 #[derive(Debug, Clone)]
 pub struct Right {
     /// File name, suffix of the role's name and, in camelCase, switch in the chart.
     pub id: &'static str,
     pub reach: Reach,
-    /// What it is for, in one sentence.
     pub purpose: &'static str,
     /// What happens where it is not granted, in one or more sentences.
     pub without: String,
@@ -28,11 +28,20 @@ pub struct Right {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// In Longhorn's namespace.
     Longhorn,
     /// In this namespace, wherever Longhorn is.
     Namespace(&'static str),
     Cluster,
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reach::Longhorn => f.write_str("Longhorn's namespace"),
+            Reach::Namespace(namespace) => write!(f, "namespace {namespace}"),
+            Reach::Cluster => f.write_str("the whole cluster"),
+        }
+    }
 }
 
 /// Every right, in the order of the table of kinds; those that are no watch come last.
@@ -117,19 +126,19 @@ fn without(checks: &[&Check], id: &str) -> String {
     if id == LONGHORN {
         return "Every check is unknown.".to_owned();
     }
-    let belongs = |resource: &Resource| right_of(*resource).0 == id;
-    let ids = |kinds: fn(&Check) -> &'static [Resource]| -> Vec<&str> {
-        checks.iter().filter(|check| kinds(check).iter().any(belongs)).map(|check| check.id).collect()
-    };
-    let needing = ids(|check| check.needs);
-    let using = ids(|check| check.uses).into_iter().filter(|id| !needing.contains(id)).collect();
-    let said = |(ids, verb): &(Vec<&str>, &str)| match ids.len() {
-        0 => None,
-        1..=4 => Some(format!("These checks {verb}: {}.", ids.join(", "))),
-        number => Some(format!("{number} checks {verb}.")),
+    let reads = |kinds: &[Resource]| kinds.iter().any(|kind| right_of(*kind).0 == id);
+    let (needing, rest): (Vec<_>, Vec<_>) = checks.iter().partition(|check| reads(check.needs));
+    let using = rest.into_iter().filter(|check: &&&Check| reads(check.uses)).collect();
+    let said = |(checks, verb): (Vec<&&Check>, &str)| {
+        let ids: Vec<&str> = checks.iter().map(|check| check.id).collect();
+        match ids.len() {
+            0 => None,
+            1..=4 => Some(format!("These checks {verb}: {}.", ids.join(", "))),
+            number => Some(format!("{number} checks {verb}.")),
+        }
     };
     let sentences: Vec<_> =
-        [(needing.clone(), "are unknown"), (using, "know less")].iter().filter_map(said).collect();
+        [(needing, "are unknown"), (using, "know less")].into_iter().filter_map(said).collect();
     if sentences.is_empty() { "No check changes.".to_owned() } else { sentences.join(" ") }
 }
 
@@ -171,13 +180,16 @@ impl Right {
         let header = format!("{header}\n{}", self.purpose);
         let annotations = Some([(format!("{NAME}/without"), self.without.clone())].into());
         let metadata = ObjectMeta { annotations, ..self.metadata() };
-        self.manifest(&header, "", json!({ "metadata": metadata, "rules": self.rules }))
+        let (kind, rules) = (self.kind(), &self.rules);
+        yaml::document(
+            &header,
+            &json!({ "apiVersion": VERSION, "kind": kind, "metadata": metadata, "rules": rules }),
+        )
     }
 
-    /// The manifest that gives the role to the exporter.
     pub fn binding(&self, header: &str) -> String {
         let role_ref = RoleRef {
-            api_group: Some("rbac.authorization.k8s.io".to_owned()),
+            api_group: VERSION.split_once('/').map(|(group, _)| group.to_owned()),
             kind: self.kind().to_owned(),
             name: self.role_name(),
         };
@@ -187,14 +199,11 @@ impl Right {
             namespace: Some(NAMESPACE.to_owned()),
             ..Subject::default()
         };
-        let content = json!({ "metadata": self.metadata(), "roleRef": role_ref, "subjects": [subject] });
-        self.manifest(header, "Binding", content)
-    }
-
-    fn manifest(&self, header: &str, suffix: &str, mut content: Value) -> String {
-        content["apiVersion"] = "rbac.authorization.k8s.io/v1".into();
-        content["kind"] = format!("{}{suffix}", self.kind()).into();
-        yaml::document(header, &content)
+        let (kind, metadata) = (format!("{}Binding", self.kind()), self.metadata());
+        let binding = json!({
+            "apiVersion": VERSION, "kind": kind, "metadata": metadata, "roleRef": role_ref, "subjects": [subject],
+        });
+        yaml::document(header, &binding)
     }
 
     fn metadata(&self) -> ObjectMeta {
@@ -213,6 +222,7 @@ impl Right {
     }
 }
 
+const VERSION: &str = "rbac.authorization.k8s.io/v1";
 /// The right without which there is nothing to see.
 const LONGHORN: &str = "longhorn";
 /// Name of the objects, as in the chart's default.

@@ -7,12 +7,10 @@ use serde_json::Value;
 
 use super::json_schema;
 use super::markdown::{Document, code, or_none};
-use crate::generate::{Settings, pretty};
-
-pub const SCHEMA: &str = "configuration.schema.json";
+use crate::generate::Settings;
 
 pub fn page() -> String {
-    let schema = described();
+    let schema = schema();
     let mut page = Document::new("Configuration of the generated files");
     page.paragraph(INTRODUCTION);
     page.code("console", "longhorn-health-exporter generate rules --config my.yaml --out my-rules");
@@ -87,11 +85,7 @@ fn reference(property: &Value) -> Option<&str> {
 
 /// The schema of the types. The names of alerts and of their thresholds are not in it, so that a new one does not
 /// change it: the parser knows them.
-pub fn schema() -> String {
-    pretty(&described())
-}
-
-fn described() -> Value {
+pub fn schema() -> Value {
     // a default of null says nothing that "not required" does not say
     let without_null = RecursiveTransform(|schema: &mut Schema| {
         if schema.get("default").is_some_and(Value::is_null) {
@@ -114,7 +108,7 @@ mod tests {
         let settings = parse("page", yaml).unwrap();
         let restarts = catalogue::alerts().find(|alert| alert.name == "LonghornManagerHighRestarts").unwrap();
         assert_eq!(settings.alert(restarts).thresholds["restarts"], 5.0);
-        let schema = described();
+        let schema = schema();
         for (key, _) in properties(&schema).chain(properties(at(&schema, "/$defs/AlertConfig"))) {
             assert!(yaml.contains(&format!("{key}:")), "{key}");
         }

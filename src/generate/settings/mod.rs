@@ -75,18 +75,15 @@ pub struct AlertConfig {
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 
-/// An alert with what is set about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertSettings {
     pub enabled: bool,
-    /// `for`.
     pub hold: String,
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
     pub severity: Severity,
     /// Labels beside the global ones; they win.
     pub labels: Labels,
-    /// By name, as in the expression.
     pub thresholds: BTreeMap<&'static str, f64>,
 }
 
@@ -127,10 +124,11 @@ impl Settings {
         if self.cluster_label.is_empty() { String::new() } else { format!("{},", *self.cluster_label) }
     }
 
-    /// The last part of the address of a runbook. Files in a repository end in `.md`; published pages do not.
-    pub fn runbook(&self, alert: &Alert) -> String {
-        let is_repository = self.runbook_base_url.contains("/blob/");
-        if is_repository { format!("{}.md", alert.name) } else { alert.name.to_owned() }
+    /// The address of a runbook. Files in a repository end in `.md`; published pages do not.
+    pub fn runbook(&self, alert: &str) -> String {
+        let base = self.runbook_base_url.trim_end_matches('/');
+        let ending = if base.contains("/blob/") { ".md" } else { "" };
+        format!("{base}/{alert}{ending}")
     }
 
     fn config(&self, alert: &str) -> Option<&AlertConfig> {
@@ -175,7 +173,6 @@ impl AlertConfig {
 }
 
 impl AlertSettings {
-    /// As declared.
     pub fn of(alert: &Alert) -> Self {
         Settings::default().alert(alert)
     }

@@ -1,13 +1,14 @@
 //! Reads a configuration strictly. An error is one line with the place, the whole path of the key, what is
 //! wrong there and what is legal.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_path_to_error::Track;
 use serde_yaml::{Error, Spanned};
 
 use super::Settings;
-use super::text::GREATEST;
 use crate::check::Threshold;
 use crate::did_you_mean;
 use crate::generate::catalogue;
@@ -16,13 +17,10 @@ use crate::yaml_error;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}{message}", prefix(.path))]
 pub struct ConfigError {
-    /// The file, as the user named it.
     pub file: String,
-    /// Line, from 1.
     pub line: u64,
     /// The key with all above it, such as `alerts.LonghornManagerHighRestarts.for`; empty for the file.
     pub path: String,
-    /// What is wrong, and what is legal.
     pub message: String,
 }
 
@@ -90,13 +88,12 @@ fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
         config.labels.iter().flatten().map(move |(label, _)| vec!["alerts", alert, "labels", label])
     });
     let mut labels = settings.labels.keys().map(|label| vec!["labels", label.as_str()]).chain(of_alerts);
+    let distinguishes = |what| format!("{cluster} distinguishes clusters; to {what}, say cluster_label: ''");
     if let Some(path) = labels.find(|path| path.last() == Some(&cluster)) {
-        let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
-        return Some((path, format!("{cluster} {fix}")));
+        return Some((path, distinguishes("set it here")));
     }
     if settings.selected().iter().any(|(label, _)| *label == cluster) {
-        let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
-        return Some((vec!["selector"], format!("{cluster} {fix}")));
+        return Some((vec!["selector"], distinguishes("select by it")));
     }
     configs().find_map(|(alert, config)| {
         let thresholds = catalogue::alerts().find(|declared| declared.name == alert)?.thresholds;
@@ -106,6 +103,9 @@ fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
         })
     })
 }
+
+/// The greatest threshold; the least is declared with it.
+const GREATEST: f64 = 1e9;
 
 fn wrong_threshold(thresholds: &[Threshold], name: &str, value: f64) -> Option<String> {
     let Some(threshold) = thresholds.iter().find(|threshold| threshold.name == name) else {
@@ -119,42 +119,28 @@ fn wrong_threshold(thresholds: &[Threshold], name: &str, value: f64) -> Option<S
 
 /// The line of the value at this path, in a text that was read.
 fn line_of(text: &str, path: &[&str]) -> u64 {
-    read(text, |deserializer| Below(path).deserialize(deserializer)).ok().flatten().unwrap_or(1)
+    let lines = read(text, |deserializer| Lines::deserialize(deserializer));
+    lines.ok().and_then(|lines| lines.of(path)).unwrap_or(1)
 }
 
-/// Descends along keys to a value, and answers with its line.
-struct Below<'p>(&'p [&'p str]);
-
-impl<'de> DeserializeSeed<'de> for Below<'_> {
-    type Value = Option<u64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<u64>, D::Error> {
-        match self.0.is_empty() {
-            true => {
-                Spanned::<IgnoredAny>::deserialize(deserializer).map(|value| Some(value.referenced.line()))
-            }
-            false => deserializer.deserialize_map(self),
-        }
-    }
+/// Where values stand that may contradict others.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Lines {
+    selector: Option<Spanned<IgnoredAny>>,
+    labels: Option<BTreeMap<String, Spanned<IgnoredAny>>>,
+    thresholds: Option<BTreeMap<String, Spanned<IgnoredAny>>>,
+    alerts: Option<BTreeMap<String, Option<Lines>>>,
 }
 
-impl<'de> Visitor<'de> for Below<'_> {
-    type Value = Option<u64>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("keys with values")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
-        let mut line = None;
-        while let Some(key) = map.next_key::<String>()? {
-            match self.0.split_first() {
-                Some((first, rest)) if *first == key => line = map.next_value_seed(Below(rest))?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(line)
+impl Lines {
+    fn of(&self, path: &[&str]) -> Option<u64> {
+        let value = match path {
+            ["alerts", alert, rest @ ..] => return self.alerts.as_ref()?.get(*alert)?.as_ref()?.of(rest),
+            ["labels", label] => self.labels.as_ref()?.get(*label)?,
+            ["thresholds", name] => self.thresholds.as_ref()?.get(*name)?,
+            _ => self.selector.as_ref()?,
+        };
+        Some(value.referenced.line())
     }
 }

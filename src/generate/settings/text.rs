@@ -12,9 +12,6 @@ use serde_json::Value;
 use crate::did_you_mean;
 use crate::generate::{catalogue, rules};
 
-/// The greatest threshold; the least is declared with it.
-pub const GREATEST: f64 = 1e9;
-
 struct Form {
     expected: &'static str,
     /// The whole string, in the syntax that ECMAScript and the regex crate share.
@@ -31,8 +28,9 @@ macro_rules! texts {
         pub struct $name(pub String);
 
         impl $name {
+            #[allow(clippy::needless_update)] // most have no strings to refuse
             const FORM: Form =
-                Form { expected: $expected, pattern: $pattern, refused: refused!($($refused)?) };
+                Form { expected: $expected, pattern: $pattern, $(refused: $refused,)? ..Form::ANY };
         }
 
         impl TryFrom<Value> for $name {
@@ -63,15 +61,6 @@ macro_rules! texts {
             }
         }
     )* };
-}
-
-macro_rules! refused {
-    () => {
-        |_| None
-    };
-    ($refused:expr) => {
-        $refused
-    };
 }
 
 macro_rules! label {
@@ -116,6 +105,8 @@ texts! {
 }
 
 impl Form {
+    const ANY: Form = Form { expected: "", pattern: "", refused: |_| None };
+
     /// Takes any value, so that the error can say what is expected for a number or a boolean too.
     fn read(&self, value: Value) -> Result<String, String> {
         let matches = |text: &str| Regex::new(self.pattern).is_ok_and(|pattern| pattern.is_match(text));
@@ -136,14 +127,11 @@ impl Form {
 
 /// A string on one line, cut where it is long.
 fn quoted(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
+    let cut: String = text.chars().take(60).collect();
+    format!("{cut:?}{}", if cut.len() < text.len() { "…" } else { "" })
 }
 
-/// What selects the exporter's target.
+/// the exporter's job name, or labels of its target such as {job: x, namespace: y}
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
