@@ -23,6 +23,8 @@ pub struct Aftermath<'a> {
     detached: Vec<(Timestamp, &'a str)>,
     pod_events: HashMap<&'a str, Vec<&'a Event>>,
     dead_engines: HashMap<&'a str, Vec<&'a Engine>>,
+    /// Events were kept since then.
+    kept_since: Option<Timestamp>,
 }
 
 /// Volumes that one end hit, with the facts that say so.
@@ -65,7 +67,8 @@ impl<'a> Aftermath<'a> {
         let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
         let mut detached = Vec::new();
         for replica in cluster.objects.replicas.iter() {
-            if let Some(at) = replica.spec.failed_at.get() {
+            // a rebuild empties failedAt
+            if let Some(at) = replica.spec.failed_at.get().or(replica.spec.last_failed_at.get()) {
                 failed.entry(replica.spec.node_id.as_str()).or_default().push((at, replica));
             }
         }
@@ -85,7 +88,8 @@ impl<'a> Aftermath<'a> {
                 dead_engines.entry(engine.status.instance_manager_name.as_str()).or_default().push(engine);
             }
         }
-        Aftermath { cluster, failed, detached, pod_events, dead_engines }
+        let kept_since = cluster.objects.events.iter().filter_map(|event| event.last_seen()).min();
+        Aftermath { cluster, failed, detached, pod_events, dead_engines, kept_since }
     }
 
     /// What an end of this instance manager hit.
@@ -124,6 +128,11 @@ impl<'a> Aftermath<'a> {
                 .cluster
                 .engines_of(volume)
                 .any(|engine| engine.status.instance_manager_name == manager || engine.spec.node_id == node)
+    }
+
+    /// True when an Event of that moment would still be there.
+    pub fn reach_back(&self, moment: Timestamp) -> bool {
+        self.kept_since.is_some_and(|since| since < moment)
     }
 
     /// Events about a pod of this name: those of the pod with `uid`, or of any but `not_uid`.

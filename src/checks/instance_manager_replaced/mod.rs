@@ -231,6 +231,7 @@ fn seen_end<'a>(
         setting: setting_that_replaces(cluster, successor),
         node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
         events,
+        events_reach_back: aftermath.reach_back(end),
         hits: &hits,
     };
     let (now_judged, mut evidence) = judge::judge(&scene);
@@ -339,10 +340,8 @@ fn unseen_end<'a>(
     let pod = fleet.pod_of(im)?;
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
-    let (age, hits) = (
-        made.duration_since(began),
-        aftermath.hits(name, node, Span { end: made, again: made, exact: false }),
-    );
+    let age = made.duration_since(began);
+    let hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let mut events = aftermath.events(name, None, &pod.metadata.uid);
     // an earlier pod than the last one may have ended for another reason
@@ -365,6 +364,7 @@ fn unseen_end<'a>(
         setting,
         node_trouble: node_trouble(cluster, node, Some(began), made),
         events,
+        events_reach_back: aftermath.reach_back(made),
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);
