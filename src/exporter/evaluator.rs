@@ -26,7 +26,7 @@ pub struct Moment {
     pub waiting_for: Vec<Resource>,
     /// How long the checks ran, in seconds.
     pub seconds: f64,
-    key: Key,
+    key: EvaluationKey,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
     /// The whole report as JSON, once someone asked for it.
@@ -56,7 +56,7 @@ pub struct ResourceFacts {
 
 /// What an evaluation depends on. Ages are judged by the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct EvaluationKey {
     waiting_for: Vec<Resource>,
     generation: u64,
     second: i64,
@@ -110,7 +110,8 @@ impl Evaluator {
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
         let waiting_for = self.waiting_for();
-        let key = Key { waiting_for, generation: self.source.generation(), second: now.as_second() };
+        let key =
+            EvaluationKey { waiting_for, generation: self.source.generation(), second: now.as_second() };
         if let Some(moment) = last.as_ref().filter(|moment| moment.key == key) {
             return moment.clone();
         }
@@ -197,7 +198,7 @@ impl Evaluator {
         self.source.totals()
     }
 
-    fn evaluate(&self, key: Key, now: Timestamp) -> Moment {
+    fn evaluate(&self, key: EvaluationKey, now: Timestamp) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);

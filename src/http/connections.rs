@@ -12,13 +12,13 @@ use crate::sync;
 /// The open connections of all listeners; cheap to clone.
 #[derive(Clone)]
 pub struct Connections {
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenConnection>>,
     total: usize,
     per_address: usize,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnection {
     next: u64,
     all: HashMap<u64, (IpAddr, Phases)>,
 }
@@ -56,12 +56,12 @@ impl Connections {
         Some(Admitted { list: self.clone(), id })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnection> {
         sync::lock(&self.open)
     }
 }
 
-impl Open {
+impl OpenConnection {
     fn close_one(&mut self, address: IpAddr) -> Option<()> {
         let waiting = self.all.iter().filter(|(_, (of, _))| *of == address);
         let waiting = waiting.filter_map(|(id, (_, phases))| Some((phases.waiting()?, *id)));

@@ -19,7 +19,7 @@ use super::Limits;
 
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// A head has been arriving since then.
     Head(Instant),
     /// The request is being answered.
@@ -36,7 +36,7 @@ enum Phase {
 /// connections.
 #[derive(Debug, Clone)]
 pub struct Phases {
-    phase: Arc<watch::Sender<Phase>>,
+    phase: Arc<watch::Sender<ConnectionPhase>>,
     head: Duration,
     idle: Duration,
 }
@@ -44,38 +44,40 @@ pub struct Phases {
 impl Phases {
     /// Begins with a head: a client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(Phase::Head(Instant::now())));
+        let phase = Arc::new(watch::Sender::new(ConnectionPhase::Head(Instant::now())));
         Phases { phase, head: limits.head, idle: limits.idle }
     }
 
     /// A request has arrived.
     pub fn begin_answer(&self) {
-        self.enter(Phase::Busy);
+        self.enter(ConnectionPhase::Busy);
     }
 
     /// Its answer is ready to be written.
     pub fn end_answer(&self) {
-        self.enter(Phase::Idle(Instant::now()));
+        self.enter(ConnectionPhase::Idle(Instant::now()));
     }
 
     /// Since when the connection has been waiting for its client, with what it waits for: the worse
     /// the sooner it is closed for another. `None` while a request is being answered.
-    pub fn waiting(&self) -> Option<(Waiting, Instant)> {
+    pub fn waiting(&self) -> Option<(WaitingClient, Instant)> {
         match *self.phase.borrow() {
-            Phase::Head(since) | Phase::Idle(since) => Some((Waiting::Request, since)),
-            Phase::Writing(since) => Some((Waiting::Reader, since)),
-            Phase::Busy | Phase::Over => None,
+            ConnectionPhase::Head(since) | ConnectionPhase::Idle(since) => {
+                Some((WaitingClient::Request, since))
+            }
+            ConnectionPhase::Writing(since) => Some((WaitingClient::Reader, since)),
+            ConnectionPhase::Busy | ConnectionPhase::Over => None,
         }
     }
 
     /// Ends the connection at once.
     pub fn give_way(&self) {
-        self.phase.send_replace(Phase::Over);
+        self.phase.send_replace(ConnectionPhase::Over);
     }
 
-    fn enter(&self, next: Phase) {
+    fn enter(&self, next: ConnectionPhase) {
         self.phase.send_if_modified(|phase| {
-            let open = *phase != Phase::Over;
+            let open = *phase != ConnectionPhase::Over;
             if open {
                 *phase = next;
             }
@@ -86,9 +88,9 @@ impl Phases {
     /// Bytes have come; the first after a pause begin a head.
     fn note_read(&self) {
         self.phase.send_if_modified(|phase| {
-            let begins = matches!(phase, Phase::Idle(_));
+            let begins = matches!(phase, ConnectionPhase::Idle(_));
             if begins {
-                *phase = Phase::Head(Instant::now());
+                *phase = ConnectionPhase::Head(Instant::now());
             }
             begins
         });
@@ -98,8 +100,8 @@ impl Phases {
     fn note_blocked(&self, blocked: bool) {
         self.phase.send_if_modified(|phase| {
             let next = match (*phase, blocked) {
-                (Phase::Idle(_), true) => Phase::Writing(Instant::now()),
-                (Phase::Writing(_), false) => Phase::Idle(Instant::now()),
+                (ConnectionPhase::Idle(_), true) => ConnectionPhase::Writing(Instant::now()),
+                (ConnectionPhase::Writing(_), false) => ConnectionPhase::Idle(Instant::now()),
                 _ => return false,
             };
             *phase = next;
@@ -114,11 +116,11 @@ impl Phases {
             let phase = *phases.borrow_and_update();
             let in_time = async {
                 match phase {
-                    Phase::Head(since) => sleep_until(since + self.head).await,
-                    Phase::Idle(since) => sleep_until(since + self.idle).await,
+                    ConnectionPhase::Head(since) => sleep_until(since + self.head).await,
+                    ConnectionPhase::Idle(since) => sleep_until(since + self.idle).await,
                     // the stream itself limits how long nothing is read
-                    Phase::Busy | Phase::Writing(_) => std::future::pending().await,
-                    Phase::Over => {}
+                    ConnectionPhase::Busy | ConnectionPhase::Writing(_) => std::future::pending().await,
+                    ConnectionPhase::Over => {}
                 }
             };
             tokio::select! {
@@ -131,7 +133,7 @@ impl Phases {
 
 /// What a connection expects of its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Waiting {
+pub enum WaitingClient {
     /// The next request, or the rest of one.
     Request,
     /// That it reads its answer.

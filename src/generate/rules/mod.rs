@@ -24,11 +24,11 @@ pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleFile {
-    pub groups: Vec<Group>,
+    pub groups: Vec<RuleGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Group {
+pub struct RuleGroup {
     pub name: String,
     /// In the order of the checks, records before the alerts that read them: Prometheus evaluates a
     /// group from top to bottom, so that an alert sees the value of the same moment.
@@ -38,14 +38,14 @@ pub struct Group {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Entry {
-    Record(Recording),
+    Record(RecordingRule),
     Alert(Rule),
 }
 
 /// A recording rule, with every placeholder filled in. It has no labels of its own: the configured
 /// ones are for alerts, and a panel could not tell them from those of the series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recording {
+pub struct RecordingRule {
     pub record: &'static str,
     pub expr: String,
 }
@@ -91,14 +91,14 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
         }
     }
     let group =
-        |(board, rules): (Dashboard, _)| Group { name: format!("longhorn-health.{}", board.id()), rules };
+        |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
     Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
 }
 
 /// The group that stands on kube-state-metrics alone.
 pub fn alone(settings: &Settings) -> Result<RuleFile> {
     let rules = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<Vec<_>>>()?;
-    let group = Group { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
+    let group = RuleGroup { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
     Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
@@ -107,9 +107,9 @@ fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Ent
     enabled.map(|alert| rule(check, alert, settings).map(Entry::Alert))
 }
 
-pub fn recording(record: &Record, settings: &Settings) -> Result<Recording> {
+pub fn recording(record: &Record, settings: &Settings) -> Result<RecordingRule> {
     let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
-    Ok(Recording { record: record.name, expr })
+    Ok(RecordingRule { record: record.name, expr })
 }
 
 fn common(name: &str, settings: &Settings) -> Option<String> {
