@@ -20,7 +20,11 @@ use super::Limits;
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionPhase {
-    /// A head has been arriving since then.
+    /// Accepted then; nobody has looked yet whether there is a request.
+    New(Instant),
+    /// Accepted then, and the client has said nothing.
+    Silent(Instant),
+    /// A head has been arriving since then; the first one since the connection was accepted.
     Head(Instant),
     /// The request is being answered.
     Busy,
@@ -42,9 +46,9 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Begins with a head: a client that connects must also send something.
+    /// Of a connection that was just accepted. A client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(ConnectionPhase::Head(Instant::now())));
+        let phase = Arc::new(watch::Sender::new(ConnectionPhase::New(Instant::now())));
         Phases { phase, head: limits.head, idle: limits.idle }
     }
 
@@ -58,15 +62,15 @@ impl Phases {
         self.enter(ConnectionPhase::Idle(Instant::now()));
     }
 
-    /// Since when the connection has been waiting for its client, with what it waits for: the worse
-    /// the sooner it is closed for another. `None` while a request is being answered.
+    /// What the connection waits for, and since when. `None` while it does not wait for its client: a
+    /// request is being answered, or may have come and has not been looked at.
     pub fn waiting(&self) -> Option<(WaitingClient, Instant)> {
         match *self.phase.borrow() {
-            ConnectionPhase::Head(since) | ConnectionPhase::Idle(since) => {
-                Some((WaitingClient::Request, since))
-            }
+            ConnectionPhase::Silent(since) => Some((WaitingClient::FirstByte, since)),
+            ConnectionPhase::Head(since) => Some((WaitingClient::Head, since)),
+            ConnectionPhase::Idle(since) => Some((WaitingClient::Request, since)),
             ConnectionPhase::Writing(since) => Some((WaitingClient::Reader, since)),
-            ConnectionPhase::Busy | ConnectionPhase::Over => None,
+            ConnectionPhase::New(_) | ConnectionPhase::Busy | ConnectionPhase::Over => None,
         }
     }
 
@@ -76,37 +80,39 @@ impl Phases {
     }
 
     fn enter(&self, next: ConnectionPhase) {
-        self.phase.send_if_modified(|phase| {
-            let open = *phase != ConnectionPhase::Over;
-            if open {
-                *phase = next;
-            }
-            open
-        });
+        self.turn(|phase| (phase != ConnectionPhase::Over).then_some(next));
     }
 
     /// Bytes have come; the first after a pause begin a head.
-    fn note_read(&self) {
-        self.phase.send_if_modified(|phase| {
-            let begins = matches!(phase, ConnectionPhase::Idle(_));
-            if begins {
-                *phase = ConnectionPhase::Head(Instant::now());
+    pub(super) fn note_read(&self) {
+        self.turn(|phase| match phase {
+            ConnectionPhase::New(since) | ConnectionPhase::Silent(since) => {
+                Some(ConnectionPhase::Head(since))
             }
-            begins
+            ConnectionPhase::Idle(_) => Some(ConnectionPhase::Head(Instant::now())),
+            _ => None,
+        });
+    }
+
+    /// No bytes have come.
+    pub(super) fn note_silence(&self) {
+        self.turn(|phase| match phase {
+            ConnectionPhase::New(since) => Some(ConnectionPhase::Silent(since)),
+            _ => None,
         });
     }
 
     /// Part of an answer waits for the client, or no longer does.
     fn note_blocked(&self, blocked: bool) {
-        self.phase.send_if_modified(|phase| {
-            let next = match (*phase, blocked) {
-                (ConnectionPhase::Idle(_), true) => ConnectionPhase::Writing(Instant::now()),
-                (ConnectionPhase::Writing(_), false) => ConnectionPhase::Idle(Instant::now()),
-                _ => return false,
-            };
-            *phase = next;
-            true
+        self.turn(|phase| match (phase, blocked) {
+            (ConnectionPhase::Idle(_), true) => Some(ConnectionPhase::Writing(Instant::now())),
+            (ConnectionPhase::Writing(_), false) => Some(ConnectionPhase::Idle(Instant::now())),
+            _ => None,
         });
+    }
+
+    fn turn(&self, next: impl FnOnce(ConnectionPhase) -> Option<ConnectionPhase>) {
+        self.phase.send_if_modified(|phase| next(*phase).map(|next| *phase = next).is_some());
     }
 
     /// Completes when a head or the next request does not come in time, or the connection gives way.
@@ -116,7 +122,9 @@ impl Phases {
             let phase = *phases.borrow_and_update();
             let in_time = async {
                 match phase {
-                    ConnectionPhase::Head(since) => sleep_until(since + self.head).await,
+                    ConnectionPhase::New(since)
+                    | ConnectionPhase::Silent(since)
+                    | ConnectionPhase::Head(since) => sleep_until(since + self.head).await,
                     ConnectionPhase::Idle(since) => sleep_until(since + self.idle).await,
                     // the stream itself limits how long nothing is read
                     ConnectionPhase::Busy | ConnectionPhase::Writing(_) => std::future::pending().await,
@@ -132,12 +140,21 @@ impl Phases {
 }
 
 /// What a connection expects of its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitingClient {
-    /// The next request, or the rest of one.
+    /// That it says anything.
+    FirstByte,
+    /// The rest of a head.
+    Head,
+    /// The next request.
     Request,
     /// That it reads its answer.
     Reader,
+}
+
+impl WaitingClient {
+    /// How many there are.
+    pub const KINDS: usize = WaitingClient::Reader as usize + 1;
 }
 
 /// A stream that reports the bytes it reads, and fails when its client does not read what it writes.
@@ -181,7 +198,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_pending() {
+            self.phases.note_silence();
+        }
+        ready!(read)?;
         if buf.filled().len() > before {
             self.phases.note_read();
         }
