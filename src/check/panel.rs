@@ -1,5 +1,8 @@
 //! Dashboard panels as data.
 
+use clap::ValueEnum;
+use serde::Serialize;
+
 use super::Threshold;
 
 /// A panel of one of the dashboards. Its place follows from the order of the checks. Say only what is
@@ -59,7 +62,7 @@ impl Panel {
 }
 
 /// The dashboards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Dashboard {
     /// A row for each cluster.
     Fleet,
@@ -80,18 +83,14 @@ pub enum Dashboard {
 }
 
 impl Dashboard {
+    /// Every dashboard, in the order of the dropdown.
+    pub fn all() -> impl Iterator<Item = Dashboard> {
+        Dashboard::value_variants().iter().copied()
+    }
+
     /// Short name: part of the uid, of file names and of rule groups.
-    pub fn id(self) -> &'static str {
-        match self {
-            Dashboard::Fleet => "fleet",
-            Dashboard::Overview => "overview",
-            Dashboard::Volumes => "volumes",
-            Dashboard::InstanceManagers => "instance-managers",
-            Dashboard::Managers => "managers",
-            Dashboard::Eviction => "eviction",
-            Dashboard::Storage => "storage",
-            Dashboard::Exporter => "exporter",
-        }
+    pub fn id(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// The dashboard of those who declare these panels: that of the first one off the overview.
@@ -107,17 +106,20 @@ impl Dashboard {
 }
 
 /// How a panel is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PanelKind {
     /// One big number a query.
     Stat,
     /// Lines over time.
+    #[serde(rename = "timeseries")]
     TimeSeries,
     /// States over time.
     StateTimeline,
     /// Instant values as rows; labels are columns.
     Table,
     /// Horizontal bars, instant.
+    #[serde(rename = "bargauge")]
     BarGauge,
 }
 
@@ -186,17 +188,13 @@ impl Step {
     }
 }
 
-/// Width of a panel.
+/// Width of a panel, in columns of Grafana's grid, which has 24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the numbers say it
 pub enum Width {
-    /// Six to a row.
-    Sixth,
-    /// Four to a row.
-    Quarter,
-    /// Three to a row.
-    Third,
-    /// Two to a row.
-    Half,
-    /// The whole row.
-    Full,
+    Sixth = 4,
+    Quarter = 6,
+    Third = 8,
+    Half = 12,
+    Full = 24,
 }

@@ -16,7 +16,7 @@ use crate::generate::{Settings, Target};
 pub struct GenerateArgs {
     /// What to make
     #[arg(value_enum, default_value = "all")]
-    target: TargetArg,
+    target: Target,
     /// Write nothing; print how the files at hand differ, and end with 1 if they do
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_CHECK_GENERATED")]
     check: bool,
@@ -28,25 +28,12 @@ pub struct GenerateArgs {
     out: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TargetArg {
-    /// Prometheus rules with their tests, and an Alertmanager example
-    Rules,
-    /// Grafana dashboards
-    Dashboards,
-    /// Access rules for the chart and kustomize
-    Deploy,
-    /// Runbooks, references and JSON schemas
-    Docs,
-    /// Everything
-    All,
-}
-
 /// Runs the subcommand.
 pub fn run(args: GenerateArgs) -> Result<u8, Failure> {
     let settings = settings(args.config.as_deref())?;
     let mut drifted = false;
-    for target in targets(args.target) {
+    let wanted = Target::EACH.into_iter().filter(|each| [*each, Target::All].contains(&args.target));
+    for target in wanted {
         let artifacts = target
             .artifacts(&settings, &super::command())
             .context("the catalogue is broken")
@@ -79,16 +66,6 @@ fn settings(file: Option<&Path>) -> Result<Settings, Failure> {
         Failure::usage(anyhow::anyhow!("{name}:{line}: not text in UTF-8"))
     })?;
     parse(&name, &text).map_err(Failure::usage)
-}
-
-fn targets(wanted: TargetArg) -> Vec<Target> {
-    match wanted {
-        TargetArg::Rules => vec![Target::Rules],
-        TargetArg::Dashboards => vec![Target::Dashboards],
-        TargetArg::Deploy => vec![Target::Deploy],
-        TargetArg::Docs => vec![Target::Docs],
-        TargetArg::All => Target::ALL.to_vec(),
-    }
 }
 
 fn report(target: Target, changes: &[Change], unchanged: usize) -> String {

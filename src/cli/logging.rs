@@ -84,7 +84,7 @@ where
             Level::INFO => "info",
             _ => "debug",
         };
-        let mut fields = Fields::default();
+        let mut fields = LogFields::default();
         event.record(&mut fields);
         let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         write!(writer, "time={time} level={level} msg=")?;
@@ -98,12 +98,12 @@ where
 }
 
 #[derive(Default)]
-struct Fields {
+struct LogFields {
     message: String,
     others: Vec<(&'static str, String)>,
 }
 
-impl Fields {
+impl LogFields {
     fn add(&mut self, field: &Field, value: String) {
         if field.name() == "message" {
             self.message = value;
@@ -113,7 +113,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.add(field, value.to_owned());
     }

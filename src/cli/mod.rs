@@ -26,11 +26,11 @@ pub use source::{SourceArgs, SourceError};
 #[command(name = "longhorn-health-exporter", version, about, max_term_width = 100, propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Task,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Task {
     /// Watch the cluster and serve metrics, a page and a report over HTTP
     Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
@@ -75,13 +75,13 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
-        Command::Serve(args) => serve::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Record(args) => record::run(args),
-        Command::Runbook(args) => runbook::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Generate(args) => generate::run(args),
-        Command::Completion(args) => completion::run(args),
+        Task::Serve(args) => serve::run(args),
+        Task::Check(args) => check::run(args),
+        Task::Record(args) => record::run(args),
+        Task::Runbook(args) => runbook::run(args),
+        Task::Explain(args) => explain::run(args),
+        Task::Generate(args) => generate::run(args),
+        Task::Completion(args) => completion::run(args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -56,7 +56,7 @@ impl RecordArgs {
         let patience = self.timeout.unsigned_abs();
         connection.probe(patience).await.map_err(|error| Failure::from(SourceError::from(error)))?;
         let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
-        let mut output = Output::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
+        let mut output = RecordOutput::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
         let recorded =
             record::record(&connection.client(), &self.namespace, patience, Timestamp::now(), &mut output)
                 .await;
@@ -80,18 +80,18 @@ impl RecordArgs {
 }
 
 /// A directory or an archive.
-struct Output {
-    kind: Kind,
+struct RecordOutput {
+    kind: OutputKind,
     /// Whether a person watches.
     watched: bool,
 }
 
-enum Kind {
+enum OutputKind {
     Directory(PathBuf),
     Archive { tar: Box<tar::Builder<GzEncoder<File>>>, unfinished: PathBuf, finished: PathBuf },
 }
 
-impl Output {
+impl RecordOutput {
     fn new(path: &Path) -> io::Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let kind = if name.ends_with(".tar.gz") || name.ends_with(".tgz") {
@@ -102,22 +102,22 @@ impl Output {
             let unfinished = path.with_file_name(format!("{name}.unfinished"));
             let file = GzEncoder::new(File::create(&unfinished)?, Compression::default());
             let finished = path.to_owned();
-            Kind::Archive { tar: Box::new(tar::Builder::new(file)), unfinished, finished }
+            OutputKind::Archive { tar: Box::new(tar::Builder::new(file)), unfinished, finished }
         } else {
             std::fs::create_dir_all(path)?;
             if std::fs::read_dir(path)?.next().is_some() {
                 return Err(io::Error::other("is not empty; a recording of two clusters is of no use"));
             }
-            Kind::Directory(path.to_owned())
+            OutputKind::Directory(path.to_owned())
         };
-        Ok(Output { kind, watched: io::stderr().is_terminal() })
+        Ok(RecordOutput { kind, watched: io::stderr().is_terminal() })
     }
 
     fn finish(self) -> io::Result<()> {
         if self.watched {
             eprint!("\r\x1b[2K");
         }
-        if let Kind::Archive { tar, unfinished, finished } = self.kind {
+        if let OutputKind::Archive { tar, unfinished, finished } = self.kind {
             tar.into_inner()?.finish()?.sync_all()?;
             std::fs::rename(unfinished, finished)?;
         }
@@ -125,11 +125,11 @@ impl Output {
     }
 }
 
-impl Sink for Output {
+impl Sink for RecordOutput {
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         match &mut self.kind {
-            Kind::Directory(path) => std::fs::write(path.join(name), content),
-            Kind::Archive { tar, .. } => {
+            OutputKind::Directory(path) => std::fs::write(path.join(name), content),
+            OutputKind::Archive { tar, .. } => {
                 let mut header = tar::Header::new_gnu();
                 header.set_size(content.len() as u64);
                 header.set_mode(0o644);

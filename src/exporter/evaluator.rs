@@ -26,7 +26,7 @@ pub struct Moment {
     pub waiting_for: Vec<Resource>,
     /// How long the checks ran, in seconds.
     pub seconds: f64,
-    key: Key,
+    key: EvaluationKey,
     /// When it was evaluated, by the clock of this machine.
     evaluated: Timestamp,
     /// The pages of metrics that were written last, one per format.
@@ -58,7 +58,7 @@ pub struct ResourceFacts {
 
 /// What an evaluation depends on. Ages are judged by the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct EvaluationKey {
     waiting_for: Vec<Resource>,
     generation: u64,
     second: i64,
@@ -136,7 +136,8 @@ impl Evaluator {
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
         let waiting_for = self.waiting_for();
-        let key = Key { waiting_for, generation: self.source.generation(), second: now.as_second() };
+        let key =
+            EvaluationKey { waiting_for, generation: self.source.generation(), second: now.as_second() };
         let still_good = |moment: &&Arc<Moment>| {
             let same_kinds = moment.key.waiting_for == key.waiting_for;
             moment.key == key || (same_kinds && self.is_recent(moment.evaluated, moment.seconds))
@@ -239,7 +240,7 @@ impl Evaluator {
         self.source.totals()
     }
 
-    fn evaluate(&self, key: Key, now: Timestamp) -> Moment {
+    fn evaluate(&self, key: EvaluationKey, now: Timestamp) -> Moment {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);

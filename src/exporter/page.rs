@@ -126,7 +126,7 @@ impl Page {
 
     fn add_findings(&mut self, moment: &Moment) {
         let report = &moment.evaluation.report;
-        let mut details = BTreeMap::<&str, Details>::new();
+        let mut details = BTreeMap::<&str, PageDetails>::new();
         for some in report.counted_only() {
             let details = details.entry(some.check).or_default();
             *details.counts.entry(some.severity).or_default() += some.count;
@@ -166,7 +166,7 @@ impl Page {
         }
     }
 
-    fn add_details(&mut self, details: &Details) {
+    fn add_details(&mut self, details: &PageDetails) {
         for (finding, volumes) in &details.findings {
             let Finding { check, cause, object, .. } = finding;
             let (node, disk) = place(finding);
@@ -255,7 +255,7 @@ fn place(finding: &Finding) -> (&str, &str) {
 
 /// What is shown of the findings of one check.
 #[derive(Default)]
-struct Details<'a> {
+struct PageDetails<'a> {
     counts: BTreeMap<Severity, usize>,
     /// Findings with the number of volumes that are shown of each.
     findings: Vec<(&'a Finding, usize)>,
@@ -265,7 +265,7 @@ struct Details<'a> {
     truncated: usize,
 }
 
-impl<'a> Details<'a> {
+impl<'a> PageDetails<'a> {
     fn add(&mut self, finding: &'a Finding) {
         *self.counts.entry(finding.severity).or_default() += 1;
         if self.findings.len() >= MAX_DETAILS {

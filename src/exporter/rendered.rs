@@ -29,16 +29,16 @@ impl Budget {
     fn hold(&self, bytes: Vec<u8>) -> Option<Bytes> {
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).min(self.all);
         let permit = self.free.clone().try_acquire_many_owned(size).ok()?;
-        Some(Bytes::from_owner(Held { bytes, _permit: permit }))
+        Some(Bytes::from_owner(KeptPage { bytes, _permit: permit }))
     }
 }
 
-struct Held {
+struct KeptPage {
     bytes: Vec<u8>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for KeptPage {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

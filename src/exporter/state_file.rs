@@ -78,10 +78,10 @@ impl StateFile {
     /// Reads the content of a file.
     pub fn parse(text: &[u8]) -> io::Result<Saved> {
         #[derive(serde::Deserialize)]
-        struct Head {
+        struct StateHead {
             version: u32,
         }
-        let head: Head = serde_json::from_slice(text)?;
+        let head: StateHead = serde_json::from_slice(text)?;
         if head.version != VERSION {
             let found = head.version;
             return Err(io::Error::other(format!("it has version {found}, this release reads {VERSION}")));

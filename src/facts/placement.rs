@@ -38,7 +38,7 @@ pub enum Obstacle {
 
 /// A disk, or a node without disks, that cannot take a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct PlacementRefusal {
     /// What keeps the replica from it.
     pub obstacle: Obstacle,
     /// Its node.
@@ -50,7 +50,7 @@ pub struct Refusal {
 }
 
 /// The numbers that the scheduler compares.
-struct Limits {
+struct DiskLimits {
     over_provisioning: i64,
     minimal_available: i64,
     soft_nodes: bool,
@@ -69,13 +69,13 @@ struct Taken<'a> {
 
 /// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
 /// the way that objects show.
-pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
-    let limits = Limits::of(cluster, volume);
+pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefusal>> {
+    let limits = DiskLimits::of(cluster, volume);
     let taken = Taken::of(cluster, volume);
     let mut refusals = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter() {
         let name = &node.metadata.name;
-        let refuse = |obstacle, disk: &str, text: String| Refusal {
+        let refuse = |obstacle, disk: &str, text: String| PlacementRefusal {
             obstacle,
             node: name.to_string(),
             disk: disk.to_owned(),
@@ -99,7 +99,7 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
 
 /// The obstacle to remove first: that of the disk which comes nearest. What lies on nodes with a replica
 /// counts only where there is nothing else.
-pub fn nearest(refusals: &[Refusal]) -> Option<Obstacle> {
+pub fn nearest(refusals: &[PlacementRefusal]) -> Option<Obstacle> {
     refusals.iter().map(|refusal| refusal.obstacle).max()
 }
 
@@ -114,7 +114,7 @@ pub fn only_node<'a>(cluster: &'a Cluster, volume: &'a Volume) -> Option<&'a str
     by_replica.or_else(|| strict.then_some(volume.spec.node_id.as_str()))
 }
 
-impl Limits {
+impl DiskLimits {
     fn of(cluster: &Cluster, volume: &Volume) -> Self {
         let value = |setting| cluster.setting_value(setting, DataEngine::V1);
         let number = |setting, default: i64| value(setting).parse().unwrap_or(default);
@@ -125,7 +125,7 @@ impl Limits {
             _ => value(setting).parse().unwrap_or(default),
         };
         let spec = &volume.spec;
-        Limits {
+        DiskLimits {
             over_provisioning: number("storage-over-provisioning-percentage", 100),
             minimal_available: number("storage-minimal-available-percentage", 25),
             soft_nodes: soft(&spec.replica_soft_anti_affinity, "replica-soft-anti-affinity", false),
@@ -159,7 +159,7 @@ impl<'a> Taken<'a> {
 fn node_obstacle(
     node: &LonghornNode,
     volume: &Volume,
-    limits: &Limits,
+    limits: &DiskLimits,
     taken: &Taken,
 ) -> Option<(Obstacle, String)> {
     let spec = &volume.spec;
@@ -194,7 +194,7 @@ fn disk_obstacle(
     disk: &DiskSpec,
     status_of: Option<&DiskStatus>,
     volume: &Volume,
-    limits: &Limits,
+    limits: &DiskLimits,
     taken: &Taken,
 ) -> Option<(Obstacle, String)> {
     let say = |obstacle, text: &str| Some((obstacle, text.to_owned()));
@@ -230,7 +230,12 @@ fn disk_obstacle(
 }
 
 /// The two inequalities of IsSchedulableToDisk, in its order.
-fn space(disk: &DiskSpec, now: &DiskStatus, volume: &Volume, limits: &Limits) -> Option<(Obstacle, String)> {
+fn space(
+    disk: &DiskSpec,
+    now: &DiskStatus,
+    volume: &Volume,
+    limits: &DiskLimits,
+) -> Option<(Obstacle, String)> {
     let (maximum, reserved) = (now.storage_maximum.0, disk.storage_reserved.0);
     let (available, scheduled) = (now.storage_available.0, now.storage_scheduled.0);
     let (size, actual) = (volume.spec.size.0, volume.status.actual_size.0);

@@ -83,7 +83,7 @@ pub struct Starts<'a> {
 }
 
 /// Where a manager is in its life, by its readiness.
-enum Phase {
+enum StartPhase {
     Starting,
     Started(Timestamp),
     LostReady(Timestamp),
@@ -100,14 +100,14 @@ pub fn observe(cluster: &Cluster) -> Starts<'_> {
             continue;
         }
         match phase(cluster, pod, started) {
-            Phase::Started(ready) => {
+            StartPhase::Started(ready) => {
                 let total = ready.duration_since(started);
                 let own = ready.duration_since(queue.before(started, ready));
                 starts.done.push(Done { pod, started, ready, total, own });
             }
-            Phase::Starting => starts.under_way.push(queue.under_way(cluster, pod, started)),
-            Phase::LostReady(since) => starts.lost.push(Lost { pod, since }),
-            Phase::Untold => {}
+            StartPhase::Starting => starts.under_way.push(queue.under_way(cluster, pod, started)),
+            StartPhase::LostReady(since) => starts.lost.push(Lost { pod, since }),
+            StartPhase::Untold => {}
         }
     }
     starts
@@ -196,7 +196,7 @@ pub fn not_ending(cluster: &Cluster) -> BTreeSet<&str> {
 pub fn is_over(cluster: &Cluster, pod: &Pod) -> bool {
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     let started = running.and_then(|running| running.started_at.get());
-    let ready = started.is_some_and(|started| matches!(phase(cluster, pod, started), Phase::Started(_)));
+    let ready = started.is_some_and(|started| matches!(phase(cluster, pod, started), StartPhase::Started(_)));
     ready && leases::holder(cluster, WEBHOOK_LOCK) != Some(pod.spec.node_name.as_str())
 }
 
@@ -210,7 +210,7 @@ fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
     })
 }
 
-fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> Phase {
+fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> StartPhase {
     if pod.is_ready() {
         // the node controller turns only Ready off while a node is away, so ContainersReady tells
         // better when the start ended
@@ -218,19 +218,19 @@ fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> Phase {
         let ready = of("ContainersReady").or(of("Ready")).and_then(|c| c.last_transition_time.get());
         return match ready {
             Some(ready) if ready >= started && ready.duration_since(started) <= LONGEST_START => {
-                Phase::Started(ready)
+                StartPhase::Started(ready)
             }
-            _ => Phase::Untold,
+            _ => StartPhase::Untold,
         };
     }
-    let Some(ready) = condition(&pod.status.conditions, "Ready") else { return Phase::Starting };
+    let Some(ready) = condition(&pod.status.conditions, "Ready") else { return StartPhase::Starting };
     let container_ready = pod.container_status(CONTAINER).is_some_and(|status| status.ready);
     match ready.last_transition_time.get() {
         // another container of the pod, or the node controller, keeps it from being Ready
-        _ if container_ready => Phase::Untold,
-        Some(since) if since > started.checked_add(SLACK).unwrap_or(started) => Phase::LostReady(since),
-        None if cluster.is_recorded() => Phase::Untold,
-        _ => Phase::Starting,
+        _ if container_ready => StartPhase::Untold,
+        Some(since) if since > started.checked_add(SLACK).unwrap_or(started) => StartPhase::LostReady(since),
+        None if cluster.is_recorded() => StartPhase::Untold,
+        _ => StartPhase::Starting,
     }
 }
 
@@ -248,7 +248,7 @@ impl<'a> Queue<'a> {
         let queues = manager_release(cluster).is_none_or(Release::has_webhook_lock);
         let mut ready: Vec<_> = running(cluster)
             .filter_map(|(pod, started)| match phase(cluster, pod, started) {
-                Phase::Started(ready) => Some(ready),
+                StartPhase::Started(ready) => Some(ready),
                 _ => None,
             })
             .collect();

@@ -80,7 +80,7 @@ impl Unreached {
 
 /// A start that waits for a Service of its own without any answer of DNS or of the network.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting<'a> {
+pub struct WaitingManager<'a> {
     /// `conversion` or `admission`.
     pub webhook: &'static str,
     /// Why it is not reached.
@@ -95,7 +95,7 @@ const LATELY: SignedDuration = SignedDuration::from_mins(3);
 /// What a start waits for, where its log shows that it waits in vain: a refused attempt may be its turn to become Ready,
 /// a name that does not resolve and packets that are lost are none. Until the log of the present run is read, that of
 /// the last one counts.
-pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<Waiting<'a>> {
+pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<WaitingManager<'a>> {
     const LINES: usize = 5;
     let (history, pod) = (&cluster.history, start.pod);
     let present = history.current_log(pod, "longhorn-manager").map(|log| log.text.as_str());
@@ -114,7 +114,7 @@ pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<Waiting<'a>
     let webhook = ["conversion", "admission"]
         .into_iter()
         .find(|name| line.contains(&format!("longhorn-{name}-webhook")))?;
-    Some(Waiting { webhook, why, line: line.trim() })
+    Some(WaitingManager { webhook, why, line: line.trim() })
 }
 
 /// Name of the webhook that a fatal line is about.

@@ -1,62 +1,46 @@
 //! Routes and inhibitions for Alertmanager: an example of a whole configuration, values of
 //! kube-prometheus-stack, and an AlertmanagerConfig.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::catalogue;
 use super::shape::Shape;
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Check, Link};
 use crate::checks;
 use crate::exporter::INHIBITOR;
 
-/// The alert that says the exporter is gone.
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
-
-#[derive(Serialize)]
-struct Config<'a> {
-    route: Value,
-    receivers: Value,
-    inhibit_rules: &'a [Inhibition],
-}
 
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
 /// labels `equal`. No alert may match both sides: it would mute itself in older Alertmanagers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Inhibition {
-    /// Who mutes.
     pub source_matchers: Vec<Matcher>,
-    /// Who is muted.
     pub target_matchers: Vec<Matcher>,
-    /// In which labels they agree.
     pub equal: Vec<String>,
 }
 
-/// What a label must be.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Matcher {
-    /// The label.
-    pub label: &'static str,
-    /// `=`, `!=`, `=~` or `!~`.
-    pub operator: &'static str,
-    /// Text or pattern.
-    pub value: String,
-}
+/// A label, `=`, `!=`, `=~` or `!~`, and a text or pattern.
+#[derive(Debug, Clone)]
+pub struct Matcher(pub &'static str, pub &'static str, pub String);
 
-impl Matcher {
-    fn new(label: &'static str, operator: &'static str, value: &str) -> Self {
-        Matcher { label, operator, value: value.to_owned() }
-    }
-}
-
-/// As Alertmanager reads it.
 impl Serialize for Matcher {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}{}\"{}\"", self.label, self.operator, self.value))
+        serializer.collect_str(&format_args!("{}{}\"{}\"", self.0, self.1, self.2))
     }
+}
+
+type Matchers<'a> = &'a [(&'static str, &'static str, &'a str)];
+
+fn matchers(matchers: Matchers) -> Vec<Matcher> {
+    matchers.iter().map(|(label, operator, value)| Matcher(label, operator, (*value).to_owned())).collect()
+}
+
+fn inhibition(source: Matchers, target: Matchers, equal: Vec<String>) -> Inhibition {
+    Inhibition { source_matchers: matchers(source), target_matchers: matchers(target), equal }
 }
 
 const EXPLANATION: &str = "\
@@ -81,19 +65,18 @@ For prometheus-operator: apply this into the namespace in which the exporter run
 the namespace of the exporter's pod. For that reason the inhibition by KubeNodeNotReady, an alert of another namespace,
 is not among them. Alerts of severity info, LonghornHealthInhibitor among them, must reach no receiver that anyone reads.";
 
-/// The files.
 pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     let inhibitions = inhibitions(settings);
-    let config = Config {
-        route: routes(settings),
-        receivers: json!([{ "name": "longhorn-tickets" }, { "name": "longhorn-page" }, { "name": "longhorn-none" }]),
-        inhibit_rules: &inhibitions,
-    };
-    let all: Vec<_> = of_the_stack_itself().iter().chain(&inhibitions).cloned().collect();
-    let of_stack = below("alertmanager", below("config", below("inhibit_rules", all)));
+    let receivers =
+        json!([{ "name": "longhorn-tickets" }, { "name": "longhorn-page" }, { "name": "longhorn-none" }]);
+    let (route, receivers) = (Some(route(settings)), Some(receivers));
+    let config = Config { route, receivers, inhibit_rules: inhibitions.clone() };
+    let inhibit_rules = of_the_stack_itself().into_iter().chain(inhibitions.clone()).collect();
+    let of_stack = Config { route: None, receivers: None, inhibit_rules };
+    let of_stack = BTreeMap::from([("alertmanager", BTreeMap::from([("config", of_stack)]))]);
     // the operator would look for alerts of other namespaces in the exporter's
     let is_ours = |inhibition: &&Inhibition| {
-        !inhibition.source_matchers.iter().any(|matcher| matcher.value.starts_with("Kube"))
+        !inhibition.source_matchers.iter().any(|matcher| matcher.2.starts_with("Kube"))
     };
     let ours: Vec<_> = inhibitions.iter().filter(is_ours).map(of_the_operator).collect();
     let of_operator = json!({
@@ -109,8 +92,13 @@ pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     ]
 }
 
-fn below<T>(key: &'static str, value: T) -> BTreeMap<&'static str, T> {
-    BTreeMap::from([(key, value)])
+#[derive(Serialize)]
+struct Config {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receivers: Option<Value>,
+    inhibit_rules: Vec<Inhibition>,
 }
 
 fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact {
@@ -118,10 +106,8 @@ fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact
     Artifact::new(path, yaml::document(&header, content))
 }
 
-fn routes(settings: &Settings) -> Value {
-    let matchers = |severity: &str| {
-        [Matcher::new("alertname", "=~", "Longhorn.+"), Matcher::new("severity", "=", severity)]
-    };
+fn route(settings: &Settings) -> Value {
+    let of = |severity| matchers(&[("alertname", "=~", "Longhorn.+"), ("severity", "=", severity)]);
     json!({
         "receiver": "longhorn-tickets",
         // an incident is one cause on however many objects; what follows from it is muted
@@ -130,16 +116,15 @@ fn routes(settings: &Settings) -> Value {
         "group_interval": "5m",
         "repeat_interval": "12h",
         "routes": [
-            { "receiver": "longhorn-page", "matchers": matchers("critical"), "repeat_interval": "1h" },
-            { "receiver": "longhorn-none", "matchers": matchers("info") },
+            { "receiver": "longhorn-page", "matchers": of("critical"), "repeat_interval": "1h" },
+            { "receiver": "longhorn-none", "matchers": of("info") },
         ],
     })
 }
 
-/// As prometheus-operator writes it.
 fn of_the_operator(inhibition: &Inhibition) -> Value {
     let matches = |matchers: &[Matcher]| -> Vec<Value> {
-        let one = |of: &Matcher| json!({ "name": of.label, "matchType": of.operator, "value": of.value });
+        let one = |of: &Matcher| json!({ "name": of.0, "matchType": of.1, "value": of.2 });
         matchers.iter().map(one).collect()
     };
     json!({
@@ -149,88 +134,67 @@ fn of_the_operator(inhibition: &Inhibition) -> Value {
     })
 }
 
-/// All inhibitions.
 pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
-    let is = |label, operator, value: &str| Matcher::new(label, operator, value);
-    let of_an_object =
-        |severity| vec![is("severity", "=", severity), is("check", "=~", ".+"), is("object", "=~", ".+")];
-    let general = vec![
-        Inhibition {
-            source_matchers: vec![is("alertname", "=~", "KubeNodeNotReady|KubeNodeUnreachable")],
-            target_matchers: vec![is("alertname", "=~", "Longhorn.+"), is("node", "=~", ".+")],
-            equal: with_cluster(settings, &["node"]),
-        },
-        Inhibition {
-            source_matchers: of_an_object("critical"),
-            target_matchers: of_an_object("warning"),
-            equal: with_cluster(settings, &["check", "object_kind", "object"]),
-        },
-        Inhibition {
-            source_matchers: vec![is("alertname", "=", "LonghornManagerCrashLoopBackOff")],
-            target_matchers: vec![is("alertname", "=", "LonghornManagerHighRestarts")],
+    let ours = ("alertname", "=~", "Longhorn.+");
+    let general = [
+        inhibition(
+            &[("alertname", "=~", "KubeNodeNotReady|KubeNodeUnreachable")],
+            &[ours, ("node", "=~", ".+")],
+            with_cluster(settings, &["node"]),
+        ),
+        inhibition(
+            &[("severity", "=", "critical"), ("check", "=~", ".+"), ("object", "=~", ".+")],
+            &[("severity", "=", "warning"), ("check", "=~", ".+"), ("object", "=~", ".+")],
+            with_cluster(settings, &["check", "object_kind", "object"]),
+        ),
+        inhibition(
+            &[("alertname", "=", "LonghornManagerCrashLoopBackOff")],
+            &[("alertname", "=", "LonghornManagerHighRestarts")],
             // the exporter names the node, kube-state-metrics the pod; labels that both lack are equal
-            equal: with_cluster(settings, &["namespace", "node", "pod"]),
-        },
-        Inhibition {
-            source_matchers: vec![is("alertname", "=", EXPORTER_DOWN)],
-            target_matchers: vec![
-                is("alertname", "=~", "Longhorn.+"),
-                is("alertname", "!=", EXPORTER_DOWN),
-                is("source", "!=", "kube-state-metrics"),
-            ],
-            equal: with_cluster(settings, &[]),
-        },
+            with_cluster(settings, &["namespace", "node", "pod"]),
+        ),
+        inhibition(
+            &[("alertname", "=", EXPORTER_DOWN)],
+            &[ours, ("alertname", "!=", EXPORTER_DOWN), ("source", "!=", "kube-state-metrics")],
+            with_cluster(settings, &[]),
+        ),
     ];
-    let areas: Vec<&Check> = catalogue::areas().collect();
-    let consequences = areas.iter().flat_map(|area| area.alerts.iter().map(move |alert| (area, alert)));
-    let by_relation = consequences.filter_map(|(area, alert)| by_relation(area, alert, settings));
+    let consequences =
+        checks::ALL.iter().flat_map(|check| check.alerts.iter().map(move |alert| (check, alert)));
+    let by_relation = consequences.filter_map(|(check, alert)| by_relation(check, alert, settings));
     general.into_iter().chain(by_relation).collect()
 }
 
 /// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has the labels of the finding, so the two
 /// are compared in what the alert has of them.
-fn by_relation(area: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
-    let follows: BTreeSet<&str> = checks::by_id(area.id)?
-        .follows
-        .iter()
-        .filter(|follows| follows.link == Link::CausedBy)
-        .flat_map(|follows| follows.causes)
-        .copied()
-        .collect();
-    alert.causes().find(|cause| follows.contains(cause.id))?;
-    let labels = Shape::of(area, alert)?.labels();
+fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
+    let caused = check.follows.iter().filter(|follows| follows.link == Link::CausedBy);
+    let follows: Vec<&str> = caused.flat_map(|follows| follows.causes).copied().collect();
+    alert.causes().find(|cause| follows.contains(&cause.id))?;
+    let labels = Shape::of(check, alert)?.labels();
     let of_a_finding = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
-    let common: Vec<&str> = ["namespace"]
-        .into_iter()
-        .chain(of_a_finding.into_iter().filter(|label| labels.contains(label)))
-        .collect();
-    Some(Inhibition {
-        source_matchers: vec![
-            Matcher::new("alertname", "=", INHIBITOR),
-            Matcher::new("alert", "=", alert.name),
-        ],
-        target_matchers: vec![Matcher::new("alertname", "=", alert.name)],
-        equal: with_cluster(settings, &common),
-    })
+    let common = of_a_finding.into_iter().filter(|label| labels.contains(label));
+    let common: Vec<&str> = ["namespace"].into_iter().chain(common).collect();
+    Some(inhibition(
+        &[("alertname", "=", INHIBITOR), ("alert", "=", alert.name)],
+        &[("alertname", "=", alert.name)],
+        with_cluster(settings, &common),
+    ))
 }
 
 /// The inhibitions that kube-prometheus-stack has without further ado.
-fn of_the_stack_itself() -> Vec<Inhibition> {
-    let is = Matcher::new;
-    let inhibition = |source: Matcher, target: Matcher, equal: &[&str]| Inhibition {
-        source_matchers: vec![source],
-        target_matchers: vec![target],
-        equal: equal.iter().map(|label| (*label).to_owned()).collect(),
-    };
-    let same = ["namespace", "alertname"];
-    vec![
-        inhibition(is("severity", "=", "critical"), is("severity", "=~", "warning|info"), &same),
-        inhibition(is("severity", "=", "warning"), is("severity", "=", "info"), &same),
-        inhibition(is("alertname", "=", "InfoInhibitor"), is("severity", "=", "info"), &same[..1]),
+fn of_the_stack_itself() -> [Inhibition; 3] {
+    let [critical, warning, info] =
+        ["critical", "warning", "info"].map(|severity| ("severity", "=", severity));
+    let same = |labels: &[&str]| labels.iter().map(|label| (*label).to_owned()).collect();
+    [
+        inhibition(&[critical], &[("severity", "=~", "warning|info")], same(&["namespace", "alertname"])),
+        inhibition(&[warning], &[info], same(&["namespace", "alertname"])),
+        inhibition(&[("alertname", "=", "InfoInhibitor")], &[info], same(&["namespace"])),
     ]
 }
 
 fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
-    let cluster = (!settings.cluster_label.is_empty()).then(|| settings.cluster_label.clone());
-    cluster.into_iter().chain(labels.iter().map(|label| (*label).to_owned())).collect()
+    let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
+    cluster.into_iter().chain(labels.iter().copied()).map(str::to_owned).collect()
 }

@@ -9,7 +9,6 @@ pub fn areas() -> impl Iterator<Item = &'static Check> {
     checks::ALL.iter().copied().chain([&EXPORTER])
 }
 
-/// What the exporter says about itself and about all checks together.
 static EXPORTER: Check = Check {
     id: "exporter",
     title: "The exporter",
@@ -44,7 +43,6 @@ pub fn record(name: &str) -> Option<&'static Record> {
     records().find(|record| record.name == name)
 }
 
-/// The recording rules that an expression reads.
 pub fn records_in(expr: &str) -> Vec<&'static Record> {
     records().filter(|record| expr.contains(record.name)).collect()
 }

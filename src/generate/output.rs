@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::{Artifact, MARKER, Section, Target};
+use super::{Artifact, MARKER, Target, docs};
 
-/// A file that is not as it would be made.
 #[derive(Debug)]
 pub struct Change {
     pub path: String,
@@ -17,7 +16,6 @@ pub struct Change {
     wanted: Option<String>,
 }
 
-/// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub struct OutputError {
@@ -32,7 +30,8 @@ pub fn changes(
     artifacts: &[Artifact],
 ) -> Result<(Vec<Change>, usize), OutputError> {
     let (mut changes, mut unchanged) = (Vec::new(), 0);
-    for Artifact { path, content } in artifacts.iter().chain(&with_sections(out, &target.sections())?) {
+    let readme = if target == Target::Docs { readme(out)? } else { None };
+    for Artifact { path, content } in artifacts.iter().chain(&readme) {
         let present = read(&out.join(path))?;
         if present.as_ref() == Some(content) {
             unchanged += 1;
@@ -54,7 +53,6 @@ pub fn changes(
 }
 
 impl Change {
-    /// True for a file that is not made any more.
     pub fn is_removal(&self) -> bool {
         self.wanted.is_none()
     }
@@ -82,25 +80,21 @@ impl Change {
     }
 }
 
-/// The files that have a place for one of the sections, with the sections in it. Others are no one's
-/// business: rules may be made for a directory that has a README of its own.
-fn with_sections(out: &Path, sections: &[Section]) -> Result<Vec<Artifact>, OutputError> {
-    let mut files: Vec<Artifact> = Vec::new();
-    for section in sections {
-        if let Some(file) = files.iter_mut().find(|file| file.path == section.path) {
-            file.content = with_section(&file.content, section);
-        } else if let Some(present) = read(&out.join(section.path))? {
-            files.push(Artifact { path: section.path.to_owned(), content: with_section(&present, section) });
-        }
-    }
-    Ok(files)
+/// The README with its generated sections, where there is one with a place for them: rules may be made for a
+/// directory that has a README of its own.
+fn readme(out: &Path) -> Result<Option<Artifact>, OutputError> {
+    let present = read(&out.join("README.md"))?;
+    let with_sections = |text: String| {
+        docs::sections().iter().fold(text, |text, (name, content)| with_section(&text, name, content))
+    };
+    Ok(present.map(|text| Artifact::new("README.md", with_sections(text))))
 }
 
-fn with_section(text: &str, section: &Section) -> String {
-    let open = format!("<!-- generated: {} -->\n", section.name);
+fn with_section(text: &str, name: &str, content: &str) -> String {
+    let open = format!("<!-- generated: {name} -->\n");
     let Some((before, rest)) = text.split_once(&open) else { return text.to_owned() };
     let Some(end) = rest.find("<!-- /generated -->") else { return text.to_owned() };
-    format!("{before}{open}{}\n{}", section.content, rest.get(end..).unwrap_or_default())
+    format!("{before}{open}{content}\n{}", rest.get(end..).unwrap_or_default())
 }
 
 fn replace(path: &Path, content: &str) -> io::Result<()> {
@@ -148,10 +142,6 @@ fn list(directory: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), OutputErr
 mod tests {
     use super::*;
 
-    fn artifact(path: &str, content: &str) -> Artifact {
-        Artifact { path: path.to_owned(), content: content.to_owned() }
-    }
-
     fn write(out: &Path, artifacts: &[Artifact]) -> (Vec<String>, usize) {
         let (changes, unchanged) = changes(out, Target::Rules, artifacts).unwrap();
         changes.iter().for_each(|change| change.apply(out).unwrap());
@@ -162,7 +152,7 @@ mod tests {
     fn what_was_written_is_right_and_what_is_not_made_any_more_goes() {
         let out = tempfile::tempdir().unwrap();
         let old = format!("# {MARKER}rules` from x\n");
-        let artifacts = [artifact("rules/a.yaml", "a\n"), artifact("rules/tests/old.yaml", &old)];
+        let artifacts = [Artifact::new("rules/a.yaml", "a\n"), Artifact::new("rules/tests/old.yaml", old)];
         let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
         assert_eq!(write(out.path(), &artifacts), (paths(&["rules/a.yaml", "rules/tests/old.yaml"]), 0));
         assert_eq!(write(out.path(), &artifacts), (paths(&[]), 2));
@@ -174,20 +164,20 @@ mod tests {
     #[test]
     fn a_change_is_shown_as_a_unified_diff() {
         let out = tempfile::tempdir().unwrap();
-        write(out.path(), &[artifact("rules/a.yaml", "one\ntwo\n")]);
+        write(out.path(), &[Artifact::new("rules/a.yaml", "one\ntwo\n")]);
         let (changes, _) =
-            changes(out.path(), Target::Rules, &[artifact("rules/a.yaml", "one\n2\n")]).unwrap();
+            changes(out.path(), Target::Rules, &[Artifact::new("rules/a.yaml", "one\n2\n")]).unwrap();
         let expected = "--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
         assert_eq!(changes.iter().map(Change::diff).collect::<String>(), expected);
     }
 
     #[test]
     fn sections_replace_what_is_between_their_marks_and_nothing_else() {
-        let section = Section { path: "README.md", name: "a", content: "\nnew\n".to_owned() };
+        let with_section = |text| with_section(text, "a", "\nnew\n");
         let text = "x\n<!-- generated: a -->\nold\n<!-- /generated -->\ny\n";
         let expected = "x\n<!-- generated: a -->\n\nnew\n\n<!-- /generated -->\ny\n";
-        assert_eq!(with_section(text, &section), expected);
-        assert_eq!(with_section(expected, &section), expected);
-        assert_eq!(with_section("no place\n", &section), "no place\n");
+        assert_eq!(with_section(text), expected);
+        assert_eq!(with_section(expected), expected);
+        assert_eq!(with_section("no place\n"), "no place\n");
     }
 }

@@ -44,7 +44,6 @@ impl Shape {
         labels.filter(|label| *label != "severity" && !self.without.contains(label)).collect()
     }
 
-    /// PromQL with placeholders.
     pub fn expr(&self) -> String {
         let matcher = |(label, values): &(&str, Vec<&str>)| match values.as_slice() {
             [value] => format!(", {label}=\"{value}\""),

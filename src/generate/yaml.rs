@@ -9,12 +9,7 @@ pub fn document(header: &str, value: &impl Serialize) -> String {
         compact_list_indent: false,
         folded_wrap_chars: 100,
     };
-    let mut text = String::new();
-    for line in header.lines() {
-        text.push_str("# ");
-        text.push_str(line);
-        text.push('\n');
-    }
+    let mut text: String = header.lines().map(|line| format!("# {line}\n")).collect();
     // writing declared strings into memory does not fail
     let _ = serde_yaml::to_fmt_writer_with_options(&mut text, value, options);
     text

@@ -34,12 +34,12 @@ pub struct Saved {
     pub namespace: String,
     /// When it was saved.
     pub saved_at: Timestamp,
-    facts: Vec<Fact>,
+    facts: Vec<SavedFact>,
     gone_pods: Vec<Gone>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Fact {
+struct SavedFact {
     check: String,
     fact: String,
     object: String,
@@ -70,7 +70,7 @@ impl History {
             facts.sort_by_key(|(_, since)| **since);
             facts.truncate(MAX_FACTS);
         }
-        let fact = |(key, since): (&FactKey, &Timestamp)| Fact {
+        let fact = |(key, since): (&FactKey, &Timestamp)| SavedFact {
             check: key.check.to_owned(),
             fact: key.fact.to_owned(),
             object: key.object.to_string(),
@@ -269,11 +269,11 @@ mod tests {
     fn a_file_of_another_release_loses_only_what_it_names_otherwise() {
         let mut saved = saved();
         let fact = saved.facts[0].clone();
-        saved.facts.push(Fact { check: "no_such_check".into(), ..fact.clone() });
-        saved.facts.push(Fact { fact: "x".repeat(LONGEST_NAME + 1), ..fact.clone() });
-        saved
-            .facts
-            .extend((0..2 * MAX_NAMES).map(|number| Fact { fact: format!("f{number}"), ..fact.clone() }));
+        saved.facts.push(SavedFact { check: "no_such_check".into(), ..fact.clone() });
+        saved.facts.push(SavedFact { fact: "x".repeat(LONGEST_NAME + 1), ..fact.clone() });
+        saved.facts.extend(
+            (0..2 * MAX_NAMES).map(|number| SavedFact { fact: format!("f{number}"), ..fact.clone() }),
+        );
         saved.gone_pods.push(Gone { last: json!("no pod"), ..saved.gone_pods[0].clone() });
         let restored = History::starting(time(LATER)).restore(saved, time(LATER), known);
         assert_eq!(restored, Restored { facts: MAX_NAMES, gone_pods: 1 });

@@ -8,19 +8,19 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::Limits;
-use super::timeouts::{Phases, Waiting};
+use super::timeouts::{Phases, WaitingClient};
 use crate::sync;
 
 /// The open connections of all listeners; cheap to clone.
 #[derive(Clone)]
 pub struct Connections {
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenConnection>>,
     total: usize,
     per_address: usize,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnection {
     next: u64,
     all: HashMap<u64, (IpAddr, Phases)>,
 }
@@ -57,15 +57,15 @@ impl Connections {
         Some(Admitted { list: self.clone(), id })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnection> {
         sync::lock(&self.open)
     }
 }
 
-impl Open {
+impl OpenConnection {
     /// Closes what has waited longest in the largest crowd: the connections that wait for the same.
     fn close_one(&mut self, address: IpAddr) -> Option<()> {
-        let mut crowds = [(0_usize, None); Waiting::KINDS];
+        let mut crowds = [(0_usize, None); WaitingClient::KINDS];
         for (id, (_, phases)) in self.all.iter().filter(|(_, (of, _))| *of == address) {
             let Some((what, since)) = phases.waiting() else { continue };
             let Some((size, longest)) = crowds.get_mut(what as usize) else { continue };

@@ -89,19 +89,19 @@ impl Reviewer {
         };
         let path = asked_path(request.uri.path());
         match in_time(&request.headers, self.review(key, token, path)).await? {
-            Verdict::Allowed => Ok(()),
-            Verdict::Denied(name) => {
+            ReviewVerdict::Allowed => Ok(()),
+            ReviewVerdict::Denied(name) => {
                 Err(Refusal::new(StatusCode::FORBIDDEN, format!("{name} may not get {path}")))
             }
-            Verdict::Unknown => Err(unauthenticated("the Kubernetes API does not accept this token")),
+            ReviewVerdict::Unknown => Err(unauthenticated("the Kubernetes API does not accept this token")),
         }
     }
 
-    async fn review(self: &Arc<Self>, key: Digest, token: &str, path: &str) -> Result<Verdict, String> {
+    async fn review(self: &Arc<Self>, key: Digest, token: &str, path: &str) -> Result<ReviewVerdict, String> {
         let user = or_expired(self.user(key, token), self.known.expired(&key).map(Some)).await?;
-        let Some(user) = user else { return Ok(Verdict::Unknown) };
+        let Some(user) = user else { return Ok(ReviewVerdict::Unknown) };
         let allowed = self.may_get(&user, path).await?;
-        Ok(if allowed { Verdict::Allowed } else { Verdict::Denied(user.username) })
+        Ok(if allowed { ReviewVerdict::Allowed } else { ReviewVerdict::Denied(user.username) })
     }
 
     async fn user(self: &Arc<Self>, key: Digest, token: &str) -> Result<Option<User>, String> {
@@ -171,7 +171,7 @@ fn asked_path(path: &str) -> &str {
 }
 
 /// What the API server said of a request.
-enum Verdict {
+enum ReviewVerdict {
     Allowed,
     Denied(String),
     Unknown,
@@ -184,8 +184,8 @@ fn unauthenticated(message: &str) -> Refusal {
 /// The verdict, or a refusal when there is none in time. What went wrong is for the log only.
 async fn in_time(
     headers: &HeaderMap,
-    review: impl Future<Output = Result<Verdict, String>>,
-) -> Result<Verdict, Refusal> {
+    review: impl Future<Output = Result<ReviewVerdict, String>>,
+) -> Result<ReviewVerdict, Refusal> {
     let patience = patience(headers);
     let error = match tokio::time::timeout(patience, review).await {
         Ok(Ok(verdict)) => return Ok(verdict),

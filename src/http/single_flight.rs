@@ -11,8 +11,8 @@ use super::digest::Digest;
 use crate::sync;
 
 /// An answer, or why there is none. Shared by all who wait for it.
-type Answer<V> = Result<V, String>;
-type Flight<V> = BoxFuture<'static, Answer<V>>;
+type Computed<V> = Result<V, String>;
+type Flight<V> = BoxFuture<'static, Computed<V>>;
 
 /// Questions under way, by what is asked. A caller with the same question joins, and gets the same answer.
 ///
@@ -38,8 +38,8 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
         &self,
         key: Digest,
         known: impl FnOnce() -> Option<V>,
-        question: impl Future<Output = Answer<V>> + Send + 'static,
-    ) -> Answer<V> {
+        question: impl Future<Output = Computed<V>> + Send + 'static,
+    ) -> Computed<V> {
         let flight = {
             let mut under_way = self.lock();
             if let Some(value) = known() {
@@ -63,7 +63,7 @@ impl<V: Clone + Send + 'static> SingleFlight<V> {
         self.lock().get(key).and_then(WeakShared::upgrade).as_ref().is_some_and(is_open)
     }
 
-    fn bounded(&self, question: impl Future<Output = Answer<V>> + Send + 'static) -> Flight<V> {
+    fn bounded(&self, question: impl Future<Output = Computed<V>> + Send + 'static) -> Flight<V> {
         let patience = self.patience;
         async move {
             let answer = tokio::time::timeout(patience, question).await;
@@ -104,7 +104,7 @@ mod tests {
             Bench { single_flight: Arc::new(SingleFlight::new(10 * SECOND)), put: Arc::default() }
         }
 
-        fn ask(&self, key: u8, takes: Duration) -> impl Future<Output = Answer<usize>> + use<> {
+        fn ask(&self, key: u8, takes: Duration) -> impl Future<Output = Computed<usize>> + use<> {
             let (single_flight, put) = (self.single_flight.clone(), self.put.clone());
             async move {
                 let question = async move {

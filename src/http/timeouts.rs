@@ -19,7 +19,7 @@ use super::Limits;
 
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// Accepted then; nobody has looked yet whether there is a request.
     New(Instant),
     /// Accepted then, and the client has said nothing.
@@ -40,7 +40,7 @@ enum Phase {
 /// connections.
 #[derive(Debug, Clone)]
 pub struct Phases {
-    phase: Arc<watch::Sender<Phase>>,
+    phase: Arc<watch::Sender<ConnectionPhase>>,
     head: Duration,
     idle: Duration,
 }
@@ -48,46 +48,48 @@ pub struct Phases {
 impl Phases {
     /// Of a connection that was just accepted. A client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(Phase::New(Instant::now())));
+        let phase = Arc::new(watch::Sender::new(ConnectionPhase::New(Instant::now())));
         Phases { phase, head: limits.head, idle: limits.idle }
     }
 
     /// A request has arrived.
     pub fn begin_answer(&self) {
-        self.enter(Phase::Busy);
+        self.enter(ConnectionPhase::Busy);
     }
 
     /// Its answer is ready to be written.
     pub fn end_answer(&self) {
-        self.enter(Phase::Idle(Instant::now()));
+        self.enter(ConnectionPhase::Idle(Instant::now()));
     }
 
     /// What the connection waits for, and since when. `None` while it does not wait for its client: a
     /// request is being answered, or may have come and has not been looked at.
-    pub fn waiting(&self) -> Option<(Waiting, Instant)> {
+    pub fn waiting(&self) -> Option<(WaitingClient, Instant)> {
         match *self.phase.borrow() {
-            Phase::Silent(since) => Some((Waiting::FirstByte, since)),
-            Phase::Head(since) => Some((Waiting::Head, since)),
-            Phase::Idle(since) => Some((Waiting::Request, since)),
-            Phase::Writing(since) => Some((Waiting::Reader, since)),
-            Phase::New(_) | Phase::Busy | Phase::Over => None,
+            ConnectionPhase::Silent(since) => Some((WaitingClient::FirstByte, since)),
+            ConnectionPhase::Head(since) => Some((WaitingClient::Head, since)),
+            ConnectionPhase::Idle(since) => Some((WaitingClient::Request, since)),
+            ConnectionPhase::Writing(since) => Some((WaitingClient::Reader, since)),
+            ConnectionPhase::New(_) | ConnectionPhase::Busy | ConnectionPhase::Over => None,
         }
     }
 
     /// Ends the connection at once.
     pub fn give_way(&self) {
-        self.phase.send_replace(Phase::Over);
+        self.phase.send_replace(ConnectionPhase::Over);
     }
 
-    fn enter(&self, next: Phase) {
-        self.turn(|phase| (phase != Phase::Over).then_some(next));
+    fn enter(&self, next: ConnectionPhase) {
+        self.turn(|phase| (phase != ConnectionPhase::Over).then_some(next));
     }
 
     /// Bytes have come; the first after a pause begin a head.
     pub(super) fn note_read(&self) {
         self.turn(|phase| match phase {
-            Phase::New(since) | Phase::Silent(since) => Some(Phase::Head(since)),
-            Phase::Idle(_) => Some(Phase::Head(Instant::now())),
+            ConnectionPhase::New(since) | ConnectionPhase::Silent(since) => {
+                Some(ConnectionPhase::Head(since))
+            }
+            ConnectionPhase::Idle(_) => Some(ConnectionPhase::Head(Instant::now())),
             _ => None,
         });
     }
@@ -95,7 +97,7 @@ impl Phases {
     /// No bytes have come.
     pub(super) fn note_silence(&self) {
         self.turn(|phase| match phase {
-            Phase::New(since) => Some(Phase::Silent(since)),
+            ConnectionPhase::New(since) => Some(ConnectionPhase::Silent(since)),
             _ => None,
         });
     }
@@ -103,13 +105,13 @@ impl Phases {
     /// Part of an answer waits for the client, or no longer does.
     fn note_blocked(&self, blocked: bool) {
         self.turn(|phase| match (phase, blocked) {
-            (Phase::Idle(_), true) => Some(Phase::Writing(Instant::now())),
-            (Phase::Writing(_), false) => Some(Phase::Idle(Instant::now())),
+            (ConnectionPhase::Idle(_), true) => Some(ConnectionPhase::Writing(Instant::now())),
+            (ConnectionPhase::Writing(_), false) => Some(ConnectionPhase::Idle(Instant::now())),
             _ => None,
         });
     }
 
-    fn turn(&self, next: impl FnOnce(Phase) -> Option<Phase>) {
+    fn turn(&self, next: impl FnOnce(ConnectionPhase) -> Option<ConnectionPhase>) {
         self.phase.send_if_modified(|phase| next(*phase).map(|next| *phase = next).is_some());
     }
 
@@ -120,13 +122,13 @@ impl Phases {
             let phase = *phases.borrow_and_update();
             let in_time = async {
                 match phase {
-                    Phase::New(since) | Phase::Silent(since) | Phase::Head(since) => {
-                        sleep_until(since + self.head).await
-                    }
-                    Phase::Idle(since) => sleep_until(since + self.idle).await,
+                    ConnectionPhase::New(since)
+                    | ConnectionPhase::Silent(since)
+                    | ConnectionPhase::Head(since) => sleep_until(since + self.head).await,
+                    ConnectionPhase::Idle(since) => sleep_until(since + self.idle).await,
                     // the stream itself limits how long nothing is read
-                    Phase::Busy | Phase::Writing(_) => std::future::pending().await,
-                    Phase::Over => {}
+                    ConnectionPhase::Busy | ConnectionPhase::Writing(_) => std::future::pending().await,
+                    ConnectionPhase::Over => {}
                 }
             };
             tokio::select! {
@@ -139,7 +141,7 @@ impl Phases {
 
 /// What a connection expects of its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitingClient {
     /// That it says anything.
     FirstByte,
     /// The rest of a head.
@@ -150,9 +152,9 @@ pub enum Waiting {
     Reader,
 }
 
-impl Waiting {
+impl WaitingClient {
     /// How many there are.
-    pub const KINDS: usize = Waiting::Reader as usize + 1;
+    pub const KINDS: usize = WaitingClient::Reader as usize + 1;
 }
 
 /// A stream that reports the bytes it reads, and fails when its client does not read what it writes.

@@ -245,7 +245,7 @@ mod tests {
 
     narrow! {
         /// A struct to read.
-        pub struct Sample {
+        pub struct Narrow {
             pub name: SharedText,
             pub time: Time,
             pub size: Int,
@@ -260,17 +260,17 @@ mod tests {
 
     #[test]
     fn null_empty_and_strange_values_are_read() {
-        let sample: Sample = serde_json::from_str(
+        let sample: Narrow = serde_json::from_str(
             r#"{"name":null,"time":"","size":"12","list":null,"state":"Mauve","more":{"x":1}}"#,
         )
         .unwrap();
-        assert!(serde_json::from_str::<Sample>(r#"{"size":"1x"}"#).is_err());
+        assert!(serde_json::from_str::<Narrow>(r#"{"size":"1x"}"#).is_err());
         assert_eq!(sample.name, "");
         assert_eq!(sample.time.get(), None);
         assert_eq!(sample.size, Int(12));
         assert!(sample.list.is_empty());
         assert_eq!(sample.state, Color::Unrecognized);
-        let sample: Sample =
+        let sample: Narrow =
             serde_json::from_str(r#"{"state":"Dark-Blue","time":"2026-01-01T00:00:00Z"}"#).unwrap();
         assert_eq!(sample.state, Color::DarkBlue);
         assert!(sample.time.is_set());

@@ -165,9 +165,9 @@ impl<V> IntoIterator for Map<V> {
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<V>(PhantomData<V>);
+        struct MapVisitor<V>(PhantomData<V>);
 
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for MapVisitor<V> {
             type Value = Map<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -183,7 +183,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
             }
         }
 
-        deserializer.deserialize_map(Entries(PhantomData))
+        deserializer.deserialize_map(MapVisitor(PhantomData))
     }
 }
 

@@ -165,13 +165,13 @@ impl super::Compact for Quantity {}
 fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
-    enum Raw {
+    enum RawState {
         Text(String),
         Number(serde_json::Number),
     }
-    Ok(match <Raw as serde::Deserialize>::deserialize(deserializer)? {
-        Raw::Text(text) => text,
-        Raw::Number(number) => number.to_string(),
+    Ok(match <RawState as serde::Deserialize>::deserialize(deserializer)? {
+        RawState::Text(text) => text,
+        RawState::Number(number) => number.to_string(),
     })
 }
 

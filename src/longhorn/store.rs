@@ -14,12 +14,12 @@ use super::objects::Kind;
 /// copies the set of pointers, never the objects.
 ///
 /// Namespaced kinds hold Longhorn's namespace only, so names are unique.
-pub struct Store<T>(Arc<Held<T>>);
+pub struct Store<T>(Arc<Stored<T>>);
 
 /// Checks ask for tens of thousands of objects by name in each evaluation, and names share long
 /// beginnings: a table of hashes answers that without comparing names, of which an ordered tree
 /// compares a dozen.
-struct Held<T> {
+struct Stored<T> {
     ordered: Vec<Arc<T>>,
     by_name: HashSet<ByName<T>, RandomState>,
     /// Made on first use, and kept for as long as they are right.
@@ -102,11 +102,11 @@ impl<T: fmt::Debug> fmt::Debug for Store<T> {
     }
 }
 
-impl<T> Clone for Held<T> {
+impl<T> Clone for Stored<T> {
     fn clone(&self) -> Self {
         let (ordered, by_name) = (self.ordered.clone(), self.by_name.clone());
         let (joins, unrecognized) = (self.joins.clone(), self.unrecognized.clone());
-        Held { ordered, by_name, joins, unrecognized }
+        Stored { ordered, by_name, joins, unrecognized }
     }
 }
 
@@ -119,7 +119,7 @@ impl<T> Clone for Store<T> {
 impl<T> Default for Store<T> {
     fn default() -> Self {
         let (ordered, by_name) = (Vec::new(), HashSet::default());
-        Store(Arc::new(Held { ordered, by_name, joins: Default::default(), unrecognized: BTreeMap::new() }))
+        Store(Arc::new(Stored { ordered, by_name, joins: Default::default(), unrecognized: BTreeMap::new() }))
     }
 }
 
@@ -246,7 +246,7 @@ fn looked_at() {
     looks::LOOKS.set(looks::LOOKS.get() + 1);
 }
 
-impl<T: Kind> Held<T> {
+impl<T: Kind> Stored<T> {
     /// Where an object of this name is, or belongs. Lists come in order: each is then the last.
     fn place(&self, name: &str) -> Result<usize, usize> {
         match self.ordered.last() {

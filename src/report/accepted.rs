@@ -63,7 +63,7 @@ pub struct Accepted {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct AcceptedFile {
     #[serde(default)]
     accepted: Vec<Acceptance>,
 }
@@ -104,7 +104,7 @@ impl Acceptance {
 
     /// Reads the text of such a file.
     pub fn parse(name: &str, text: &str) -> anyhow::Result<Vec<Self>> {
-        let file: File = yaml_error::read(text).map_err(|said| anyhow!("{name}:{said}"))?;
+        let file: AcceptedFile = yaml_error::read(text).map_err(|said| anyhow!("{name}:{said}"))?;
         let accepted = file.accepted;
         for one in &accepted {
             one.validate().with_context(|| format!("{name}: {}", one.check))?;

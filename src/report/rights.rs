@@ -16,12 +16,12 @@ pub fn missing(report: &Report) -> Option<String> {
         let label = resource.label();
         report.resources.iter().any(|one| one.resource == label && one.state == forbidden)
     };
-    let mut places: Vec<(Place, Vec<String>)> = Vec::new();
+    let mut places: Vec<(RightPlace, Vec<String>)> = Vec::new();
     for resource in Resource::all().filter(is_refused) {
         let place = match resource.info().scope {
-            Scope::Namespaced => Place::Namespace(report.cluster.namespace.clone()),
-            Scope::InNamespace { namespace, .. } => Place::Namespace(namespace.to_owned()),
-            Scope::Cluster | Scope::ClusterNamed(_) => Place::Cluster,
+            Scope::Namespaced => RightPlace::Namespace(report.cluster.namespace.clone()),
+            Scope::InNamespace { namespace, .. } => RightPlace::Namespace(namespace.to_owned()),
+            Scope::Cluster | Scope::ClusterNamed(_) => RightPlace::Cluster,
         };
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, kinds)) => kinds.push(resource.label()),
@@ -45,27 +45,27 @@ fn and(parts: &[String]) -> String {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum RightPlace {
     Namespace(String),
     Cluster,
 }
 
-impl Place {
+impl RightPlace {
     fn refused(&self, kinds: &[String]) -> String {
         let kinds = match kinds.len() {
             0..=NAMED => kinds.join(", "),
             number => counted(number, "kind"),
         };
         match self {
-            Place::Namespace(name) => format!("{kinds} in namespace {name}"),
-            Place::Cluster => format!("{kinds} of the cluster"),
+            RightPlace::Namespace(name) => format!("{kinds} in namespace {name}"),
+            RightPlace::Cluster => format!("{kinds} of the cluster"),
         }
     }
 
     fn role(&self) -> String {
         match self {
-            Place::Namespace(name) => format!("the Role in {name}"),
-            Place::Cluster => "the ClusterRoles".to_owned(),
+            RightPlace::Namespace(name) => format!("the Role in {name}"),
+            RightPlace::Cluster => "the ClusterRoles".to_owned(),
         }
     }
 }

@@ -94,7 +94,7 @@ pub async fn record(
 }
 
 /// Why a kind could not be read.
-struct Refusal {
+struct RecordRefusal {
     reason: ApiErrorReason,
     message: String,
 }
@@ -104,7 +104,7 @@ async fn list(
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Vec<Value>, Refusal> {
+) -> Result<Vec<Value>, RecordRefusal> {
     let mut attempts = 0;
     loop {
         attempts += 1;
@@ -125,7 +125,7 @@ async fn pages(
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Vec<Value>, Refusal> {
+) -> Result<Vec<Value>, RecordRefusal> {
     let info = resource.info();
     let group = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
     let (place, selector) = match info.scope {
@@ -142,15 +142,15 @@ async fn pages(
         let mut params = kube::api::ListParams::default().limit(PAGE);
         params.continue_token = next.take();
         params.field_selector = (!selector.is_empty()).then(|| selector.clone());
-        let unusable = |message: String| Refusal { reason: ApiErrorReason::Other, message };
+        let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
         let answer = timeout(patience, client.request::<Value>(request)).await;
-        let answer = answer.map_err(|_elapsed| Refusal {
+        let answer = answer.map_err(|_elapsed| RecordRefusal {
             reason: ApiErrorReason::Timeout,
             message: format!("no answer within {patience:?}"),
         })?;
         let mut page =
-            answer.map_err(|error| Refusal { reason: reason_of(&error), message: describe(&error) })?;
+            answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
         next = page.pointer("/metadata/continue").and_then(Value::as_str).map(str::to_owned);
         match page.get_mut("items").map(Value::take) {
             Some(Value::Array(more)) => items.extend(more),

@@ -18,7 +18,6 @@ use std::path::Path;
 
 use longhorn_health_exporter::check::{Bound, Dashboard, Panel};
 use longhorn_health_exporter::generate::catalogue;
-use longhorn_health_exporter::generate::grafana::DASHBOARDS;
 use serde_json::{Value, json};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -61,7 +60,7 @@ impl Drop for Complaints {
 
 fn each_panel(look: impl Fn(&mut Complaints, &str, &Value)) {
     let mut complaints = Complaints::default();
-    for board in DASHBOARDS {
+    for board in Dashboard::all() {
         for panel in panels(&dashboard(board)) {
             look(&mut complaints, &format!("{} / {}", board.id(), text(panel, "title")), panel);
         }
@@ -73,8 +72,8 @@ fn each_panel(look: impl Fn(&mut Complaints, &str, &Value)) {
 fn dashboards_are_stable_and_leave_the_data_source_open() {
     let mut complaints = Complaints::default();
     let mut uids = BTreeSet::new();
-    for board in DASHBOARDS {
-        let (id, dashboard) = (board.id(), dashboard(board));
+    for board in Dashboard::all() {
+        let (id, dashboard) = (&*board.id(), dashboard(board));
         let uid = text(&dashboard, "uid").to_owned();
         complaints.unless((8..=40).contains(&uid.len()) && uid == board.uid(), id, "uid");
         complaints.unless(uids.insert(uid), id, "uid is not unique");
@@ -103,7 +102,7 @@ fn dashboards_are_stable_and_leave_the_data_source_open() {
 #[test]
 fn variables_are_followed_and_all_means_all() {
     let mut complaints = Complaints::default();
-    for board in DASHBOARDS {
+    for board in Dashboard::all() {
         let dashboard = dashboard(board);
         let panels = json!(panels(&dashboard)).to_string();
         for variable in &list(&dashboard["templating"], "list")[1..] {
@@ -130,7 +129,7 @@ fn variables_are_followed_and_all_means_all() {
                 };
                 complaints.unless(
                     follows("cluster"),
-                    board.id(),
+                    &board.id(),
                     &format!("{} ignores $cluster", selector.metric),
                 );
                 for label in
@@ -138,7 +137,7 @@ fn variables_are_followed_and_all_means_all() {
                 {
                     complaints.unless(
                         follows(label),
-                        board.id(),
+                        &board.id(),
                         &format!("{} ignores ${label}", selector.metric),
                     );
                 }
@@ -199,7 +198,7 @@ fn rates_follow_the_scrape_interval_and_counters_are_never_drawn_raw() {
 #[test]
 fn panels_fill_the_grid_without_overlap_and_have_ids_of_their_own() {
     let mut complaints = Complaints::default();
-    for board in DASHBOARDS {
+    for board in Dashboard::all() {
         let dashboard = dashboard(board);
         let (mut ids, mut taken) = (BTreeSet::new(), BTreeSet::new());
         for panel in list(&dashboard, "panels") {
@@ -214,7 +213,7 @@ fn panels_fill_the_grid_without_overlap_and_have_ids_of_their_own() {
             }
         }
         let lines = taken.iter().map(|(y, _)| *y).max().unwrap() + 1;
-        complaints.unless(taken.len() as u64 == 24 * lines, board.id(), "has holes");
+        complaints.unless(taken.len() as u64 == 24 * lines, &board.id(), "has holes");
     }
 }
 
@@ -310,7 +309,7 @@ fn configured_thresholds_are_drawn() {
 
 #[test]
 fn tables_lead_on_and_every_link_leads_somewhere() {
-    let uids: BTreeSet<_> = DASHBOARDS.iter().map(|board| board.uid()).collect();
+    let uids: BTreeSet<_> = Dashboard::all().map(|board| board.uid()).collect();
     each_panel(|complaints, place, panel| {
         let overrides = list(&panel["fieldConfig"], "overrides");
         let links = overrides
@@ -340,7 +339,7 @@ fn tables_lead_on_and_every_link_leads_somewhere() {
 fn every_check_has_a_panel_and_every_dashboard_a_purpose() {
     let bare: Vec<_> = catalogue::areas().filter(|area| area.panels.is_empty()).map(|area| area.id).collect();
     assert_eq!(bare, Vec::<&str>::new());
-    for board in DASHBOARDS {
+    for board in Dashboard::all() {
         // the fleet is one table
         let least = if board == Dashboard::Fleet { 1 } else { 5 };
         assert!(panels(&dashboard(board)).len() >= least, "{}", board.id());

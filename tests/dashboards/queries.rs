@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fake_apiserver::{FakeApiServer, Fault, ResourceDef};
-use longhorn_health_exporter::generate::grafana::DASHBOARDS;
+use longhorn_health_exporter::check::Dashboard;
 use longhorn_health_exporter::longhorn::resource::TABLE;
 use serde_json::json;
 
@@ -94,7 +94,7 @@ fn ask_everything(directory: &Path, kubeconfig: &Path) {
     prometheus.wait_for_rules();
     let mut empty = BTreeMap::new();
     let mut asked = 0;
-    for board in DASHBOARDS {
+    for board in Dashboard::all() {
         let dashboard = dashboard(board);
         let of_panels = panels(&dashboard).into_iter().flat_map(|panel| {
             list(panel, "targets")

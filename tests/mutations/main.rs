@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use longhorn_health_exporter::generate::Settings;
 use longhorn_health_exporter::generate::catalogue::{self, KUBE_STATE_METRICS};
 use longhorn_health_exporter::generate::promtool::{self, CaseKind, TestCase};
-use longhorn_health_exporter::generate::rules::{self, Entry, Group, RuleFile};
-use longhorn_health_exporter::generate::{Settings, alertmanager::EXPORTER_DOWN};
+use longhorn_health_exporter::generate::rules::{self, Entry, RuleFile, RuleGroup};
 use mutants::Mutant;
 use serde_json::json;
 
@@ -187,10 +187,6 @@ fn subjects() -> Vec<Subject> {
             });
         }
     }
-    let down = subjects.iter().find(|subject| name(&subject.rule) == EXPORTER_DOWN).unwrap().rule.clone();
-    for subject in subjects.iter_mut().filter(|subject| subject.rule != down) {
-        subject.beside.push(down.clone());
-    }
     subjects
 }
 
@@ -200,7 +196,7 @@ fn trial(folder: &Path, mutant: Mutant, subject: &Subject) -> Trial {
     let mut rules: Vec<Entry> = [mutant.rule.clone()].into_iter().chain(subject.beside.clone()).collect();
     // as in the rule files, so that an alert sees the record of the same moment
     rules.sort_by_key(|rule| matches!(rule, Entry::Alert(_)));
-    let file = RuleFile { groups: vec![Group { name: "mutant".to_owned(), rules }] };
+    let file = RuleFile { groups: vec![RuleGroup { name: "mutant".to_owned(), rules }] };
     write(&folder.join("rules.yaml"), &file);
     let cases = &subject.cases;
     let mut files: BTreeMap<(usize, &str), Vec<&TestCase>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! What can be got wrong in a rule: each of these changes must make some case fail.
 
 use longhorn_health_exporter::generate::promtool::seconds;
-use longhorn_health_exporter::generate::rules::{Entry, Recording, Rule};
+use longhorn_health_exporter::generate::rules::{Entry, RecordingRule, Rule};
 
 use crate::promql::{Kind, Token, tokens};
 
@@ -19,7 +19,7 @@ pub fn of(rule: &Entry) -> Vec<Mutant> {
     match rule {
         Entry::Record(rule) => {
             let mutant =
-                |(what, expr)| Mutant { what, rule: Entry::Record(Recording { expr, ..rule.clone() }) };
+                |(what, expr)| Mutant { what, rule: Entry::Record(RecordingRule { expr, ..rule.clone() }) };
             expressions(&rule.expr).into_iter().map(mutant).collect()
         }
         Entry::Alert(rule) => of_alert(rule),

@@ -198,7 +198,7 @@ fn no_alert_is_on_both_sides_of_an_inhibition() {
 }
 
 fn matches(matchers: &[Matcher], labels: &BTreeMap<String, String>) -> bool {
-    matchers.iter().all(|Matcher { label, operator, value }| {
+    matchers.iter().all(|Matcher(label, operator, value)| {
         let actual = labels.get(*label).map_or("", String::as_str);
         let pattern = || regex::Regex::new(&format!("^(?:{value})$")).unwrap().is_match(actual);
         match *operator {

@@ -17,7 +17,7 @@ pub(crate) fn longest_pause(schedule: &str) -> Option<SignedDuration> {
         "@hourly" => longest_pause("0 * * * *"),
         _ => match schedule.strip_prefix("@every ") {
             Some(every) => every.trim().parse().ok().filter(|pause: &SignedDuration| pause.is_positive()),
-            None => Fields::parse(schedule)?.longest_pause(),
+            None => CronFields::parse(schedule)?.longest_pause(),
         },
     }
 }
@@ -27,7 +27,7 @@ const MONTHS: [&str; 12] =
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// The five fields, one bit a value.
-struct Fields {
+struct CronFields {
     minutes: u64,
     hours: u64,
     days: Field,
@@ -41,8 +41,8 @@ struct Field {
     any: bool,
 }
 
-impl Fields {
-    fn parse(schedule: &str) -> Option<Fields> {
+impl CronFields {
+    fn parse(schedule: &str) -> Option<CronFields> {
         let mut fields = schedule.split_whitespace();
         let mut next = |from, to, names| bits(fields.next()?, from, to, names);
         let (minutes, hours) = (next(0, 59, &[])?, next(0, 23, &[])?);
@@ -53,7 +53,7 @@ impl Fields {
         // Sunday is 0 and 7
         let sunday = weekdays >> 7 & 1;
         let is_whole = schedule.split_whitespace().count() == 5;
-        is_whole.then_some(Fields {
+        is_whole.then_some(CronFields {
             minutes,
             hours,
             days: Field { bits: days, any: any(2) },

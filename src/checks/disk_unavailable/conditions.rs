@@ -33,11 +33,11 @@ enum Need {
 
 /// What is counted once for all nodes, and only where a node is in trouble.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct DiskCounts {
     shared: OnceCell<bool>,
 }
 
-impl Counts {
+impl DiskCounts {
     /// Whether there are volumes that are mounted by NFS.
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
@@ -47,7 +47,7 @@ impl Counts {
     }
 }
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &LonghornNode) {
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
     let found = [away(cluster, out, node), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
@@ -123,7 +123,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     Some(finding)
 }
 
-fn environment(cluster: &Cluster, out: &mut Outcome, counts: &Counts, node: &LonghornNode) {
+fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
     let name = &node.metadata.name;
     let mut severity = Severity::Info;
     let (mut evidence, mut failed) = (Vec::new(), Vec::new());

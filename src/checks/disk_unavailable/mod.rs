@@ -53,7 +53,7 @@ static DISKS: Gauge<[&str; 1]> = Gauge {
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let others = conditions::Counts::default();
+    let others = conditions::DiskCounts::default();
     let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
     for node in cluster.objects.longhorn_nodes.iter() {
         conditions::find(cluster, out, &others, node);

@@ -23,7 +23,7 @@ const KEEPS_USED_COPIES: &[Release] = &[Release::new(1, 8, 2), Release::new(1, 9
 const GIVE_UP: SignedDuration = SignedDuration::from_mins(30);
 
 /// What is looked up for every copy.
-struct View<'a> {
+struct CopyView<'a> {
     cluster: &'a Cluster,
     /// The release that the objects are written for.
     release: Option<Release>,
@@ -38,7 +38,7 @@ struct View<'a> {
 }
 
 pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
-    let view = View::new(cluster);
+    let view = CopyView::new(cluster);
     for image in cluster.objects.backing_images.iter() {
         let wanted = image.spec.disk_uuids();
         let present = image.status.disk_file_status_map.keys().map(|text| &**text);
@@ -62,7 +62,7 @@ pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
     view.failed_users(found);
 }
 
-impl<'a> View<'a> {
+impl<'a> CopyView<'a> {
     fn new(cluster: &'a Cluster) -> Self {
         let mut users: HashMap<_, Vec<_>> = HashMap::new();
         for replica in
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         let disks =
             nodes.flat_map(|node| node.status.disk_status.values()).map(|disk| disk.disk_uuid.as_str());
         let (release, code) = (cluster.release(), manager_release(cluster));
-        View { cluster, release, code, users, volumes, disks: disks.collect() }
+        CopyView { cluster, release, code, users, volumes, disks: disks.collect() }
     }
 
     fn object(&self, image: &BackingImage) -> ObjectRef {

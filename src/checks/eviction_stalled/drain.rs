@@ -44,7 +44,7 @@ enum Blocker<'a> {
 }
 
 /// The cordoned nodes and what is needed to judge them.
-struct View<'a> {
+struct DrainView<'a> {
     cluster: &'a Cluster,
     policy: String,
     managers: HashMap<&'a str, Vec<&'a InstanceManager>>,
@@ -63,7 +63,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
     if cordoned.is_empty() || !readable.into_iter().all(|resource| cluster.can_read(resource)) {
         return;
     }
-    let view = View::new(cluster, &cordoned);
+    let view = DrainView::new(cluster, &cordoned);
     for manager in cluster.objects.instance_managers.iter() {
         let Some(node) = cordoned.get(manager.spec.node_id.as_str()) else { continue };
         // of one that does not run, Longhorn leaves the budget alone
@@ -74,7 +74,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> DrainView<'a> {
     fn new(cluster: &'a Cluster, cordoned: &HashMap<&'a str, &KubeNode>) -> Self {
         let mut managers: HashMap<_, Vec<_>> = HashMap::new();
         for manager in cluster.objects.instance_managers.iter() {
@@ -85,7 +85,7 @@ impl<'a> View<'a> {
         let replicas = cordoned.keys().map(replicas).collect();
         let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
         let policy = if policy.is_empty() { DEFAULT_POLICY.to_owned() } else { policy };
-        View { cluster, policy, managers, replicas }
+        DrainView { cluster, policy, managers, replicas }
     }
 
     fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {

@@ -19,16 +19,16 @@ const RECREATED: SignedDuration = SignedDuration::from_mins(3);
 const STARTED: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is wrong, since when, and whether that is long enough to act.
-pub struct Trouble {
+pub struct ManagerTrouble {
     pub cause: &'static Cause,
     pub aged: bool,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
 }
 
-impl Trouble {
+impl ManagerTrouble {
     fn plain(cause: &'static Cause, evidence: Evidence) -> Self {
-        Trouble { cause, aged: true, since: None, evidence: vec![evidence] }
+        ManagerTrouble { cause, aged: true, since: None, evidence: vec![evidence] }
     }
 }
 
@@ -39,7 +39,7 @@ pub fn diagnose(
     im: &InstanceManager,
     active_v2: &HashMap<&str, usize>,
     out: &mut Outcome,
-) -> Option<Trouble> {
+) -> Option<ManagerTrouble> {
     let (old, state) = (fleet.is_old(im), im.status.current_state);
     match state {
         InstanceManagerState::Running => {
@@ -63,12 +63,12 @@ pub fn diagnose(
 
 /// Longhorn writes unknown when the node is lost, and something else only when the manager of the node
 /// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
-fn lost(cluster: &Cluster, im: &InstanceManager) -> Trouble {
+fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
-        return Trouble::plain(&causes::NODE_DOWN, down);
+        return ManagerTrouble::plain(&causes::NODE_DOWN, down);
     }
     let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
-    let mut trouble = Trouble::plain(&causes::NODE_DOWN, api(said));
+    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, api(said));
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
     trouble
 }
@@ -79,7 +79,7 @@ fn dead_pod(
     fleet: &InstanceManagers,
     im: &InstanceManager,
     out: &mut Outcome,
-) -> Option<Trouble> {
+) -> Option<ManagerTrouble> {
     let name = &im.metadata.name;
     match fleet.pod_of(im) {
         None if !cluster.decoded_all(Resource::Pods) => None,
@@ -103,10 +103,10 @@ fn not_running(
     fleet: &InstanceManagers,
     im: &InstanceManager,
     out: &mut Outcome,
-) -> Option<Trouble> {
+) -> Option<ManagerTrouble> {
     let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
     if let Some(down) = nodes::down(cluster, node) {
-        return Some(Trouble::plain(&causes::NODE_DOWN, down));
+        return Some(ManagerTrouble::plain(&causes::NODE_DOWN, down));
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));
@@ -114,7 +114,7 @@ fn not_running(
     {
         let cordoned =
             api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
-        return Some(Trouble {
+        return Some(ManagerTrouble {
             cause: &causes::NODE_CORDONED,
             aged: true,
             since: None,
@@ -188,19 +188,19 @@ fn aged(
     since: Option<Timestamp>,
     patience: SignedDuration,
     mut evidence: Vec<Evidence>,
-) -> Trouble {
+) -> ManagerTrouble {
     if since.is_none() {
         evidence.push(api("since when is not known"));
     }
     let aged = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= patience);
-    Trouble { cause, aged, since, evidence }
+    ManagerTrouble { cause, aged, since, evidence }
 }
 
 /// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one
 /// is there without the labels, that fails before 1.6.3, 1.7.2 and 1.8.0, and with it the sync of the node
 /// (longhorn issue 9464); since then the one that is there is removed, running instances or not
 /// (longhorn-manager v1.7.1 and v1.7.2 controller/node_controller.go syncInstanceManagers).
-fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Option<Trouble> {
+fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Option<ManagerTrouble> {
     // the upgrade of the objects adds the label that came with 1.6
     let missing = missing_labels(im, fleet.release);
     let release = fleet.code_on(&im.spec.node_id)?;
@@ -209,7 +209,7 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
             true => "removes such a default instance manager at the next sync of its node",
             false => "does not find such a default instance manager and cannot sync its node",
         };
-        Trouble::plain(
+        ManagerTrouble::plain(
             &causes::LABELS_MISSING,
             api(format!("it has no labels {}; {release} {then}", missing.join(", "))),
         )

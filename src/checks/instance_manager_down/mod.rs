@@ -19,7 +19,7 @@ use crate::facts::nodes;
 use crate::facts::text::users_of;
 use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Resource};
 
-use diagnose::Trouble;
+use diagnose::ManagerTrouble;
 
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
@@ -155,7 +155,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn finding(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager, trouble: Trouble) -> Finding {
+fn finding(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    im: &InstanceManager,
+    trouble: ManagerTrouble,
+) -> Finding {
     let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im);
     let which = match node.as_str() {

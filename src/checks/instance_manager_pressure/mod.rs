@@ -164,13 +164,14 @@ const SHORT_WINDOW: i64 = 30;
 const NEARLY: f64 = 0.95;
 
 /// Those that share a cause; the first is the one that the finding is about.
-type Shared<'a> = Vec<(&'a InstanceManager, String)>;
+type SharedManagers<'a> = Vec<(&'a InstanceManager, String)>;
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
     let mut windows: BTreeMap<&str, i64> = BTreeMap::new();
     let mut busiest: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut short, mut poor, mut mismatched) = (Shared::new(), Shared::new(), Shared::new());
+    let (mut short, mut poor, mut mismatched) =
+        (SharedManagers::new(), SharedManagers::new(), SharedManagers::new());
     let wanted_class = cluster.setting("priority-class").map(|setting| setting.value.trim());
     let mut stock = 0_usize;
     for im in cluster.objects.instance_managers.iter() {
@@ -259,7 +260,12 @@ fn cpu_lack(cluster: &Cluster, release: Release, im: &InstanceManager, pod: &Pod
         .then(|| format!("{name} requests {requested:.3} cores, the settings ask for {wanted:.3}"))
 }
 
-fn about(cluster: &Cluster, cause: &'static Cause, shared: &Shared, message: String) -> Option<Finding> {
+fn about(
+    cluster: &Cluster,
+    cause: &'static Cause,
+    shared: &SharedManagers,
+    message: String,
+) -> Option<Finding> {
     let (im, _) = shared.first()?;
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
@@ -269,7 +275,11 @@ fn about(cluster: &Cluster, cause: &'static Cause, shared: &Shared, message: Str
     ))
 }
 
-fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Shared) -> Option<Finding> {
+fn probe_window_short(
+    cluster: &Cluster,
+    fleet: &InstanceManagers,
+    mut short: SharedManagers,
+) -> Option<Finding> {
     short.sort_by_key(|(im, _)| std::cmp::Reverse(fleet.holders(im).len()));
     let busy = short.first().map(|(im, _)| fleet.holders(im).len())?;
     let message = format!(
@@ -296,7 +306,7 @@ fn probe_window_short(cluster: &Cluster, fleet: &InstanceManagers, mut short: Sh
     )
 }
 
-fn cpu_request_low(cluster: &Cluster, poor: Shared) -> Option<Finding> {
+fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
     let message = format!(
         "less CPU is requested for {} than Longhorn recommends",
         counted(poor.len(), "instance manager")
@@ -323,7 +333,7 @@ fn priority_class_mismatch(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     wanted: &str,
-    mut mismatched: Shared,
+    mut mismatched: SharedManagers,
 ) -> Option<Finding> {
     let setting = cluster.setting("priority-class")?;
     let global = cluster.objects.priority_classes.iter().find(|class| class.global_default);

@@ -6,7 +6,7 @@ use crate::facts::api;
 use crate::facts::text::users_of;
 
 use super::End;
-use super::judge::Verdict;
+use super::judge::ReplacementVerdict;
 
 /// How many facts about hit volumes are listed.
 const SHOWN: usize = 10;
@@ -39,19 +39,21 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     finding
 }
 
-fn what(verdict: Verdict) -> &'static str {
+fn what(verdict: ReplacementVerdict) -> &'static str {
     match verdict {
-        Verdict::LivenessProbe => "the kubelet killed it because its liveness probe failed",
-        Verdict::OomKilled => "it was OOM-killed",
-        Verdict::Evicted => "it was evicted while volumes ran in it or the node was short of something",
-        Verdict::Drained => "a drain evicted it and no volume was affected",
-        Verdict::NodeLost => "its node went down or rebooted",
-        Verdict::Panic => "its process panicked",
-        Verdict::SettingsSync => "Longhorn applied settings while it was idle",
-        Verdict::StaleCleanup => "Longhorn removed it because it is no longer needed",
-        Verdict::Deleted => "its pod was deleted while volumes ran in it",
-        Verdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
-        Verdict::Unknown => "no object says why",
+        ReplacementVerdict::LivenessProbe => "the kubelet killed it because its liveness probe failed",
+        ReplacementVerdict::OomKilled => "it was OOM-killed",
+        ReplacementVerdict::Evicted => {
+            "it was evicted while volumes ran in it or the node was short of something"
+        }
+        ReplacementVerdict::Drained => "a drain evicted it and no volume was affected",
+        ReplacementVerdict::NodeLost => "its node went down or rebooted",
+        ReplacementVerdict::Panic => "its process panicked",
+        ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle",
+        ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed",
+        ReplacementVerdict::Deleted => "its pod was deleted while volumes ran in it",
+        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
+        ReplacementVerdict::Unknown => "no object says why",
     }
 }
 
@@ -81,33 +83,33 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             .read(format!("kubectl -n {ns} top pod --containers {name}"))
     };
     match end.verdict {
-        Verdict::LivenessProbe => usage(first(
+        ReplacementVerdict::LivenessProbe => usage(first(
             "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
              own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
              release whose probe tolerates 66 s (1.9.2, 1.10 and later); before it was 30 s, and 15 s before 1.6.4 and 1.7.3.",
         )),
-        Verdict::OomKilled => usage(first(
+        ReplacementVerdict::OomKilled => usage(first(
             "Make sure that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \
              the pod, remove it: Longhorn sets none.",
         )),
-        Verdict::Panic => first(
+        ReplacementVerdict::Panic => first(
             "Make sure that the volumes come back. Keep the log of the instance manager for a report; a panic in a rebuild \
              storm (issue 13087) is fixed in 1.11.3 and 1.12.0.",
         )
         .read(format!("kubectl -n {ns} logs {name} --tail=200")),
-        Verdict::Evicted | Verdict::NodeLost => usage(first(
+        ReplacementVerdict::Evicted | ReplacementVerdict::NodeLost => usage(first(
             "Make sure that the volumes come back. Then look at the node: memory or disk pressure, taints, a reboot, a drain \
              that did not wait for Longhorn's PodDisruptionBudget.",
         )),
-        Verdict::Deleted => first(
+        ReplacementVerdict::Deleted => first(
             "Make sure that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
         )
         .read(format!("kubectl -n {ns} get poddisruptionbudgets {name}")),
-        Verdict::Unknown => usage(first(
+        ReplacementVerdict::Unknown => usage(first(
             "Make sure that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
              liveness probe failures, `shim disconnected` and out of memory.",
         )),
-        Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle => {
+        ReplacementVerdict::Drained | ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup | ReplacementVerdict::DeletedIdle => {
             Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
         }
     }

@@ -14,7 +14,7 @@ use super::aftermath::Hits;
 
 /// A cause together with whether Longhorn or an administrator meant it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReplacementVerdict {
     LivenessProbe,
     OomKilled,
     Evicted,
@@ -30,27 +30,27 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl ReplacementVerdict {
     /// Every verdict.
-    pub const ALL: [Verdict; 11] = [
-        Verdict::LivenessProbe,
-        Verdict::OomKilled,
-        Verdict::Evicted,
-        Verdict::Drained,
-        Verdict::NodeLost,
-        Verdict::Panic,
-        Verdict::SettingsSync,
-        Verdict::StaleCleanup,
-        Verdict::Deleted,
-        Verdict::DeletedIdle,
-        Verdict::Unknown,
+    pub const ALL: [ReplacementVerdict; 11] = [
+        ReplacementVerdict::LivenessProbe,
+        ReplacementVerdict::OomKilled,
+        ReplacementVerdict::Evicted,
+        ReplacementVerdict::Drained,
+        ReplacementVerdict::NodeLost,
+        ReplacementVerdict::Panic,
+        ReplacementVerdict::SettingsSync,
+        ReplacementVerdict::StaleCleanup,
+        ReplacementVerdict::Deleted,
+        ReplacementVerdict::DeletedIdle,
+        ReplacementVerdict::Unknown,
     ];
 
     /// Name of the fact under which it is counted; unlike the cause, unique.
     pub fn fact(self) -> &'static str {
         match self {
-            Verdict::Drained => "drained",
-            Verdict::DeletedIdle => "deleted_idle",
+            ReplacementVerdict::Drained => "drained",
+            ReplacementVerdict::DeletedIdle => "deleted_idle",
             _ => self.cause().id,
         }
     }
@@ -58,15 +58,15 @@ impl Verdict {
     /// The cause as declared.
     pub fn cause(self) -> &'static Cause {
         match self {
-            Verdict::LivenessProbe => &causes::LIVENESS_PROBE,
-            Verdict::OomKilled => &causes::OOM_KILLED,
-            Verdict::Evicted | Verdict::Drained => &causes::EVICTED,
-            Verdict::NodeLost => &causes::NODE_LOST,
-            Verdict::Panic => &causes::PANIC,
-            Verdict::SettingsSync => &causes::SETTINGS_SYNC,
-            Verdict::StaleCleanup => &causes::STALE_CLEANUP,
-            Verdict::Deleted | Verdict::DeletedIdle => &causes::DELETED,
-            Verdict::Unknown => &causes::UNKNOWN,
+            ReplacementVerdict::LivenessProbe => &causes::LIVENESS_PROBE,
+            ReplacementVerdict::OomKilled => &causes::OOM_KILLED,
+            ReplacementVerdict::Evicted | ReplacementVerdict::Drained => &causes::EVICTED,
+            ReplacementVerdict::NodeLost => &causes::NODE_LOST,
+            ReplacementVerdict::Panic => &causes::PANIC,
+            ReplacementVerdict::SettingsSync => &causes::SETTINGS_SYNC,
+            ReplacementVerdict::StaleCleanup => &causes::STALE_CLEANUP,
+            ReplacementVerdict::Deleted | ReplacementVerdict::DeletedIdle => &causes::DELETED,
+            ReplacementVerdict::Unknown => &causes::UNKNOWN,
         }
     }
 
@@ -74,13 +74,16 @@ impl Verdict {
     pub fn is_expected(self) -> bool {
         matches!(
             self,
-            Verdict::Drained | Verdict::SettingsSync | Verdict::StaleCleanup | Verdict::DeletedIdle
+            ReplacementVerdict::Drained
+                | ReplacementVerdict::SettingsSync
+                | ReplacementVerdict::StaleCleanup
+                | ReplacementVerdict::DeletedIdle
         )
     }
 }
 
 /// The last that was seen of a pod, with its surroundings.
-pub struct Scene<'a> {
+pub struct ReplacementScene<'a> {
     pub last: &'a Pod,
     /// The pod that followed.
     pub successor: Option<&'a Pod>,
@@ -97,7 +100,7 @@ pub struct Scene<'a> {
 }
 
 /// Judges by the last state of the pod and the kubelet's events.
-pub fn judge(scene: &Scene) -> (Verdict, Vec<Evidence>) {
+pub fn judge(scene: &ReplacementScene) -> (ReplacementVerdict, Vec<Evidence>) {
     let pod = scene.last;
     let ended = container_status_of(pod).and_then(|status| status.state.terminated.as_ref());
     if let Some(verdict) = by_events(scene, ended) {
@@ -112,10 +115,12 @@ pub fn judge(scene: &Scene) -> (Verdict, Vec<Evidence>) {
             ended.exit_code, ended.reason, ended.finished_at
         );
         match (ended.exit_code, ended.reason.as_str()) {
-            (_, "OOMKilled") => return (Verdict::OomKilled, vec![api(text)]),
-            (_, "ContainerStatusUnknown" | "Unknown") => return (Verdict::NodeLost, vec![api(text)]),
+            (_, "OOMKilled") => return (ReplacementVerdict::OomKilled, vec![api(text)]),
+            (_, "ContainerStatusUnknown" | "Unknown") => {
+                return (ReplacementVerdict::NodeLost, vec![api(text)]);
+            }
             (2, _) => {
-                return (Verdict::Panic, vec![fingerprint(text + ", as after a Go panic")]);
+                return (ReplacementVerdict::Panic, vec![fingerprint(text + ", as after a Go panic")]);
             }
             _ => {}
         }
@@ -123,48 +128,51 @@ pub fn judge(scene: &Scene) -> (Verdict, Vec<Evidence>) {
     by_deletion(scene, ended)
 }
 
-fn by_events(scene: &Scene, ended: Option<&Terminated>) -> Option<(Verdict, Vec<Evidence>)> {
+fn by_events(
+    scene: &ReplacementScene,
+    ended: Option<&Terminated>,
+) -> Option<(ReplacementVerdict, Vec<Evidence>)> {
     let liveness = |event: &Event| event.message.to_ascii_lowercase().contains("liveness probe");
     let killed = scene.events.iter().find(|event| event.reason == "Killing" && liveness(event));
     let unhealthy = scene.events.iter().find(|event| event.reason == "Unhealthy" && liveness(event));
     let killed_hard = ended.is_some_and(|ended| ended.exit_code == 137 && ended.reason != "OOMKilled");
     match (killed, unhealthy) {
         (None, _) if stopping(scene).is_some() => None,
-        (Some(event), _) => Some((Verdict::LivenessProbe, vec![quote(event)])),
+        (Some(event), _) => Some((ReplacementVerdict::LivenessProbe, vec![quote(event)])),
         (None, Some(event)) if killed_hard => Some((
-            Verdict::LivenessProbe,
+            ReplacementVerdict::LivenessProbe,
             vec![quote(event), fingerprint("the container was killed (exit code 137)")],
         )),
         _ => None,
     }
 }
 
-fn by_pod_status(scene: &Scene) -> Option<(Verdict, Vec<Evidence>)> {
+fn by_pod_status(scene: &ReplacementScene) -> Option<(ReplacementVerdict, Vec<Evidence>)> {
     let status = &scene.last.status;
     let reason = status.reason.as_str();
     let text = format!("pod status: reason {reason}, {}", status.message);
     if reason == "Evicted" {
-        return Some((Verdict::Evicted, vec![api(text)]));
+        return Some((ReplacementVerdict::Evicted, vec![api(text)]));
     }
     let shut_down = status.message.contains("node shutdown");
     if shut_down || ["NodeLost", "NodeShutdown", "Shutdown"].contains(&reason) {
-        return Some((Verdict::NodeLost, vec![api(text)]));
+        return Some((ReplacementVerdict::NodeLost, vec![api(text)]));
     }
     let target = condition(&status.conditions, "DisruptionTarget")?;
     if target.status != ConditionStatus::True {
         return None;
     }
     let verdict = match target.reason.as_str() {
-        "DeletionByTaintManager" | "DeletionByPodGC" => Verdict::NodeLost,
+        "DeletionByTaintManager" | "DeletionByPodGC" => ReplacementVerdict::NodeLost,
         // replicas that failed with it are taken up again when the node is back
-        "EvictionByEvictionAPI" if !scene.hits.engines => Verdict::Drained,
-        _ => Verdict::Evicted,
+        "EvictionByEvictionAPI" if !scene.hits.engines => ReplacementVerdict::Drained,
+        _ => ReplacementVerdict::Evicted,
     };
     Some((verdict, vec![api(format!("pod condition DisruptionTarget: {}", target.reason))]))
 }
 
 /// Nothing says how it died, so someone asked for its end, or the node took it along.
-fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evidence>) {
+fn by_deletion(scene: &ReplacementScene, ended: Option<&Terminated>) -> (ReplacementVerdict, Vec<Evidence>) {
     let stopping = stopping(scene);
     let clean = ended.is_none_or(|ended| [0, 143].contains(&ended.exit_code));
     let asked = stopping.is_some() || (scene.last.metadata.is_deleting() && clean);
@@ -172,7 +180,7 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
     if let Some(trouble) = &scene.node_trouble
         && stopping.is_none()
     {
-        return (Verdict::NodeLost, vec![trouble.clone()]);
+        return (ReplacementVerdict::NodeLost, vec![trouble.clone()]);
     }
     let mut evidence: Vec<Evidence> = stopping.map(quote).into_iter().collect();
     if asked {
@@ -181,24 +189,24 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
     let unharmed = scene.hits.facts.is_empty();
     if asked && !unharmed {
         evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
-        return (Verdict::Deleted, evidence);
+        return (ReplacementVerdict::Deleted, evidence);
     }
     if asked && scene.retired {
         evidence.push(api("its instance manager was removed or is no longer a default one"));
-        return (Verdict::StaleCleanup, evidence);
+        return (ReplacementVerdict::StaleCleanup, evidence);
     }
     let by_settings = !changes.is_empty() || scene.setting.is_some();
     if unharmed && clean && by_settings {
         evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
         evidence.push(api("no volume was affected: Longhorn deletes idle ones to apply settings"));
-        return (Verdict::SettingsSync, evidence);
+        return (ReplacementVerdict::SettingsSync, evidence);
     }
     if unharmed && clean && asked {
         let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
             "its successor has the same PriorityClass, CPU request and liveness probe, and no setting waits to be applied"
         });
         evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
-        return (Verdict::DeletedIdle, evidence);
+        return (ReplacementVerdict::DeletedIdle, evidence);
     }
     // whoever deletes a pod and whichever probe fails: the kubelet writes that it stops the container
     let by_itself =
@@ -216,11 +224,11 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
         Some(ended) => format!("exit code {} does not name a cause", ended.exit_code),
         None => "how its container ended was not seen".into(),
     }));
-    (Verdict::Unknown, evidence)
+    (ReplacementVerdict::Unknown, evidence)
 }
 
 /// The kubelet's event about a pod that was asked to end.
-fn stopping<'a>(scene: &Scene<'a>) -> Option<&'a Event> {
+fn stopping<'a>(scene: &ReplacementScene<'a>) -> Option<&'a Event> {
     let asked =
         |event: &&&Event| event.reason == "Killing" && event.message.starts_with("Stopping container");
     scene.events.iter().find(asked).copied()

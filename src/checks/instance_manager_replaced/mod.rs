@@ -25,7 +25,7 @@ use crate::history::{FactKey, GonePod};
 use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
 
 use aftermath::{Aftermath, Hits, Span};
-use judge::{Scene, Verdict};
+use judge::{ReplacementScene, ReplacementVerdict};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
@@ -155,7 +155,7 @@ const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
 struct End<'a> {
     manager: &'a str,
     node: &'a str,
-    verdict: Verdict,
+    verdict: ReplacementVerdict,
     severity: Severity,
     /// When it ended, or the nearest that is known.
     at: Timestamp,
@@ -188,17 +188,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             report(cluster, end, &ends, out);
         }
     }
-    for verdict in Verdict::ALL {
+    for verdict in ReplacementVerdict::ALL {
         let labels = [verdict.cause().id, expected_label(verdict)];
         out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
     }
 }
 
-fn expected_label(verdict: Verdict) -> &'static str {
+fn expected_label(verdict: ReplacementVerdict) -> &'static str {
     if verdict.is_expected() { "true" } else { "false" }
 }
 
-fn severity_of(verdict: Verdict) -> Severity {
+fn severity_of(verdict: ReplacementVerdict) -> Severity {
     if verdict.is_expected() { Severity::Info } else { Severity::Warning }
 }
 
@@ -224,7 +224,7 @@ fn seen_end<'a>(
     aftermath.add_dead_engines(name, &mut hits);
     remember_hits(cluster, uid, &mut hits, out);
     let im = cluster.objects.instance_managers.get(name);
-    let scene = Scene {
+    let scene = ReplacementScene {
         last: &gone.last,
         successor,
         retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
@@ -319,8 +319,8 @@ fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> 
 }
 
 /// How this end was judged when it was fresh.
-fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<Verdict> {
-    Verdict::ALL.into_iter().find(|verdict| {
+fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<ReplacementVerdict> {
+    ReplacementVerdict::ALL.into_iter().find(|verdict| {
         let key = FactKey { check: CHECK.id, fact: verdict.fact(), object: uid.into() };
         cluster.history.first_seen(&key).is_some()
     })
@@ -355,7 +355,7 @@ fn unseen_end<'a>(
     }
     let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
     let setting = setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty());
-    let scene = Scene {
+    let scene = ReplacementScene {
         last: &stranger,
         successor: None,
         retired: false,
@@ -368,7 +368,7 @@ fn unseen_end<'a>(
     let (verdict, mut evidence) = judge::judge(&scene);
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
-    let harmless = verdict == Verdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
     let severity = if harmless { Severity::Info } else { severity_of(verdict) };
     Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })
 }

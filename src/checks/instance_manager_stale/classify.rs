@@ -22,7 +22,7 @@ const TRANSITION: SignedDuration = SignedDuration::from_mins(10);
 
 /// The causes, worst first: one finding has the worst of those that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
+pub enum StaleReason {
     OrphanHeld,
     Stuck,
     DeletionStuck,
@@ -33,18 +33,18 @@ pub enum Why {
     CleanupPending,
 }
 
-impl Why {
+impl StaleReason {
     /// The cause as declared.
     pub fn cause(self) -> &'static Cause {
         match self {
-            Why::OrphanHeld => &causes::ORPHAN_HELD,
-            Why::Stuck => &causes::STUCK,
-            Why::DeletionStuck => &causes::DELETION_STUCK,
-            Why::EngineUpgradePending => &causes::ENGINE_UPGRADE_PENDING,
-            Why::ReattachPending => &causes::REATTACH_PENDING,
-            Why::ReplicaHeld => &causes::REPLICA_HELD,
-            Why::NodeDown => &causes::NODE_DOWN,
-            Why::CleanupPending => &causes::CLEANUP_PENDING,
+            StaleReason::OrphanHeld => &causes::ORPHAN_HELD,
+            StaleReason::Stuck => &causes::STUCK,
+            StaleReason::DeletionStuck => &causes::DELETION_STUCK,
+            StaleReason::EngineUpgradePending => &causes::ENGINE_UPGRADE_PENDING,
+            StaleReason::ReattachPending => &causes::REATTACH_PENDING,
+            StaleReason::ReplicaHeld => &causes::REPLICA_HELD,
+            StaleReason::NodeDown => &causes::NODE_DOWN,
+            StaleReason::CleanupPending => &causes::CLEANUP_PENDING,
         }
     }
 }
@@ -54,32 +54,32 @@ pub struct Holder<'a> {
     pub name: &'a str,
     pub role: Role,
     pub volume: Option<&'a str>,
-    pub why: Why,
+    pub why: StaleReason,
     /// False for an orphan whose object is still on its way to another state.
     pub settled: bool,
     pub evidence: Evidence,
 }
 
 /// The judgement over one instance manager.
-pub struct Case<'a> {
-    pub why: Why,
+pub struct StaleManager<'a> {
+    pub why: StaleReason,
     pub since: Option<jiff::Timestamp>,
     pub holders: Vec<Holder<'a>>,
     pub evidence: Vec<Evidence>,
 }
 
-impl<'a> Case<'a> {
-    fn plain(why: Why, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
-        Case { why, since, holders: Vec::new(), evidence }
+impl<'a> StaleManager<'a> {
+    fn plain(why: StaleReason, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
+        StaleManager { why, since, holders: Vec::new(), evidence }
     }
 }
 
 /// Judges an instance manager whose deletion is under way; `None` while it is young.
-pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<Case<'a>> {
+pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleManager<'a>> {
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= DELETION).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
-        Case::plain(Why::DeletionStuck, Some(asked), vec![api(text)])
+        StaleManager::plain(StaleReason::DeletionStuck, Some(asked), vec![api(text)])
     })
 }
 
@@ -89,7 +89,7 @@ pub fn classify<'a>(
     fleet: &InstanceManagers<'a>,
     im: &'a InstanceManager,
     out: &mut Outcome,
-) -> Case<'a> {
+) -> StaleManager<'a> {
     let node = &im.spec.node_id;
     let state = im.status.current_state;
     match state {
@@ -99,16 +99,16 @@ pub fn classify<'a>(
             match holders.iter().map(|holder| holder.why).min() {
                 Some(why) => {
                     let since = out.first_seen(why.cause().id, &im.metadata.name);
-                    Case { why, since, holders, evidence: Vec::new() }
+                    StaleManager { why, since, holders, evidence: Vec::new() }
                 }
                 None => idle(cluster, fleet, im, IDLE, "idle", out),
             }
         }
         InstanceManagerState::Unknown => match nodes::down(cluster, node) {
-            Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
+            Some(down) => StaleManager::plain(StaleReason::NodeDown, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
-                Case::plain(Why::NodeDown, None, vec![api(text)])
+                StaleManager::plain(StaleReason::NodeDown, None, vec![api(text)])
             }
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
@@ -117,10 +117,14 @@ pub fn classify<'a>(
                 "instance manager {} is in a state that no known release writes",
                 im.metadata.name
             ));
-            Case::plain(Why::CleanupPending, None, vec![api("its state is one that no known release writes")])
+            StaleManager::plain(
+                StaleReason::CleanupPending,
+                None,
+                vec![api("its state is one that no known release writes")],
+            )
         }
         _ => match nodes::down(cluster, node) {
-            Some(down) => Case::plain(Why::NodeDown, None, vec![down]),
+            Some(down) => StaleManager::plain(StaleReason::NodeDown, None, vec![down]),
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
     }
@@ -140,7 +144,7 @@ fn idle<'a>(
     patience: SignedDuration,
     fact: &'static str,
     out: &mut Outcome,
-) -> Case<'a> {
+) -> StaleManager<'a> {
     let state = im.status.current_state.as_str();
     let since = out.first_seen(fact, &im.metadata.name);
     let mut evidence = vec![api(format!("state is {state} and no running or starting instance holds it"))];
@@ -153,14 +157,14 @@ fn idle<'a>(
         }),
         None => evidence.push(api("since when is not known: no field of the object says it")),
     }
-    let why = if long || trouble.is_some() { Why::Stuck } else { Why::CleanupPending };
+    let why = if long || trouble.is_some() { StaleReason::Stuck } else { StaleReason::CleanupPending };
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
         evidence.push(api(
             "its data engine is switched off; the setting controller removes it, not the node's sync",
         ));
     }
-    Case::plain(why, since, evidence)
+    StaleManager::plain(why, since, evidence)
 }
 
 fn holder<'a>(
@@ -178,13 +182,13 @@ fn holder<'a>(
         Tie::Here => regular(cluster, im, name, role, volume),
         Tie::Unseen => {
             out.unknown(format!("whether {} {name} has an object: not all were read", role.as_str()));
-            (Why::ReplicaHeld.min(by_role(role)), "its object was not read".to_owned())
+            (StaleReason::ReplicaHeld.min(by_role(role)), "its object was not read".to_owned())
         }
-        Tie::Elsewhere(text) => (Why::OrphanHeld, text),
+        Tie::Elsewhere(text) => (StaleReason::OrphanHeld, text),
         Tie::InTransition(text) => {
             let since = out.first_seen("in_transition", &format!("{}/{name}", im.metadata.name));
             let long = since.is_some_and(|since| cluster.age(since) >= TRANSITION);
-            (if long { Why::OrphanHeld } else { Why::CleanupPending }, text)
+            (if long { StaleReason::OrphanHeld } else { StaleReason::CleanupPending }, text)
         }
     };
     let of = volume.map(|volume| format!(" of volume {volume}")).unwrap_or_default();
@@ -192,8 +196,8 @@ fn holder<'a>(
     Holder { name, role, volume, why, settled, evidence }
 }
 
-fn by_role(role: Role) -> Why {
-    if role == Role::Replica { Why::ReplicaHeld } else { Why::ReattachPending }
+fn by_role(role: Role) -> StaleReason {
+    if role == Role::Replica { StaleReason::ReplicaHeld } else { StaleReason::ReattachPending }
 }
 
 /// An instance that belongs here: what the operator has to do about its volume.
@@ -203,13 +207,13 @@ fn regular(
     name: &str,
     role: Role,
     volume: Option<&str>,
-) -> (Why, String) {
+) -> (StaleReason, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
             DataEngine::V2 => "it starts in another one when its volume is attached again",
             _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
-        return (Why::ReplicaHeld, text.into());
+        return (StaleReason::ReplicaHeld, text.into());
     }
     // v2 has no live upgrade, so its engine images are not compared
     if role == Role::Engine && im.spec.data_engine.or_v1() == DataEngine::V1 {
@@ -226,16 +230,16 @@ fn regular(
             .get(name)
             .is_some_and(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
         if upgrading {
-            return (Why::EngineUpgradePending, "a live upgrade is running".into());
+            return (StaleReason::EngineUpgradePending, "a live upgrade is running".into());
         }
         if !default.is_empty() && !current.is_empty() && current != default {
             return (
-                Why::EngineUpgradePending,
+                StaleReason::EngineUpgradePending,
                 format!("the volume runs {current}, the default is {default}"),
             );
         }
     }
-    (Why::ReattachPending, "it stays here until its volume is detached".into())
+    (StaleReason::ReattachPending, "it stays here until its volume is detached".into())
 }
 
 /// Whether an instance and its object agree on where it runs.

@@ -22,7 +22,7 @@ use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::text::{listed, users_of};
 use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resource};
 
-use classify::{Case, Why};
+use classify::{StaleManager, StaleReason};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
@@ -165,7 +165,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn sample_holders(im: &InstanceManager, case: &Case, out: &mut Outcome) {
+fn sample_holders(im: &InstanceManager, case: &StaleManager, out: &mut Outcome) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for holder in &case.holders {
         *counts.entry((holder.role.as_str(), holder.why.cause().id)).or_default() += 1;
@@ -196,7 +196,7 @@ fn finding(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &Case,
+    case: &StaleManager,
     orphans: &Orphans,
 ) -> Finding {
     let name = &im.metadata.name;
@@ -232,9 +232,12 @@ fn finding(
 
 /// Shards and shard groups that run in an instance manager which Longhorn takes for idle: v1.12.1
 /// does not look at their maps before it removes the instance manager.
-fn doomed_shards<'a>(im: &'a InstanceManager, case: &Case) -> Vec<&'a str> {
+fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a str> {
     let running = im.status.current_state == InstanceManagerState::Running;
-    if !running || !matches!(case.why, Why::Stuck | Why::CleanupPending) || !case.holders.is_empty() {
+    if !running
+        || !matches!(case.why, StaleReason::Stuck | StaleReason::CleanupPending)
+        || !case.holders.is_empty()
+    {
         return Vec::new();
     }
     let maps = [&im.status.instance_shards, &im.status.instance_shard_groups];
@@ -242,52 +245,52 @@ fn doomed_shards<'a>(im: &'a InstanceManager, case: &Case) -> Vec<&'a str> {
     instances.filter(|(_, shard)| shard.status.state.is_active()).map(|(name, _)| name.as_str()).collect()
 }
 
-fn message(im: &InstanceManager, case: &Case, volumes: usize) -> String {
+fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String {
     let name = &im.metadata.name;
-    let of = |why: Why| case.holders.iter().filter(|holder| holder.why == why).count();
+    let of = |why: StaleReason| case.holders.iter().filter(|holder| holder.why == why).count();
     match case.why {
-        Why::OrphanHeld => {
-            let orphans = of(Why::OrphanHeld);
+        StaleReason::OrphanHeld => {
+            let orphans = of(StaleReason::OrphanHeld);
             format!(
                 "old instance manager {name} is held by {} that no volume owns",
                 counted(orphans, "instance")
             )
         }
-        Why::Stuck => format!("old instance manager {name} holds nothing and is not removed"),
-        Why::DeletionStuck => format!("instance manager {name} was deleted and is still there"),
-        Why::EngineUpgradePending => {
+        StaleReason::Stuck => format!("old instance manager {name} holds nothing and is not removed"),
+        StaleReason::DeletionStuck => format!("instance manager {name} was deleted and is still there"),
+        StaleReason::EngineUpgradePending => {
             format!(
                 "old instance manager {name} is held by {}, some with an older engine image",
                 counted(volumes, "volume")
             )
         }
-        Why::ReattachPending => {
+        StaleReason::ReattachPending => {
             format!(
                 "old instance manager {name} is held by {} until detached and attached again",
                 counted(volumes, "volume")
             )
         }
-        Why::ReplicaHeld => {
+        StaleReason::ReplicaHeld => {
             format!("old instance manager {name} runs replicas of {}", counted(volumes, "volume"))
         }
-        Why::NodeDown => {
+        StaleReason::NodeDown => {
             format!("old instance manager {name} cannot be removed while its node does not answer")
         }
-        Why::CleanupPending => format!("old instance manager {name} is about to be removed"),
+        StaleReason::CleanupPending => format!("old instance manager {name} is about to be removed"),
     }
 }
 
-fn impact(case: &Case, volumes: &[VolumeRef], shards: &[&str]) -> String {
+fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String {
     if !shards.is_empty() {
         return "Longhorn treats it as idle and will remove it together with the shards that run in it"
             .to_owned();
     }
     match case.why {
-        Why::OrphanHeld | Why::Stuck | Why::DeletionStuck if volumes.is_empty() => {
+        StaleReason::OrphanHeld | StaleReason::Stuck | StaleReason::DeletionStuck if volumes.is_empty() => {
             "no volume is affected; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
         }
-        Why::NodeDown => "what runs on the node cannot be seen until the node answers".into(),
-        Why::CleanupPending => "none".into(),
+        StaleReason::NodeDown => "what runs on the node cannot be seen until the node answers".into(),
+        StaleReason::CleanupPending => "none".into(),
         _ => format!(
             "I/O continues; the data path of {} stays on the old instance manager image until then",
             users_of(volumes)

@@ -8,7 +8,7 @@ use crate::facts::text::listed;
 use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
 
 use super::Orphans;
-use super::classify::{Case, Why};
+use super::classify::{StaleManager, StaleReason};
 
 /// Commands a volume are printed for this many volumes at most.
 const SHOWN: usize = 5;
@@ -18,7 +18,7 @@ pub(super) fn remedy(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &Case,
+    case: &StaleManager,
     volumes: &[VolumeRef],
     orphans: &Orphans,
     shards: &[&str],
@@ -40,27 +40,27 @@ pub(super) fn remedy(
             "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not speed up its removal: leave the longhorn-manager of the node alone until they are detached.",
         ))
         .read(format!("kubectl -n {ns} get volumes.longhorn.io")),
-        Why::Stuck if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
-        Why::Stuck => look_at_manager(Remedy::new(format!(
+        StaleReason::Stuck if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
+        StaleReason::Stuck => look_at_manager(Remedy::new(format!(
             "Only the longhorn-manager on {node} removes it. Look at that pod and its log first; \
              restart it when it runs and does nothing.",
         )))
         .change(format!(
             "kubectl -n {ns} delete pod -l app=longhorn-manager --field-selector spec.nodeName={node}"
         )),
-        Why::DeletionStuck => look_at_manager(Remedy::new(
+        StaleReason::DeletionStuck => look_at_manager(Remedy::new(
             "Longhorn sets no finalizer on instance managers. See which finalizer is there and who sets it, \
              and whether the admission webhook answers.",
         ))
         .read(format!(
             "kubectl -n {ns} get instancemanagers.longhorn.io {name} -o jsonpath='{{.metadata.finalizers}}'"
         )),
-        Why::NodeDown => look_at_manager(Remedy::new(
+        StaleReason::NodeDown => look_at_manager(Remedy::new(
             "Bring the node back, or remove it from Kubernetes and then from Longhorn if it is gone for good.",
         )),
-        Why::CleanupPending => look(Remedy::new("Nothing to do; look again in a minute.")),
-        Why::OrphanHeld => orphan(cluster, im, case, orphans, look),
-        Why::EngineUpgradePending | Why::ReattachPending | Why::ReplicaHeld => {
+        StaleReason::CleanupPending => look(Remedy::new("Nothing to do; look again in a minute.")),
+        StaleReason::OrphanHeld => orphan(cluster, im, case, orphans, look),
+        StaleReason::EngineUpgradePending | StaleReason::ReattachPending | StaleReason::ReplicaHeld => {
             held(cluster, fleet, im, case, volumes, look)
         }
     }
@@ -72,12 +72,12 @@ pub(super) fn remedy(
 fn orphan(
     cluster: &Cluster,
     im: &InstanceManager,
-    case: &Case,
+    case: &StaleManager,
     orphans: &Orphans,
     look: impl Fn(Remedy) -> Remedy,
 ) -> Remedy {
     let (ns, name) = (&cluster.namespace, im.metadata.name.as_str());
-    let of_orphans = case.holders.iter().filter(|holder| holder.why == Why::OrphanHeld);
+    let of_orphans = case.holders.iter().filter(|holder| holder.why == StaleReason::OrphanHeld);
     let known: Vec<&str> =
         of_orphans.clone().filter_map(|holder| orphans.get(&(name, holder.name)).copied()).collect();
     // all that would end with it, also what does not hold it in this release
@@ -119,7 +119,7 @@ fn held(
     cluster: &Cluster,
     fleet: &InstanceManagers,
     im: &InstanceManager,
-    case: &Case,
+    case: &StaleManager,
     volumes: &[VolumeRef],
     look: impl Fn(Remedy) -> Remedy,
 ) -> Remedy {
@@ -129,7 +129,7 @@ fn held(
         Some(release) if !release.at_least(1, 6, 0) => "engineImage",
         _ => "image",
     };
-    let needs = |volume: &VolumeRef, why: Why| {
+    let needs = |volume: &VolumeRef, why: StaleReason| {
         case.holders.iter().any(|holder| holder.volume == Some(&volume.name) && holder.why == why)
     };
     // a volume that already wants the default image is being upgraded
@@ -137,17 +137,18 @@ fn held(
         let volume = cluster.objects.volumes.get(&volume.name);
         default.is_empty() || volume.is_some_and(|volume| volume.spec.wanted_image() == default)
     };
-    let upgrade =
-        volumes.iter().filter(|volume| needs(volume, Why::EngineUpgradePending) && !wants_default(volume));
+    let upgrade = volumes
+        .iter()
+        .filter(|volume| needs(volume, StaleReason::EngineUpgradePending) && !wants_default(volume));
     let (live, later): (Vec<_>, Vec<_>) = upgrade.partition(|volume| can_upgrade_live(cluster, &volume.name));
     let v2 = im.spec.data_engine == DataEngine::V2;
     let mut text = String::from(match case.why {
-        Why::EngineUpgradePending => {
+        StaleReason::EngineUpgradePending => {
             "Upgrade the engine of the attached, healthy volumes first (live, without interruption). The engine still \
              stays in this instance manager after that: detach and attach the volumes once, at a convenient moment. \
              Setting concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes by itself."
         }
-        Why::ReattachPending => {
+        StaleReason::ReattachPending => {
             "Nothing is broken. At a convenient moment scale the workloads down until the volumes are detached, and \
              up again: engines start in the default instance manager."
         }
@@ -169,7 +170,7 @@ fn held(
         );
     }
     let moves: Vec<_> =
-        volumes.iter().filter(|volume| needs(volume, Why::ReattachPending)).take(SHOWN).collect();
+        volumes.iter().filter(|volume| needs(volume, StaleReason::ReattachPending)).take(SHOWN).collect();
     if !moves.is_empty() {
         text += " Note the number of replicas before you scale down, and never scale down a StatefulSet whose \
                  persistentVolumeClaimRetentionPolicy says Delete when scaled: its claims, and with them the volumes, \

@@ -30,12 +30,12 @@ pub struct Diagnosis {
     /// The bug of Longhorn that it is, when it is a known one.
     pub issue: Option<&'static KnownIssue>,
     /// Why a webhook does not answer, where the log tells.
-    pub why: Option<Why>,
+    pub why: Option<CrashReason>,
 }
 
 /// Why a webhook does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum CrashReason {
     /// To the API server.
     Called(CallFailed),
     /// To the manager itself, through the Service of this webhook.
@@ -45,21 +45,22 @@ pub enum Why {
 }
 
 /// What a crash is judged by.
-pub(super) struct Case<'a> {
+pub(super) struct CrashedManager<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) pod: &'a Pod,
     pub(super) node: &'a str,
     pub(super) release: Option<Release>,
     pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
-    why: Option<Why>,
+    why: Option<CrashReason>,
 }
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
-    let mut case = Case { cluster, pod, node, release, issue: None, evidence: Vec::new(), why: None };
+    let mut case =
+        CrashedManager { cluster, pod, node, release, issue: None, evidence: Vec::new(), why: None };
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
@@ -94,7 +95,7 @@ fn describe(crash: &Loop<'_>) -> String {
     format!("{restarts}; the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
 }
 
-impl Case<'_> {
+impl CrashedManager<'_> {
     pub(super) fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
         self.evidence.push(Evidence { source, text: text.into() });
     }
@@ -162,7 +163,7 @@ impl Case<'_> {
                 return &causes::CRD_MISMATCH;
             }
             let why = CallFailed::read(line);
-            self.why = Some(Why::Called(why));
+            self.why = Some(CrashReason::Called(why));
             self.add(EvidenceSource::Log, why.means());
         }
         // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
@@ -175,7 +176,7 @@ impl Case<'_> {
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)
         {
-            self.why = Some(Why::Listener(port));
+            self.why = Some(CrashReason::Listener(port));
             self.add(EvidenceSource::Log, format!("port {port} of the pod is taken by something else"));
             for fact in facts::also_on(self.pod, port) {
                 self.add(EvidenceSource::Api, fact);
@@ -187,7 +188,7 @@ impl Case<'_> {
                 return &causes::MANIFEST_STALE;
             }
             let (webhook, why) = (webhook_in(line), Unreached::read(log));
-            self.why = Some(Why::Reached(webhook, why));
+            self.why = Some(CrashReason::Reached(webhook, why));
             let service = webhook.unwrap_or("admission");
             let means = why.map_or("the log does not show how its attempts failed", Unreached::means);
             self.add(

@@ -2,7 +2,7 @@
 //! time alone is no cause, and a fact that stands for long does not beat a run time that fits another step.
 
 use super::causes;
-use super::diagnosis::Case;
+use super::diagnosis::CrashedManager;
 use super::{facts, panics, progress};
 use crate::check::{Cause, EvidenceSource};
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
@@ -19,7 +19,7 @@ const AFTER_WAIT_SECONDS: i64 = 10;
 /// How long a start waits for managers of another release (longhorn-manager v1.12.1 upgrade/upgrade.go).
 const OLD_MANAGERS_SECONDS: i64 = 590;
 
-impl Case<'_> {
+impl CrashedManager<'_> {
     pub(super) fn by_fingerprint(&mut self, crash: &Loop<'_>) -> &'static Cause {
         let Some(end) = crash.end else {
             self.candidates("nothing but the number of restarts is known");

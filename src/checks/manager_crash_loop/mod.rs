@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::diagnosis::Why;
+use self::diagnosis::CrashReason;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
@@ -224,7 +224,7 @@ fn finding(
         "does not start".to_owned()
     };
     let why = match diagnosis.why {
-        Some(Why::Listener(port)) => format!("port {port} in its pod is already in use"),
+        Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
         _ => diagnosis.cause.summary.to_owned(),
     };
     let message = format!("longhorn-manager on {node} {state}: {why}");

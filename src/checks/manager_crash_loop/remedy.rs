@@ -1,6 +1,6 @@
 //! What to do about a manager that crash-loops, by cause.
 
-use super::diagnosis::{Diagnosis, Why};
+use super::diagnosis::{CrashReason, Diagnosis};
 use super::webhook_calls::CallFailed;
 use super::{CONTAINER, causes, host, manifest};
 use crate::check::Remedy;
@@ -84,7 +84,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
 fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let (ports, filter) = match diagnosis.why {
-        Some(Why::Listener(port)) => (format!("port {port}"), format!("sport = :{port}")),
+        Some(CrashReason::Listener(port)) => (format!("port {port}"), format!("sport = :{port}")),
         _ => ("one of the ports 9500 to 9503".to_owned(), "sport >= :9500 and sport <= :9503".to_owned()),
     };
     let text = format!(
@@ -128,7 +128,7 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
 /// A manager that waited for its own webhook in vain.
 fn webhook(namespace: &str, diagnosis: &Diagnosis, release: Option<Release>, log: String) -> Remedy {
     let (webhook, why) = match diagnosis.why {
-        Some(Why::Reached(webhook, why)) => (webhook.unwrap_or("admission"), why),
+        Some(CrashReason::Reached(webhook, why)) => (webhook.unwrap_or("admission"), why),
         _ => ("admission", None),
     };
     let text = match why {
@@ -161,7 +161,7 @@ fn webhook(namespace: &str, diagnosis: &Diagnosis, release: Option<Release>, log
 /// The API server answers, and cannot call the webhook.
 fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
     let why = match diagnosis.why {
-        Some(Why::Called(why)) => why,
+        Some(CrashReason::Called(why)) => why,
         _ => CallFailed::Unknown,
     };
     let configurations = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator \

@@ -9,7 +9,7 @@ use crate::longhorn::{Event, Pod};
 
 /// How a probe failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Failure {
+pub enum ProbeFailure {
     /// No answer in time: the listener or the node is too slow.
     Timeout,
     /// Nothing listens on the port.
@@ -26,70 +26,70 @@ pub enum Failure {
     Other,
 }
 
-impl Failure {
+impl ProbeFailure {
     /// Every kind, in the order of declaration.
-    pub const ALL: [Failure; 7] = [
-        Failure::Timeout,
-        Failure::Refused,
-        Failure::Unreachable,
-        Failure::Reset,
-        Failure::Tls,
-        Failure::Status,
-        Failure::Other,
+    pub const ALL: [ProbeFailure; 7] = [
+        ProbeFailure::Timeout,
+        ProbeFailure::Refused,
+        ProbeFailure::Unreachable,
+        ProbeFailure::Reset,
+        ProbeFailure::Tls,
+        ProbeFailure::Status,
+        ProbeFailure::Other,
     ];
 
     /// As in labels.
     pub fn as_str(self) -> &'static str {
         match self {
-            Failure::Timeout => "timeout",
-            Failure::Refused => "refused",
-            Failure::Unreachable => "unreachable",
-            Failure::Reset => "reset",
-            Failure::Tls => "tls",
-            Failure::Status => "status",
-            Failure::Other => "other",
+            ProbeFailure::Timeout => "timeout",
+            ProbeFailure::Refused => "refused",
+            ProbeFailure::Unreachable => "unreachable",
+            ProbeFailure::Reset => "reset",
+            ProbeFailure::Tls => "tls",
+            ProbeFailure::Status => "status",
+            ProbeFailure::Other => "other",
         }
     }
 }
 
 /// Words that tell a failure; the first that occurs wins, so that a timeout during the TLS handshake
 /// is a timeout.
-const SIGNS: &[(&str, Failure)] = &[
-    ("timeout", Failure::Timeout),
-    ("timed out", Failure::Timeout),
-    ("deadline exceeded", Failure::Timeout),
-    ("connection refused", Failure::Refused),
-    ("no route to host", Failure::Unreachable),
-    ("host is unreachable", Failure::Unreachable),
-    ("network is unreachable", Failure::Unreachable),
-    ("connection reset", Failure::Reset),
-    ("broken pipe", Failure::Reset),
-    ("server closed", Failure::Reset),
-    ("tls:", Failure::Tls),
-    ("x509:", Failure::Tls),
-    ("certificate", Failure::Tls),
-    ("http response to https client", Failure::Tls),
-    ("statuscode:", Failure::Status),
+const SIGNS: &[(&str, ProbeFailure)] = &[
+    ("timeout", ProbeFailure::Timeout),
+    ("timed out", ProbeFailure::Timeout),
+    ("deadline exceeded", ProbeFailure::Timeout),
+    ("connection refused", ProbeFailure::Refused),
+    ("no route to host", ProbeFailure::Unreachable),
+    ("host is unreachable", ProbeFailure::Unreachable),
+    ("network is unreachable", ProbeFailure::Unreachable),
+    ("connection reset", ProbeFailure::Reset),
+    ("broken pipe", ProbeFailure::Reset),
+    ("server closed", ProbeFailure::Reset),
+    ("tls:", ProbeFailure::Tls),
+    ("x509:", ProbeFailure::Tls),
+    ("certificate", ProbeFailure::Tls),
+    ("http response to https client", ProbeFailure::Tls),
+    ("statuscode:", ProbeFailure::Status),
 ];
 
 /// Which probe failed and how, from the message of an `Unhealthy` event; `None` for anything else,
 /// such as a probe warning.
-pub fn classify(message: &str) -> Option<(ProbeKind, Failure)> {
+pub fn classify(message: &str) -> Option<(ProbeKind, ProbeFailure)> {
     let message = message.trim_start().to_ascii_lowercase();
     let (word, rest) = message.split_once(' ')?;
     let probe = ProbeKind::ALL.into_iter().find(|kind| kind.as_str() == word)?;
     let rest = rest.trim_start().strip_prefix("probe")?.trim_start();
     let rest = rest.strip_prefix("failed").or_else(|| rest.strip_prefix("errored"))?;
     let sign = SIGNS.iter().find(|(sign, _)| rest.contains(sign)).map(|(_, failure)| *failure);
-    let eof = || rest.trim_end().ends_with(": eof").then_some(Failure::Reset);
-    Some((probe, sign.or_else(eof).unwrap_or(Failure::Other)))
+    let eof = || rest.trim_end().ends_with(": eof").then_some(ProbeFailure::Reset);
+    Some((probe, sign.or_else(eof).unwrap_or(ProbeFailure::Other)))
 }
 
 /// Failures of one probe of one manager pod, as its events tell them.
 #[derive(Debug, Clone, Default)]
 pub struct Failing {
     /// Occurrences by kind of failure.
-    pub occurrences: BTreeMap<Failure, u64>,
+    pub occurrences: BTreeMap<ProbeFailure, u64>,
     /// Events: when the first and the last occurrence was, and how many there were.
     spans: Vec<(Timestamp, Timestamp, u64)>,
     /// When the last one was seen.
@@ -124,7 +124,7 @@ impl Failing {
         kinds.join(", ")
     }
 
-    fn add(&mut self, failure: Failure, event: &Event) {
+    fn add(&mut self, failure: ProbeFailure, event: &Event) {
         let count = self.occurrences.entry(failure).or_default();
         *count = count.saturating_add(event.occurrences());
         if let Some(last) = event.last_seen() {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn messages_of_the_kubelet() {
         const GET: &str = "probe failed: Get \"https://10.42.3.33:9502/v1/healthz\":";
-        use Failure::*;
+        use ProbeFailure::*;
         use ProbeKind::*;
         for (message, expected) in [
             (
@@ -236,7 +236,7 @@ mod tests {
             let message = format!("{}{} probe failed: {rest}", name[..1].to_uppercase(), &name[1..]);
             let (probe, failure) = classify(&message).unwrap();
             prop_assert_eq!(probe, kind);
-            prop_assert!(Failure::ALL.contains(&failure));
+            prop_assert!(ProbeFailure::ALL.contains(&failure));
         }
     }
 }

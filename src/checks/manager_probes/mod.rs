@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::events::{Failing, Failure};
+use self::events::{Failing, ProbeFailure};
 use self::model::ProbeKind;
 use crate::check::*;
 use crate::cluster::Cluster;
@@ -167,10 +167,10 @@ fn probe_failures(cluster: &Cluster, starts: &Starts, out: &mut Outcome) {
 }
 
 fn sample_failures(cluster: &Cluster, failures: &BTreeMap<(&str, ProbeKind), Failing>, out: &mut Outcome) {
-    let mut counts: BTreeMap<(ProbeKind, Failure), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(ProbeKind, ProbeFailure), u64> = BTreeMap::new();
     if let Some(container) = cluster.manager_container() {
         for kind in ProbeKind::ALL.into_iter().filter(|kind| kind.of(container).is_some()) {
-            counts.extend(Failure::ALL.map(|failure| ((kind, failure), 0)));
+            counts.extend(ProbeFailure::ALL.map(|failure| ((kind, failure), 0)));
         }
     }
     for ((_, kind), failing) in failures {

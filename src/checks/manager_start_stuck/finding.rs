@@ -1,6 +1,6 @@
 //! What is said about managers that hang or wait.
 
-use super::{CONTAINER, Reason, causes};
+use super::{CONTAINER, StuckReason, causes};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
@@ -9,7 +9,7 @@ use crate::facts::text::{duration, listed, shortened};
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// A manager that hangs.
-pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: Reason) -> Finding {
+pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: StuckReason) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let about = reason.about.join(", ");
     let what = match cause.id {

@@ -100,11 +100,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         match judge(cluster, &starts, start) {
-            Verdict::Stuck(cause, reason) => {
+            StartVerdict::Stuck(cause, reason) => {
                 out.find(finding::stuck(cluster, start, cause, reason));
             }
-            Verdict::Queueing => queueing.push(start),
-            Verdict::Fine => {}
+            StartVerdict::Queueing => queueing.push(start),
+            StartVerdict::Fine => {}
         }
     }
     if !queueing.is_empty() {
@@ -113,50 +113,50 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// What a start is found to be.
-enum Verdict {
+enum StartVerdict {
     Fine,
     Queueing,
-    Stuck(&'static Cause, Reason),
+    Stuck(&'static Cause, StuckReason),
 }
 
 /// What a verdict rests on.
-struct Reason {
+struct StuckReason {
     evidence: Vec<Evidence>,
     /// What is lacking, for remedies.
     about: Vec<String>,
 }
 
-fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Verdict {
+fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> StartVerdict {
     if let Some((cause, reason)) = by_log(cluster, start) {
-        return Verdict::Stuck(cause, reason);
+        return StartVerdict::Stuck(cause, reason);
     }
     if let Some((cause, reason)) = before_it_gives_up(cluster, start) {
-        return Verdict::Stuck(cause, reason);
+        return StartVerdict::Stuck(cause, reason);
     }
     if let Some(evidence) = turns::overtaken(cluster, starts, start) {
-        return Verdict::Stuck(&causes::API_UNREACHABLE, Reason { evidence, about: Vec::new() });
+        return StartVerdict::Stuck(&causes::API_UNREACHABLE, StuckReason { evidence, about: Vec::new() });
     }
     let limit = start.limit(cluster);
     if start.lets_its_turn_pass(cluster) {
         let (cause, reason) = by_api(cluster, start);
-        return Verdict::Stuck(cause, reason);
+        return StartVerdict::Stuck(cause, reason);
     }
     if start.own(cluster) <= limit {
         return if !start.holds && cluster.age(start.started) > limit {
-            Verdict::Queueing
+            StartVerdict::Queueing
         } else {
-            Verdict::Fine
+            StartVerdict::Fine
         };
     }
     if gives_up(cluster, start) {
-        return Verdict::Fine;
+        return StartVerdict::Fine;
     }
     let (cause, reason) = by_api(cluster, start);
-    Verdict::Stuck(cause, reason)
+    StartVerdict::Stuck(cause, reason)
 }
 
 /// What the log of the present run complains about.
-fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason)> {
+fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckReason)> {
     let complaint = start.complaint(cluster)?;
     let cause = match complaint.lacks {
         Lacks::Api => &causes::API_UNREACHABLE,
@@ -167,11 +167,11 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason
         source: EvidenceSource::Log,
         text: format!("its log says: {}", shortened(complaint.line, 400)),
     };
-    Some((cause, Reason { evidence: vec![line], about: complaint.about }))
+    Some((cause, StuckReason { evidence: vec![line], about: complaint.about }))
 }
 
 /// What makes a start end in vain, told before the manager gives up for the second time and its crash loop is the finding.
-fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, Reason)> {
+fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckReason)> {
     let loops =
         start.pod.container_status(CONTAINER).is_some_and(|status| looping(status, cluster.now).is_some());
     let made = start.pod.status.start_time.get().unwrap_or(start.started);
@@ -184,17 +184,17 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     let waits = || start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
     if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
         let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
-        return Some((&causes::MANIFEST_STALE, Reason { evidence, about: vec![probe.own.to_string()] }));
+        return Some((&causes::MANIFEST_STALE, StuckReason { evidence, about: vec![probe.own.to_string()] }));
     }
     let waiting = unreached::waiting(cluster, start)?;
     let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
     let evidence = vec![Evidence { source: EvidenceSource::Log, text }];
     let about = vec![waiting.webhook.to_owned(), waiting.why.remedy().to_owned()];
-    Some((&causes::SERVICE_UNREACHABLE, Reason { evidence, about }))
+    Some((&causes::SERVICE_UNREACHABLE, StuckReason { evidence, about }))
 }
 
 /// Without a word in the log: a kind that we do not find either, or nothing.
-fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
+fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) {
     let release = release_of(cluster, start.pod);
     let gone = Resource::all().find(|kind| {
         let since = kind.info().since.and_then(Release::parse);
@@ -206,7 +206,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
             let plural = format!("{}.{}", kind.info().plural, kind.info().group);
             let text = format!("the API server does not serve {plural}, which every start lists");
             let evidence = vec![Evidence { source: EvidenceSource::Api, text }];
-            (&causes::CRD_MISSING, Reason { evidence, about: vec![plural] })
+            (&causes::CRD_MISSING, StuckReason { evidence, about: vec![plural] })
         }
         None => {
             let free = start.free.then(|| Evidence {
@@ -218,7 +218,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
             let unseen = nodes::unseen_by_managers(cluster).filter(|_| start.free);
             let log = finding::why_log_says_nothing(cluster, start);
             let evidence = free.into_iter().chain(unseen).chain([log]).collect();
-            (&causes::UNKNOWN, Reason { evidence, about: Vec::new() })
+            (&causes::UNKNOWN, StuckReason { evidence, about: Vec::new() })
         }
     }
 }

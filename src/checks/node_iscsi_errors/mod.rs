@@ -111,7 +111,7 @@ const NEAR: SignedDuration = SignedDuration::from_mins(10);
 const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// What is known about a node with errors.
-struct Scene<'a> {
+struct IscsiScene<'a> {
     node: &'a str,
     /// Instance managers of the node that were replaced about then, and when.
     replaced: BTreeMap<&'a str, Timestamp>,
@@ -127,7 +127,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut replaced = replaced_by_node(cluster, &reports);
     for (node, of_node) in &reports.by_node {
         let names = volumes.remove(node).unwrap_or_default();
-        let scene = Scene {
+        let scene = IscsiScene {
             node,
             replaced: replaced.remove(node).unwrap_or_default(),
             volumes: names.into_iter().map(|volume| cluster.volume_ref(volume)).collect(),
@@ -158,7 +158,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn iscsi_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
+fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
     let replaced: Vec<&str> = scene.replaced.keys().copied().collect();
     let message = match replaced.as_slice() {
@@ -192,7 +192,7 @@ fn iscsi_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
         .remedy(remedy(cluster, node, text))
 }
 
-fn shim_finding(cluster: &Cluster, scene: &Scene, count: u64) -> Finding {
+fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let node = scene.node;
     let message = format!(
         "containerd on node {node} lost {} within {} minutes of iSCSI errors",
@@ -224,7 +224,7 @@ fn remedy(cluster: &Cluster, node: &str, text: &str) -> Remedy {
         .read("dmesg -T | grep -e 'conn error' -e 'I/O error' -e 'Remounting filesystem'  # on the node")
 }
 
-fn surroundings(cluster: &Cluster, scene: &Scene) -> Vec<Evidence> {
+fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
     let told = |(name, at): (&&str, &Timestamp)| {
         api(format!("instance manager {name} on this node was replaced at {at}"))
     };

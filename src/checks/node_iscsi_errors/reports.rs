@@ -18,7 +18,7 @@ pub const RECENT: SignedDuration = SignedDuration::from_hours(1);
 pub const TOGETHER: SignedDuration = SignedDuration::from_mins(5);
 
 /// One Event.
-pub struct Report<'a> {
+pub struct IscsiReport<'a> {
     pub first: Timestamp,
     pub last: Timestamp,
     pub count: u64,
@@ -28,9 +28,9 @@ pub struct Report<'a> {
 /// What was reported about one node.
 #[derive(Default)]
 pub struct OfNode<'a> {
-    pub iscsi: Vec<Report<'a>>,
+    pub iscsi: Vec<IscsiReport<'a>>,
     /// Only those near an iSCSI error.
-    pub shims: Vec<Report<'a>>,
+    pub shims: Vec<IscsiReport<'a>>,
 }
 
 /// Nodes with iSCSI errors; a disconnected shim alone says nothing.
@@ -49,7 +49,8 @@ impl<'a> Reports<'a> {
                 continue;
             }
             let first = event.first_seen().unwrap_or(last).min(last);
-            let report = Report { first, last, count: event.occurrences(), message: event.message.trim() };
+            let report =
+                IscsiReport { first, last, count: event.occurrences(), message: event.message.trim() };
             let of_node = by_node.entry(node).or_default();
             match trouble {
                 NodeTrouble::IscsiConnError => of_node.iscsi.push(report),
@@ -79,7 +80,7 @@ impl OfNode<'_> {
 }
 
 /// First and last moment of some Events.
-pub fn span(reports: &[Report]) -> Option<(Timestamp, Timestamp)> {
+pub fn span(reports: &[IscsiReport]) -> Option<(Timestamp, Timestamp)> {
     let first = reports.iter().map(|report| report.first).min()?;
     Some((first, reports.iter().map(|report| report.last).max()?))
 }

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::facts::placement::{self, Obstacle, Refusal};
+use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
@@ -164,7 +164,7 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
         "{whose} has {placed} of {wanted} replicas; robustness says {}",
         volume.status.robustness.as_str()
     ));
-    let shown: Vec<&Refusal> =
+    let shown: Vec<&PlacementRefusal> =
         refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     for refusal in shown.iter().take(SHOWN) {
         finding = finding.because(EvidenceSource::Api, refusal.text.clone());
@@ -181,7 +181,7 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     finding.remedy(remedy(cluster, volume, cause, only))
 }
 
-fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, String) {
+fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
     if let Some(node) = only {
         return (&LOCAL_ONLY, format!("data locality wants it on node {node}, which cannot take it"));
     }
@@ -212,7 +212,7 @@ fn cause(refusals: Option<&[Refusal]>, only: Option<&str>) -> (&'static Cause, S
 }
 
 /// The one node or disk that comes into question, if there is but one.
-fn place<'a>(cause: &Cause, refusals: &'a [Refusal]) -> Option<&'a Refusal> {
+fn place<'a>(cause: &Cause, refusals: &'a [PlacementRefusal]) -> Option<&'a PlacementRefusal> {
     if !matches!(cause.id, "space_short" | "over_provisioned" | "nodes_unavailable") {
         return None;
     }
@@ -222,7 +222,7 @@ fn place<'a>(cause: &Cause, refusals: &'a [Refusal]) -> Option<&'a Refusal> {
 }
 
 /// True while a node is cordoned that could take the replica, during the first hour of waiting.
-fn is_planned(cluster: &Cluster, since: Option<Timestamp>, refusals: &[&Refusal]) -> bool {
+fn is_planned(cluster: &Cluster, since: Option<Timestamp>, refusals: &[&PlacementRefusal]) -> bool {
     since.is_some_and(|since| cluster.age(since) < MAINTENANCE)
         && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
 }

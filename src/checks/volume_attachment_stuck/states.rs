@@ -30,21 +30,21 @@ const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
 pub(super) struct Events<'a> {
-    detached: BTreeMap<&'a str, Seen>,
-    failed: BTreeMap<&'a str, Seen>,
+    detached: BTreeMap<&'a str, SeenAttachment>,
+    failed: BTreeMap<&'a str, SeenAttachment>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 /// Events of one reason about one object within the last hour.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenAttachment {
     count: i64,
     first: Timestamp,
     last: Timestamp,
 }
 
-impl Seen {
+impl SeenAttachment {
     /// How often an engine can have died, by the time from the first Event to the last.
     fn deaths(self) -> i64 {
         let rounds = self.last.duration_since(self.first).as_secs() / SHORTEST_ROUND.as_secs();
@@ -80,7 +80,7 @@ impl<'a> Events<'a> {
             };
             let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
             let begin = event.first_seen().unwrap_or(last).max(cluster.now.checked_sub(HOUR).unwrap_or(last));
-            let new = Seen { count: 0, first: begin, last };
+            let new = SeenAttachment { count: 0, first: begin, last };
             let entry = seen.entry(&event.involved_object.name).or_insert(new);
             entry.count = entry.count.saturating_add(within_the_hour(cluster, event, last));
             (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
@@ -163,7 +163,7 @@ fn hanging<'a>(
     let name = volume.metadata.name.as_str();
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
-    let recent = |found: Option<&Seen>| {
+    let recent = |found: Option<&SeenAttachment>| {
         found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
     };
     let works = || {
@@ -171,11 +171,11 @@ fn hanging<'a>(
         volume.status.state == VolumeState::Attached
             && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running)
     };
-    let over = |seen: &Seen| {
+    let over = |seen: &SeenAttachment| {
         cluster.age(seen.last) > seen.patience() && works()
             || events.told_by_manager(cluster, node, seen.last)
     };
-    let loops = |seen: &Seen| seen.deaths() >= MANY && !over(seen);
+    let loops = |seen: &SeenAttachment| seen.deaths() >= MANY && !over(seen);
     let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
     if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
         let (count, last) = (seen.count, seen.last);
@@ -200,7 +200,7 @@ fn hanging<'a>(
         let mut hanging =
             new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
         hanging.evidence.extend(engine.and_then(start_error));
-        if let Some(Seen { count, last, .. }) = failed {
+        if let Some(SeenAttachment { count, last, .. }) = failed {
             let text =
                 format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
             hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });

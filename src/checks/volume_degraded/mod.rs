@@ -25,7 +25,7 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
-use reasons::Reason;
+use reasons::DegradedReason;
 
 const REBUILD_STALLED: Cause = Cause::warning(
     "rebuild_stalled",
@@ -185,7 +185,7 @@ impl Age {
     }
 }
 
-fn finding(cluster: &Cluster, volume: &Volume, reason: Reason, age: &Age, healthy: i64) -> Finding {
+fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);

@@ -19,7 +19,7 @@ const MANY_TRIES: i64 = 3;
 const SHOWN: usize = 8;
 
 /// What keeps a volume degraded.
-pub(super) struct Reason {
+pub(super) struct DegradedReason {
     pub cause: &'static Cause,
     pub why: String,
     pub evidence: Vec<Evidence>,
@@ -28,9 +28,9 @@ pub(super) struct Reason {
     pub planned: bool,
 }
 
-impl Reason {
+impl DegradedReason {
     fn new(cause: &'static Cause, why: impl Into<String>) -> Self {
-        Reason { cause, why: why.into(), evidence: Vec::new(), node: String::new(), planned: false }
+        DegradedReason { cause, why: why.into(), evidence: Vec::new(), node: String::new(), planned: false }
     }
 
     fn because(mut self, text: impl Into<String>) -> Self {
@@ -69,7 +69,7 @@ pub(super) fn look(
     volume: &Volume,
     age: &Age,
     wide: &Wide,
-) -> Option<Reason> {
+) -> Option<DegradedReason> {
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
     if !age.waited {
@@ -79,13 +79,13 @@ pub(super) fn look(
         return Some(looping);
     }
     match rebuild {
-        Some(Running::Stalled(reason)) => return Some(reason),
-        Some(Running::Advances) => return None,
+        Some(RunningRebuild::Stalled(reason)) => return Some(reason),
+        Some(RunningRebuild::Advances) => return None,
         None => {}
     }
     if wide.limit == Some(0) {
         let text = "setting concurrent-replica-rebuild-per-node-limit is 0";
-        return Some(Reason::new(&REBUILD_DISABLED, "rebuilds are switched off").because(text));
+        return Some(DegradedReason::new(&REBUILD_DISABLED, "rebuilds are switched off").because(text));
     }
     blocked(volume, engine)
         .or_else(|| unschedulable(cluster, volume, age))
@@ -93,9 +93,9 @@ pub(super) fn look(
         .or_else(|| not_rebuilding(cluster, out, volume, age, wide))
 }
 
-enum Running {
+enum RunningRebuild {
     Advances,
-    Stalled(Reason),
+    Stalled(DegradedReason),
 }
 
 /// Whether the rebuild that runs advances. Its progress is part of the fact, which so begins again with each change.
@@ -105,7 +105,7 @@ fn running(
     volume: &Volume,
     engine: &Engine,
     age: &Age,
-) -> Option<Running> {
+) -> Option<RunningRebuild> {
     let rebuild = volumes::rebuild(engine)?;
     let name = &volume.metadata.name;
     if let Some(least) = rebuild.progress.iter().min() {
@@ -120,24 +120,30 @@ fn running(
         [] => "a replica".to_owned(),
         names => format!("replica {}", text::listed(names)),
     };
-    let stalled =
-        |why: String| Reason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"));
+    let stalled = |why: String| {
+        DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
+    };
     let Some(since) = unchanged else {
         let why = "a rebuild runs; a single look cannot tell whether it advances".to_owned();
         let long = cluster.is_recorded() && age.at_least(LONGEST);
-        return Some(if long { Running::Stalled(stalled(why)) } else { Running::Advances });
+        return Some(if long { RunningRebuild::Stalled(stalled(why)) } else { RunningRebuild::Advances });
     };
     if cluster.age(since) < STANDSTILL {
-        return Some(Running::Advances);
+        return Some(RunningRebuild::Advances);
     }
     let mut reason =
         stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
     let text = format!("the same progress is seen since {since}");
     reason.evidence.push(Evidence { source: EvidenceSource::History, text });
-    Some(Running::Stalled(reason))
+    Some(RunningRebuild::Stalled(reason))
 }
 
-fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &Wide) -> Option<Reason> {
+fn looping(
+    cluster: &Cluster,
+    volume: &Volume,
+    engine: Option<&Engine>,
+    wide: &Wide,
+) -> Option<DegradedReason> {
     let tries = |replica: &&Replica| replica.spec.rebuild_retry_count.0;
     let worst = cluster.replicas_of(&volume.metadata.name).max_by_key(tries)?;
     let events =
@@ -147,7 +153,7 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
         return None;
     }
     let node = &worst.spec.node_id;
-    let mut reason = Reason::new(&REBUILD_LOOPING, "its rebuild fails again and again");
+    let mut reason = DegradedReason::new(&REBUILD_LOOPING, "its rebuild fails again and again");
     if retries > 0 {
         let replica = &worst.metadata.name;
         reason = reason.because(format!("replica {replica} on {node}: rebuildRetryCount is {retries}"));
@@ -175,16 +181,16 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
     Some(reason)
 }
 
-fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<Reason> {
+fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
     let (wanted, current) = (&volume.spec.migration_node_id, &volume.status.current_migration_node_id);
     if !wanted.is_empty() || !current.is_empty() {
         let text =
             format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
-        return Some(Reason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
+        return Some(DegradedReason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
     }
     let expands = engine.is_some_and(|engine| engine.status.is_expanding);
     expands.then(|| {
-        Reason::new(&REBUILD_BLOCKED, "it is being expanded")
+        DegradedReason::new(&REBUILD_BLOCKED, "it is being expanded")
             .because("status.isExpanding of its engine is true")
     })
 }
@@ -199,12 +205,12 @@ fn failed_on(cluster: &Cluster, volume: &Volume, wanted: impl Fn(&str) -> bool) 
     failed.map(|replica| replica.spec.node_id.to_string()).find(|node| !node.is_empty() && wanted(node))
 }
 
-fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason> {
+fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<DegradedReason> {
     let scheduled = condition(&volume.status.conditions, "Scheduled")?;
     if scheduled.status != ConditionStatus::False {
         return None;
     }
-    let mut reason = Reason::new(&UNSCHEDULABLE, "no disk takes another replica")
+    let mut reason = DegradedReason::new(&UNSCHEDULABLE, "no disk takes another replica")
         .because(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message));
     for refusal in placement::refusals(cluster, volume).unwrap_or_default().iter().take(SHOWN) {
         reason = reason.because(refusal.text.clone());
@@ -216,13 +222,13 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason
     Some(reason)
 }
 
-fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason> {
+fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<DegradedReason> {
     let away = |node: &str| nodes::down(cluster, node).is_some() || nodes::is_cordoned(cluster, node);
     let node = failed_on(cluster, volume, away)?;
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
     let mut reason =
-        Reason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
+        DegradedReason::new(&WAITS_FOR_NODE, format!("a failed replica is on node {node}, which is {how}"));
     reason.evidence.extend(down);
     reason.planned = is_planned(cluster, &node, age);
     reason.node = node;
@@ -235,7 +241,7 @@ fn not_rebuilding(
     volume: &Volume,
     age: &Age,
     wide: &Wide,
-) -> Option<Reason> {
+) -> Option<DegradedReason> {
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
     let idle = lasting(cluster, out, "idle", &volume.metadata.name, begun, QUIET);
@@ -249,7 +255,7 @@ fn not_rebuilding(
         return None; // behind others: a node rebuilds few at a time
     }
     idle?;
-    let mut reason = Reason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
+    let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();

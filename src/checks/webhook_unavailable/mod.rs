@@ -22,7 +22,7 @@ mod tests;
 
 use jiff::SignedDuration;
 
-use self::service::Webhook;
+use self::service::WebhookRole;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
@@ -64,7 +64,7 @@ pub static CHECK: Check = Check {
 const HOLD: SignedDuration = SignedDuration::from_mins(3);
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut admission_down = false;
-    for webhook in Webhook::ALL {
+    for webhook in WebhookRole::ALL {
         let expected = webhook.expected(cluster);
         let Some(endpoints) = webhook.endpoints(cluster).filter(|_| expected > 0) else { continue };
         let label = [webhook.as_str()];
@@ -77,7 +77,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if down && !told {
             outage::judge(cluster, webhook, endpoints, out);
         }
-        admission_down |= down && webhook == Webhook::Admission;
+        admission_down |= down && webhook == WebhookRole::Admission;
     }
     others::labels(cluster, out);
     others::lock(cluster, out);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::pods::{self, States};
-use super::service::{Endpoints, Webhook};
+use super::service::{ServiceEndpoints, WebhookRole};
 use super::{HOLD, causes, configurations};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
@@ -14,7 +14,7 @@ use crate::facts::{age, looping, probes, starts};
 use crate::longhorn::{Pod, Release, Resource, Suffix, WEBHOOK_LOCK};
 
 /// Judges one webhook without a ready endpoint.
-pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
+pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
     let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
     let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
@@ -50,7 +50,7 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
 }
 
 /// Since when no one serves it, at the latest. `None` is unknown and must not be taken for new.
-fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option<Timestamp> {
+fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Option<Timestamp> {
     let by_pods =
         pods::none_ready_since(cluster, webhook.pods(cluster), webhook.container(cluster)).or_else(|| {
             // pods that became Ready a moment ago may not be in the EndpointSlices yet
@@ -76,7 +76,7 @@ fn since(cluster: &Cluster, webhook: Webhook, seen: Option<Timestamp>) -> Option
 ///
 /// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init
 /// container (longhorn v1.4.4 deploy/longhorn.yaml).
-fn is_deadlock(cluster: &Cluster, webhook: Webhook, states: &States) -> bool {
+fn is_deadlock(cluster: &Cluster, webhook: WebhookRole, states: &States) -> bool {
     let waits_for_one = starts::stuck_holder(cluster).is_some() || misprobed(cluster).is_some();
     if states.ready > 0 || states.trying() == 0 || waits_for_one || all_are_new(cluster, webhook) {
         return false;
@@ -86,7 +86,7 @@ fn is_deadlock(cluster: &Cluster, webhook: Webhook, states: &States) -> bool {
 
 /// True when every pod behind it was made a moment ago, as after its manifest was put right: they start, and do not wait for
 /// each other yet.
-fn all_are_new(cluster: &Cluster, webhook: Webhook) -> bool {
+fn all_are_new(cluster: &Cluster, webhook: WebhookRole) -> bool {
     let mut pods = webhook.pods(cluster).peekable();
     let is_new = |pod: &Pod| {
         let begun = pod.status.start_time.get().or(pod.metadata.created());
@@ -106,7 +106,7 @@ fn managers(cluster: &Cluster) -> States {
 
 fn message(
     cluster: &Cluster,
-    webhook: Webhook,
+    webhook: WebhookRole,
     cause: &'static Cause,
     since: Option<Timestamp>,
     states: &States,
@@ -138,8 +138,8 @@ fn message(
 
 /// What is rejected while no one answers: the webhooks have failurePolicy Fail
 /// (longhorn-manager webhook/server/validation.go per release).
-pub fn impact(cluster: &Cluster, webhook: Webhook, release: Option<Release>) -> String {
-    if webhook == Webhook::Conversion {
+pub fn impact(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> String {
+    if webhook == WebhookRole::Conversion {
         return "Longhorn objects cannot be converted between API versions, so requests for them may fail"
             .to_owned();
     }
@@ -167,7 +167,12 @@ pub fn impact(cluster: &Cluster, webhook: Webhook, release: Option<Release>) -> 
     impact
 }
 
-fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &States) -> Vec<String> {
+fn evidence(
+    cluster: &Cluster,
+    webhook: WebhookRole,
+    endpoints: ServiceEndpoints,
+    states: &States,
+) -> Vec<String> {
     let service = webhook.service();
     let mut facts = Vec::new();
     let services = cluster.readability(Resource::Services);
@@ -182,7 +187,7 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     if endpoints.unsteady > 0 {
         facts.push("those that are ready crash-loop and have not lived longer than the last time".to_owned());
     }
-    if webhook == Webhook::Admission && configurations::nobody_is_asked(cluster) {
+    if webhook == WebhookRole::Admission && configurations::nobody_is_asked(cluster) {
         facts.push("neither webhook configuration of Longhorn exists".to_owned());
     }
     facts.extend(misprobed(cluster).map(|probe| probe.to_string()));
@@ -210,7 +215,7 @@ fn evidence(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, states: &
     facts
 }
 
-fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy {
+fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Remedy {
     let namespace = &cluster.namespace;
     let app = webhook.container(cluster);
     let looping = pods::crash_looping(cluster, webhook.pods(cluster), app);

@@ -8,7 +8,7 @@ use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
 
 /// A Service that managers (up to 1.4: Deployments of its name) serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Webhook {
+pub enum WebhookRole {
     /// Validates and mutates Longhorn's objects; every release from 1.3 on.
     Admission,
     /// Converts between API versions; 1.3 to 1.9.
@@ -19,7 +19,7 @@ pub enum Webhook {
 
 /// Who serves a Service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Endpoints {
+pub struct ServiceEndpoints {
     /// Pods that take requests.
     pub ready: usize,
     /// Those among them that are about to crash, as they did before.
@@ -30,25 +30,26 @@ pub struct Endpoints {
     pub from_pods: bool,
 }
 
-impl Webhook {
+impl WebhookRole {
     /// Every one.
-    pub const ALL: [Webhook; 3] = [Webhook::Admission, Webhook::Conversion, Webhook::RecoveryBackend];
+    pub const ALL: [WebhookRole; 3] =
+        [WebhookRole::Admission, WebhookRole::Conversion, WebhookRole::RecoveryBackend];
 
     /// As in labels.
     pub fn as_str(self) -> &'static str {
         match self {
-            Webhook::Admission => "admission",
-            Webhook::Conversion => "conversion",
-            Webhook::RecoveryBackend => "recovery_backend",
+            WebhookRole::Admission => "admission",
+            WebhookRole::Conversion => "conversion",
+            WebhookRole::RecoveryBackend => "recovery_backend",
         }
     }
 
     /// Name of the Service, and up to 1.4 of the Deployment and its container.
     pub fn service(self) -> &'static str {
         match self {
-            Webhook::Admission => ADMISSION_LABEL.1,
-            Webhook::Conversion => "longhorn-conversion-webhook",
-            Webhook::RecoveryBackend => "longhorn-recovery-backend",
+            WebhookRole::Admission => ADMISSION_LABEL.1,
+            WebhookRole::Conversion => "longhorn-conversion-webhook",
+            WebhookRole::RecoveryBackend => "longhorn-recovery-backend",
         }
     }
 
@@ -73,12 +74,12 @@ impl Webhook {
     /// True when this release needs it for every request and it is therefore judged.
     pub fn is_needed(self, cluster: &Cluster) -> bool {
         match self {
-            Webhook::Admission => true,
-            Webhook::Conversion => match manager_release(cluster) {
+            WebhookRole::Admission => true,
+            WebhookRole::Conversion => match manager_release(cluster) {
                 Some(release) => (release.major, release.minor) < (1, 10),
                 None => self.exists(cluster),
             },
-            Webhook::RecoveryBackend => false,
+            WebhookRole::RecoveryBackend => false,
         }
     }
 
@@ -106,7 +107,7 @@ impl Webhook {
     }
 
     /// Who serves it; `None` when this cluster has no such Service.
-    pub fn endpoints(self, cluster: &Cluster) -> Option<Endpoints> {
+    pub fn endpoints(self, cluster: &Cluster) -> Option<ServiceEndpoints> {
         if cluster.readability(Resource::EndpointSlices) == Readability::NotRecorded {
             return (self.is_needed(cluster) || self.exists(cluster)).then(|| self.ready_pods(cluster));
         }
@@ -116,7 +117,7 @@ impl Webhook {
             return None;
         }
         let judged = listed.is_some() || self.is_needed(cluster) || self.exists(cluster);
-        let mut endpoints = Endpoints::default();
+        let mut endpoints = ServiceEndpoints::default();
         for (pod, ready) in listed.unwrap_or_default() {
             let pod = cluster.objects.pods.get(pod);
             endpoints.count(self, cluster, pod, ready);
@@ -125,8 +126,8 @@ impl Webhook {
     }
 
     /// What the EndpointSlices would say, by the pods and the selector of the Service.
-    fn ready_pods(self, cluster: &Cluster) -> Endpoints {
-        let mut endpoints = Endpoints { from_pods: true, ..Endpoints::default() };
+    fn ready_pods(self, cluster: &Cluster) -> ServiceEndpoints {
+        let mut endpoints = ServiceEndpoints { from_pods: true, ..ServiceEndpoints::default() };
         for pod in self.pods(cluster).filter(|pod| self.selects(cluster, pod)) {
             endpoints.count(self, cluster, Some(pod), pod.is_ready());
         }
@@ -138,18 +139,18 @@ impl Webhook {
             return service.spec.selector.iter().all(|(key, value)| pod.metadata.label(key) == Some(value));
         }
         let by_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
-        !by_label || self != Webhook::Admission || has_admission_label(pod)
+        !by_label || self != WebhookRole::Admission || has_admission_label(pod)
     }
 }
 
-impl Endpoints {
+impl ServiceEndpoints {
     /// True when someone takes requests and will do so in a moment.
     pub fn is_served(self) -> bool {
         self.ready > self.unsteady
     }
 
-    fn count(&mut self, webhook: Webhook, cluster: &Cluster, pod: Option<&Pod>, ready: bool) {
-        let starts = |pod| webhook == Webhook::Admission && starts::is_ready_too_early(cluster, pod);
+    fn count(&mut self, webhook: WebhookRole, cluster: &Cluster, pod: Option<&Pod>, ready: bool) {
+        let starts = |pod| webhook == WebhookRole::Admission && starts::is_ready_too_early(cluster, pod);
         if !ready || pod.is_some_and(starts) {
             self.not_ready += 1;
             return;

@@ -33,7 +33,7 @@ pub struct CheckArgs {
 
     /// How to print the report [default: table on a terminal, wide elsewhere]
     #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
-    output: Option<Format>,
+    output: Option<OutputFormat>,
 
     /// Show everything about every incident, or about incident N: evidence and all commands
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "0")]
@@ -92,7 +92,7 @@ enum ShownFrom {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum OutputFormat {
     /// For people: what to do first, in a screen
     Table,
     /// One line per finding, for grep and awk
@@ -203,16 +203,16 @@ impl CheckArgs {
         let style = Style { colours: terminal && super::colours_wanted(), width: width() };
         let mut out = io::BufWriter::new(stdout.lock());
         let detailed = self.details.is_some();
-        let usual = if terminal || detailed { Format::Table } else { Format::Wide };
+        let usual = if terminal || detailed { OutputFormat::Table } else { OutputFormat::Wide };
         match self.output.unwrap_or(usual) {
-            Format::Table => table::write(&mut out, report, style, self.details())?,
-            Format::Wide => wide::write(&mut out, report)?,
-            Format::Markdown => markdown::write(&mut out, report)?,
-            Format::Json => {
+            OutputFormat::Table => table::write(&mut out, report, style, self.details())?,
+            OutputFormat::Wide => wide::write(&mut out, report)?,
+            OutputFormat::Markdown => markdown::write(&mut out, report)?,
+            OutputFormat::Json => {
                 serde_json::to_writer_pretty(&mut out, report)?;
                 writeln!(out)?;
             }
-            Format::Junit => {
+            OutputFormat::Junit => {
                 let checks: Vec<_> = checks::ALL.iter().copied().filter(|check| self.wants(check)).collect();
                 out.write_all(&junit::render(report, &checks, self.fail_on.severity())?)?;
             }

@@ -7,51 +7,33 @@ pub mod rbac;
 
 use super::{Artifact, Target};
 use crate::checks;
-use rbac::{Reach, Right};
 
 /// What the chart reads with `.Files.Get`.
 const CHART: &str = "deploy/helm/longhorn-health-exporter/files";
 const BASE: &str = "deploy/kustomize/base/rbac";
-const COMPONENTS: &str = "deploy/kustomize/components";
+const COMPONENT: &str = "deploy/kustomize/components/kubernetes-auth";
 const DASHBOARDS: &str = "dashboards/";
-
-/// Rights that belong to a component because the base makes no use of them.
-const OPTIONAL: &[(&str, &str)] = &[("token-review", "kubernetes-auth")];
 
 /// The roles, and in kustomize their bindings; the chart makes its own, as names differ there.
 pub fn artifacts() -> Vec<Artifact> {
     let header = Target::Deploy.header();
     let mut artifacts = Vec::new();
-    let mut listed = Vec::new();
+    let mut listed =
+        format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
     for right in rbac::rights(checks::ALL) {
-        let role = right.role(&header);
-        artifacts.push(Artifact::new(format!("{CHART}/rbac/{}.yaml", right.id), role.as_str()));
-        let component = OPTIONAL.iter().find(|(id, _)| *id == right.id);
-        let directory = component.map_or(BASE.to_owned(), |(_, name)| format!("{COMPONENTS}/{name}"));
-        artifacts.push(Artifact::new(format!("{directory}/{}.yaml", right.id), role));
-        let binding = right.binding(&header);
-        artifacts.push(Artifact::new(format!("{directory}/{}-binding.yaml", right.id), binding));
-        if component.is_none() {
-            listed.push(right);
+        let (id, role) = (right.id, right.role(&header));
+        artifacts.push(Artifact::new(format!("{CHART}/rbac/{id}.yaml"), role.as_str()));
+        // the base makes no use of it
+        let is_optional = id == "token-review";
+        let directory = if is_optional { COMPONENT } else { BASE };
+        artifacts.push(Artifact::new(format!("{directory}/{id}.yaml"), role));
+        artifacts.push(Artifact::new(format!("{directory}/{id}-binding.yaml"), right.binding(&header)));
+        if !is_optional {
+            listed += &format!("  # {}\n  - {id}.yaml\n  - {id}-binding.yaml\n", right.reach);
         }
     }
-    artifacts.push(list_of_rights(&listed, &header));
+    artifacts.push(Artifact::new(format!("{BASE}/kustomization.yaml"), listed));
     artifacts
-}
-
-fn list_of_rights(rights: &[Right], header: &str) -> Artifact {
-    let mut text =
-        format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
-    for right in rights {
-        let reach = match right.reach {
-            Reach::Longhorn => "Longhorn's namespace".to_owned(),
-            Reach::Namespace(namespace) => format!("namespace {namespace}"),
-            Reach::Cluster => "cluster".to_owned(),
-        };
-        let id = right.id;
-        text.push_str(&format!("  # {reach}\n  - {id}.yaml\n  - {id}-binding.yaml\n"));
-    }
-    Artifact::new(format!("{BASE}/kustomization.yaml"), text)
 }
 
 /// One ConfigMap per dashboard, so that none grows past what a ConfigMap holds. A file of target

@@ -5,49 +5,37 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::checks;
 
-/// What may be done, by reach, group, resource and name.
-type Grants = BTreeMap<(&'static str, &'static str, &'static str, &'static str), &'static [&'static str]>;
-
-fn granted() -> Grants {
-    let mut grants = Grants::new();
+#[test]
+fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
+    let mut grants = BTreeMap::new();
     for right in rights(checks::ALL) {
-        for rule in &right.rules {
-            let names = if rule.names.is_empty() { vec![""] } else { rule.names.clone() };
-            for (resource, name) in rule.resources.iter().flat_map(|r| names.iter().map(move |n| (*r, *n))) {
-                let key = (place(right.reach), rule.group, resource, name);
-                assert_eq!(grants.insert(key, rule.verbs), None, "{key:?} is granted twice");
+        let place = right.metadata().namespace.unwrap_or("*".to_owned());
+        for rule in right.rules {
+            let (group, name) =
+                (rule.api_groups.unwrap().concat(), rule.resource_names.unwrap_or_default().concat());
+            for resource in rule.resources.unwrap() {
+                let key = [place.clone(), group.clone(), resource, name.clone()];
+                assert_eq!(
+                    grants.insert(key.clone(), rule.verbs.join(" ")),
+                    None,
+                    "{key:?} is granted twice"
+                );
             }
         }
     }
-    grants
-}
-
-fn place(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Longhorn => NAMESPACE,
-        Reach::Namespace(namespace) => namespace,
-        Reach::Cluster => "*",
-    }
-}
-
-#[test]
-fn every_watched_kind_may_be_listed_and_watched_and_nothing_else_is_granted() {
-    let mut grants = granted();
-    for info in TABLE {
-        let key = match info.scope {
-            Scope::Namespaced => (NAMESPACE, info.group, info.plural, ""),
-            Scope::InNamespace { namespace, .. } => (namespace, info.group, info.plural, ""),
-            Scope::Cluster => ("*", info.group, info.plural, ""),
-            Scope::ClusterNamed(name) => ("*", info.group, info.plural, name),
-        };
-        assert_eq!(grants.remove(&key), Some(WATCH), "{}", info.resource);
-    }
-    let rest: Grants = BTreeMap::from([
-        ((NAMESPACE, "", "pods/log", ""), &["get"] as &[_]),
-        (("*", "authentication.k8s.io", "tokenreviews", ""), &["create"]),
-        (("*", "authorization.k8s.io", "subjectaccessreviews", ""), &["create"]),
-    ]);
-    assert_eq!(grants, rest);
+    let watched = TABLE.iter().map(|info| match info.scope {
+        Scope::Namespaced => ([NAMESPACE, info.group, info.plural, ""], "list watch"),
+        Scope::InNamespace { namespace, .. } => ([namespace, info.group, info.plural, ""], "list watch"),
+        Scope::Cluster => (["*", info.group, info.plural, ""], "list watch"),
+        Scope::ClusterNamed(name) => (["*", info.group, info.plural, name], "list watch"),
+    });
+    let rest = [
+        ([NAMESPACE, "", "pods/log", ""], "get"),
+        (["*", "authentication.k8s.io", "tokenreviews", ""], "create"),
+        (["*", "authorization.k8s.io", "subjectaccessreviews", ""], "create"),
+    ];
+    let expected = watched.chain(rest).map(|(key, verbs)| (key.map(str::to_owned), verbs.to_owned()));
+    assert_eq!(grants, expected.collect());
 }
 
 #[test]

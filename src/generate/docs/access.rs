@@ -1,11 +1,12 @@
 //! Access rights for readers, from the same list as the roles: all of them in docs/access.md, what
 //! they are for in the README.
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
 use super::markdown::{Document, codes};
 use crate::checks;
-use crate::generate::deploy::rbac::{Grant, Reach, Right, rights};
+use crate::generate::deploy::rbac::{Right, rights};
 
-/// The page: what each right grants.
 pub fn page() -> String {
     let mut page = Document::new("Access rights");
     page.paragraph(
@@ -13,7 +14,9 @@ pub fn page() -> String {
          withheld: what is lost then stands in the [README](../README.md#access), and \
          [checks.md](checks.md) says which kinds each check needs.",
     );
-    let rows = rights(checks::ALL).into_iter().map(|right| [name(&right), granted(&right)]);
+    let rows = rights(checks::ALL)
+        .into_iter()
+        .map(|right| [format!("`{}`, {}", right.id, right.kind()), granted(&right)]);
     page.table(["right", "grants"], rows);
     page.finish()
 }
@@ -21,34 +24,22 @@ pub fn page() -> String {
 /// The table of the README: what each right is for.
 pub fn overview() -> String {
     let mut page = Document::part();
-    let rows = rights(checks::ALL)
-        .into_iter()
-        .map(|right| [name(&right), right.purpose.to_owned(), right.without.clone()]);
+    let rows = rights(checks::ALL).into_iter().map(|right| {
+        [format!("`{}`, {}", right.id, right.kind()), right.purpose.to_owned(), right.without.clone()]
+    });
     page.table(["right", "for", "without it"], rows);
     page.finish()
 }
 
-fn name(right: &Right) -> String {
-    format!("`{}`, {}", right.id, right.kind())
-}
-
 fn granted(right: &Right) -> String {
-    let rule = |rule: &Grant| {
-        let kinds: Vec<String> = rule.resources.iter().map(|plural| full_name(plural, rule.group)).collect();
-        let only = match rule.names.as_slice() {
-            [] => String::new(),
-            names => format!(" named {}", codes(names.iter().copied())),
-        };
-        format!("{} {}{only}", rule.verbs.join(", "), codes(kinds.iter().map(String::as_str)))
+    let rule = |rule: &PolicyRule| {
+        let group = rule.api_groups.iter().flatten().find(|group| !group.is_empty());
+        let suffix = group.map(|group| format!(".{group}")).unwrap_or_default();
+        let kinds: Vec<String> =
+            rule.resources.iter().flatten().map(|plural| format!("{plural}{suffix}")).collect();
+        let only = rule.resource_names.as_deref().map(|names| format!(" named {}", codes(names)));
+        format!("{} {}{}", rule.verbs.join(", "), codes(&kinds), only.unwrap_or_default())
     };
-    let place = match right.reach {
-        Reach::Longhorn => "in Longhorn's namespace".to_owned(),
-        Reach::Namespace(namespace) => format!("in namespace `{namespace}`"),
-        Reach::Cluster => "in the whole cluster".to_owned(),
-    };
-    format!("{} {place}", right.rules.iter().map(rule).collect::<Vec<_>>().join("; "))
-}
-
-fn full_name(plural: &str, group: &str) -> String {
-    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
+    let place = right.reach;
+    format!("{} in {place}", right.rules.iter().map(rule).collect::<Vec<_>>().join("; "))
 }

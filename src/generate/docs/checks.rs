@@ -1,13 +1,15 @@
 //! docs/checks.md: what each check sees, its causes, what it must be able to read, its alerts and its series.
 
+use anyhow::Result;
+
 use super::markdown::{Document, causes, code, codes};
 use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
 use crate::checks;
 use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
-use crate::generate::{GenerateError, Settings, rules};
+use crate::generate::{Settings, rules};
 
-pub fn page(settings: &Settings) -> Result<String, GenerateError> {
+pub fn page(settings: &Settings) -> Result<String> {
     let mut page = Document::new("Checks, alerts and series");
     page.paragraph(INTRODUCTION);
     for area in catalogue::areas() {
@@ -81,13 +83,10 @@ fn row(alert: &Alert, settings: &Settings) -> [String; 4] {
 
 fn series(page: &mut Document, gauge: &Gauge) {
     page.heading(3, gauge.name);
-    let kind = match gauge.kind {
-        GaugeKind::Gauge => "gauge",
-        GaugeKind::Counter => "counter",
-    };
+    let kind = if gauge.kind == GaugeKind::Counter { "counter" } else { "gauge" };
     let labels = match gauge.labels.is_empty() {
         true => "no labels".to_owned(),
-        false => format!("labels {}", codes(gauge.labels.iter().copied())),
+        false => format!("labels {}", codes(&gauge.labels)),
     };
     let (help, unit, absent) = (gauge.help, unit(gauge), gauge.absent);
     page.paragraph(&format!("{help} A {kind} ({unit}) with {labels}; absent when: {absent}."));
@@ -97,28 +96,19 @@ fn series(page: &mut Document, gauge: &Gauge) {
 /// The unit, which the name says as Prometheus' conventions want it.
 fn unit(gauge: &Gauge) -> &'static str {
     let name = gauge.name.trim_end_matches("_total");
-    let help = gauge.help;
     if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" {
-        "Unix time in seconds"
-    } else if name.ends_with("_seconds") {
-        "seconds"
-    } else if name.ends_with("_bytes") {
-        "bytes"
-    } else if help.starts_with("1 for") {
-        "always 1"
-    } else if help.starts_with("1 ") {
-        "1 or 0"
-    } else {
-        "number"
+        return "Unix time in seconds";
+    }
+    match gauge.help {
+        _ if name.ends_with("_seconds") => "seconds",
+        _ if name.ends_with("_bytes") => "bytes",
+        help if help.starts_with("1 for") => "always 1",
+        help if help.starts_with("1 ") => "1 or 0",
+        _ => "number",
     }
 }
 
-fn recorded(
-    page: &mut Document,
-    area: &Check,
-    record: &Record,
-    settings: &Settings,
-) -> Result<(), GenerateError> {
+fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Settings) -> Result<()> {
     page.heading(3, record.name);
     let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));
     let panels =

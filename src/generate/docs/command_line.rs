@@ -4,12 +4,13 @@ use clap::Command;
 
 use super::markdown::Document;
 
-/// Columns, on every terminal.
 const WIDTH: usize = 100;
 
 pub fn page(command: &Command) -> String {
     let mut page = Document::new("Command line");
-    page.paragraph(INTRODUCTION);
+    page.paragraph(
+        "Options of the form `--long` can also be set by the environment variable named beside them; the command line wins.",
+    );
     let mut root = command.clone().term_width(WIDTH);
     root.build();
     page.heading(2, root.get_name());
@@ -20,9 +21,6 @@ pub fn page(command: &Command) -> String {
     }
     page.finish()
 }
-
-const INTRODUCTION: &str = "\
-Options of the form `--long` can also be set by the environment variable named beside them; the command line wins.";
 
 fn help(command: &Command) -> String {
     // the environment of the generating run does not belong in the page

@@ -1,57 +1,53 @@
-//! docs/configuration.md, its example and its JSON schema, all from the types of [`Settings`].
-
-use std::fmt::Write;
+//! docs/configuration.md and its JSON schema, both from the types of [`Settings`].
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::json_schema;
-use super::markdown::{Document, code};
-use crate::check::Alert;
-use crate::generate::settings::GREATEST;
-use crate::generate::{Settings, Target, catalogue, pretty};
-
-pub const EXAMPLE: &str = "configuration.example.yaml";
-pub const SCHEMA: &str = "configuration.schema.json";
+use super::markdown::{Document, code, or_none};
+use crate::generate::Settings;
 
 pub fn page() -> String {
-    let schema = described();
+    let schema = schema();
     let mut page = Document::new("Configuration of the generated files");
     page.paragraph(INTRODUCTION);
     page.code("console", "longhorn-health-exporter generate rules --config my.yaml --out my-rules");
-    page.code(
-        "yaml",
-        "selector: longhorn-health-exporter\ncluster_label: \"\"\nlabels: {team: storage}\nalerts:\n  \
-         LonghornManagerHighRestarts:\n    for: 10m\n    thresholds: {restarts: 5}\n  \
-         LonghornHealthAccessDenied: {enabled: false}",
-    );
+    page.code("yaml", EXAMPLE);
     page.heading(2, "Keys");
-    page.table(
-        ["key", "sets", "default", "value"],
-        properties(&schema).map(|(key, property)| {
-            let default = match &property["default"] {
-                Value::String(text) => code(&format!("{text:?}")),
-                _ => "–".to_owned(),
-            };
-            [code(key), text(property), default, value(&schema, property)]
-        }),
-    );
+    table(&mut page, &schema, &schema);
     page.heading(2, "Keys of an alert");
     page.paragraph("Under `alerts`, by name of the alert. What is left out stays as shipped.");
-    let alert = at(&schema, "/$defs/AlertConfig");
-    let row = |(key, property)| [code(key), text(property), value(&schema, property)];
-    page.table(["key", "sets", "value"], properties(alert).map(row));
-    page.paragraph("What each alert has as shipped stands in its [runbook](checks.md).");
+    table(&mut page, &schema, at(&schema, "/$defs/AlertConfig"));
+    page.paragraph(
+        "What each alert has as shipped, its thresholds among it, stands in its [runbook](checks.md).",
+    );
     page.finish()
 }
 
 const INTRODUCTION: &str = "\
 `generate --config FILE` reads one YAML file with everything that can be set about rules, dashboards and runbooks. An unknown key, or a
 value that Prometheus, Alertmanager or Grafana would reject, is an error that names the line, the key and what is legal; nothing is
-written then. [configuration.example.yaml](configuration.example.yaml) has every key with its default, and
-[configuration.schema.json](configuration.schema.json) is for editors.";
+written then. [configuration.schema.json](configuration.schema.json) is for editors.";
+
+const EXAMPLE: &str = "\
+# yaml-language-server: $schema=configuration.schema.json
+selector: {job: longhorn-health-exporter, namespace: monitoring}
+namespace: longhorn-system
+cluster_label: cluster
+expected_clusters: [prod-eu1, prod-us1]
+runbook_base_url: https://example.org/runbooks
+dashboard_base_url: https://grafana.example.org
+labels: {team: storage}
+alerts:
+  LonghornManagerHighRestarts:
+    for: 10m
+    keep_firing_for: 5m
+    severity: critical
+    labels: {team: platform}
+    thresholds: {restarts: 5}
+  LonghornHealthAccessDenied: {enabled: false}";
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, property)| (key.as_str(), property))
@@ -66,63 +62,30 @@ fn text(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What may stand there, from the definition that a property refers to.
-fn value(schema: &Value, property: &Value) -> String {
-    let reference = at(property, "/$ref").as_str().or_else(|| at(property, "/anyOf/0/$ref").as_str());
-    let definition = reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#')));
-    match definition {
-        Some(definition) if definition["oneOf"].is_array() => listed(&definition["oneOf"]),
-        Some(definition) => text(definition),
-        None if property["properties"].is_object() => "the keys below, by name of the alert".to_owned(),
-        None if at(property, "/type/0") == "boolean" => "`true` or `false`".to_owned(),
-        None => "numbers by name".to_owned(),
+fn table(page: &mut Document, schema: &Value, object: &Value) {
+    let rows = properties(object).map(|(key, property)| {
+        let default = property["default"].as_str().map(|text| code(&format!("{text:?}")));
+        let definition = reference(property).map(|pointer| at(schema, pointer.trim_start_matches('#')));
+        let value = definition.map(text).unwrap_or_default();
+        [code(key), text(property), default.unwrap_or("–".to_owned()), or_none(value)]
+    });
+    page.table(["key", "sets", "default", "value"], rows);
+}
+
+/// The definition that a property, or what it lists, refers to.
+fn reference(property: &Value) -> Option<&str> {
+    match property {
+        Value::Object(keys) => {
+            keys.get("$ref").and_then(Value::as_str).or_else(|| keys.values().find_map(reference))
+        }
+        Value::Array(items) => items.iter().find_map(reference),
+        _ => None,
     }
 }
 
-fn listed(values: &Value) -> String {
-    let values = values.as_array().into_iter().flatten().filter_map(|value| value["const"].as_str());
-    values.map(code).collect::<Vec<_>>().join(", ")
-}
-
-/// A file with every key and its default, so that reading it changes nothing. Of the alerts it has those
-/// with thresholds, which have every key.
-pub fn example() -> String {
-    let schema = described();
-    let mut text = format!("# {}\n# yaml-language-server: $schema={SCHEMA}\n", Target::Docs.header());
-    for (key, property) in properties(&schema).filter(|(key, _)| *key != "alerts") {
-        let about = self::text(property);
-        let _ = match &property["default"] {
-            Value::String(default) => write!(text, "\n# {about}\n{key}: '{default}'\n"),
-            Value::Object(_) => write!(text, "\n# {about}\n{key}: {{}}\n"),
-            _ => write!(text, "\n# {about}\n# {key}: …\n"),
-        };
-    }
-    let _ = write!(text, "\n# {}\nalerts:\n", self::text(at(&schema, "/properties/alerts")));
-    let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
-    with_thresholds.for_each(|alert| example_alert(&mut text, alert));
-    text
-}
-
-fn example_alert(text: &mut String, alert: &Alert) {
-    let (name, hold, severity) = (alert.name, alert.hold, alert.severity);
-    let keep = if alert.keep_firing_for.is_empty() { "0s" } else { alert.keep_firing_for };
-    let _ = write!(
-        text,
-        "  # {}\n  {name}:\n    enabled: true\n    for: {hold}\n    # keep_firing_for: {keep}\n    \
-         severity: {severity}\n    labels: {{}}\n    thresholds:\n",
-        alert.summary
-    );
-    for threshold in alert.thresholds {
-        let _ = writeln!(text, "      {}: {} # {}", threshold.name, threshold.default, threshold.unit);
-    }
-}
-
-pub fn schema() -> String {
-    pretty(&described())
-}
-
-/// The schema of the types, with the names of the alerts and of their thresholds.
-fn described() -> Value {
+/// The schema of the types. The names of alerts and of their thresholds are not in it, so that a new one does not
+/// change it: the parser knows them.
+pub fn schema() -> Value {
     // a default of null says nothing that "not required" does not say
     let without_null = RecursiveTransform(|schema: &mut Schema| {
         if schema.get("default").is_some_and(Value::is_null) {
@@ -130,66 +93,24 @@ fn described() -> Value {
         }
     });
     let settings = SchemaSettings::draft2020_12().with_transform(without_null);
-    let mut schema = json_schema::<Settings>(settings, "Configuration of longhorn-health-exporter generate");
-    let names: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
-    let with_thresholds = catalogue::alerts().filter(|alert| !alert.thresholds.is_empty());
-    let special: Map<_, _> =
-        with_thresholds.map(|alert| (alert.name.to_owned(), alert_schema(alert))).collect();
-    if let Some(alerts) = schema.pointer_mut("/properties/alerts").and_then(Value::as_object_mut) {
-        alerts.insert("propertyNames".to_owned(), json!({ "enum": names }));
-        alerts.insert("properties".to_owned(), special.into());
-        alerts.insert("additionalProperties".to_owned(), json!({ "$ref": ALERT }));
-    }
-    schema
-}
-
-const ALERT: &str = "#/$defs/AlertConfig";
-
-/// An alert with thresholds, of which each has its own name and bounds.
-fn alert_schema(alert: &Alert) -> Value {
-    let thresholds = alert.thresholds.iter().map(|threshold| {
-        let number = json!({
-            "description": format!("In {}. {}", threshold.unit, threshold.why),
-            "type": "number",
-            "default": threshold.default,
-            "minimum": threshold.least,
-            "maximum": GREATEST,
-        });
-        (threshold.name.to_owned(), number)
-    });
-    let thresholds: Map<_, _> = thresholds.collect();
-    let thresholds = json!({ "additionalProperties": false, "properties": thresholds });
-    json!({ "$ref": ALERT, "properties": { "thresholds": thresholds } })
+    json_schema::<Settings>(settings, "Configuration of longhorn-health-exporter generate")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::settings::parse;
+    use crate::generate::{catalogue, settings::parse};
 
     #[test]
-    fn the_example_says_every_key_and_changes_nothing() {
-        let example = example();
-        let settings = parse("example", &example).unwrap();
-        let defaults = Settings::default();
-        for alert in catalogue::alerts() {
-            assert_eq!(settings.alert(alert), defaults.alert(alert), "{example}");
-        }
-        assert_eq!(Settings { alerts: defaults.alerts.clone(), ..settings }, defaults, "{example}");
-        for (key, _) in properties(&described()) {
-            assert!(example.contains(&format!("{key}:")), "{key}");
-        }
-        for (key, _) in properties(at(&described(), "/$defs/AlertConfig")) {
-            assert!(example.contains(&format!(" {key}:")), "{key}");
-        }
-    }
-
-    #[test]
-    fn the_example_of_the_page_is_read() {
+    fn the_example_of_the_page_is_read_and_says_every_key() {
         let page = page();
         let yaml = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let settings = parse("page", yaml).unwrap();
         let restarts = catalogue::alerts().find(|alert| alert.name == "LonghornManagerHighRestarts").unwrap();
         assert_eq!(settings.alert(restarts).thresholds["restarts"], 5.0);
+        let schema = schema();
+        for (key, _) in properties(&schema).chain(properties(at(&schema, "/$defs/AlertConfig"))) {
+            assert!(yaml.contains(&format!("{key}:")), "{key}");
+        }
     }
 }

@@ -54,7 +54,6 @@ impl Document {
     }
 }
 
-/// Text that stays within its cell.
 fn escape(cell: &str) -> String {
     cell.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
@@ -63,8 +62,8 @@ pub fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
-pub fn codes<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    texts.into_iter().map(code).collect::<Vec<_>>().join(", ")
+pub fn codes(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    texts.into_iter().map(|text| code(text.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// What is not there.
@@ -74,21 +73,12 @@ pub fn or_none(text: String) -> String {
 
 /// Causes one after the other; those that only differ in their name stand in one row.
 pub fn causes<'a>(page: &mut Document, causes: impl IntoIterator<Item = &'a Cause>) {
-    let mut groups: Vec<Vec<&Cause>> = Vec::new();
-    for cause in causes {
-        match groups.last_mut() {
-            Some(group) if group.iter().all(|other| is_alike(other, cause)) => group.push(cause),
-            _ => groups.push(vec![cause]),
-        }
-    }
-    let rows = groups.iter().filter_map(|group| {
+    let causes: Vec<&Cause> = causes.into_iter().collect();
+    let is_alike = |a: &&Cause, b: &&Cause| (a.severity, a.summary) == (b.severity, b.summary);
+    let rows = causes.chunk_by(is_alike).filter_map(|group| {
         let first = group.first()?;
         let names = codes(group.iter().map(|cause| cause.id));
         Some([names, first.severity.to_string(), first.summary.to_owned()])
     });
     page.table(["cause", "severity", "meaning"], rows);
-}
-
-fn is_alike(a: &Cause, b: &Cause) -> bool {
-    (a.severity, a.summary) == (b.severity, b.summary)
 }

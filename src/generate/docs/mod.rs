@@ -9,6 +9,7 @@ mod markdown;
 mod report_schema;
 mod runbooks;
 
+use anyhow::Result;
 use clap::Command;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -16,27 +17,26 @@ use serde_json::Value;
 
 pub use runbooks::runbook;
 
-use super::{Artifact, GenerateError, Section, Settings, Target};
+use super::{Artifact, Settings, Target, pretty};
 
-pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>, GenerateError> {
+pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>> {
     let page = |name: &str, content: String| Artifact::new(format!("docs/{name}"), content);
     let mut artifacts = vec![
         page("checks.md", checks::page(settings)?),
         page("access.md", access::page()),
         page("configuration.md", configuration::page()),
-        page(configuration::EXAMPLE, configuration::example()),
-        page(configuration::SCHEMA, configuration::schema()),
-        page("report.schema.json", report_schema::schema()),
+        page("configuration.schema.json", pretty(&configuration::schema())),
+        page("report.schema.json", pretty(&report_schema::schema())),
         page("command-line.md", command_line::page(command)),
     ];
     artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)
 }
 
-/// The parts of files that are otherwise written by hand.
-pub fn sections() -> Vec<Section> {
-    let section = |name, content| Section { path: "README.md", name, content };
-    vec![section("checks", checks::overview()), section("access", access::overview())]
+/// The parts of the README, which is otherwise written by hand: between `<!-- generated: NAME -->` and
+/// `<!-- /generated -->`, a blank line first.
+pub fn sections() -> [(&'static str, String); 2] {
+    [("checks", checks::overview()), ("access", access::overview())]
 }
 
 /// The JSON schema of a type, as a value to be completed.

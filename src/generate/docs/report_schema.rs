@@ -7,11 +7,10 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use super::json_schema;
-use crate::generate::pretty;
 use crate::longhorn::{Resource, VolumeHealth, VolumeState};
 use crate::report::Report;
 
-pub fn schema() -> String {
+pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(strict));
     let mut schema = json_schema::<Report>(settings, "Report of longhorn-health-exporter");
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
@@ -37,7 +36,7 @@ pub fn schema() -> String {
             found.extend(keywords);
         }
     }
-    pretty(&schema)
+    schema
 }
 
 /// No other keys, and none that is null: what is not known is left out.
@@ -63,7 +62,6 @@ fn strict(schema: &mut Schema) {
     }
 }
 
-/// What each verdict means for the two lists.
 fn verdicts() -> Value {
     let none = json!({ "maxItems": 0 });
     let some = json!({ "minItems": 1 });

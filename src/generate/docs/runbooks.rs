@@ -1,11 +1,13 @@
 //! docs/runbooks/: what is written beside a check, under a head that is made from its declarations.
 
+use anyhow::Result;
+
 use super::markdown::{Document, causes, code, or_none};
 use crate::check::{Alert, Cause, Check};
 use crate::generate::catalogue;
-use crate::generate::{Artifact, GenerateError, Settings, rules};
+use crate::generate::{Artifact, Settings, rules};
 
-pub fn pages(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+pub fn pages(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut pages = Vec::new();
     for area in catalogue::areas() {
         for alert in area.alerts {
@@ -25,12 +27,11 @@ pub fn runbook(name: &str) -> Option<String> {
     })
 }
 
-/// A link to the runbook from a page in docs/.
 pub fn link(alert: &Alert) -> String {
     format!("[{0}](runbooks/{0}.md)", alert.name)
 }
 
-fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String, GenerateError> {
+fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
     let rule = rules::rule(area, alert, settings)?;
     let mut page = Document::new(alert.name);
     page.paragraph(alert.summary);
@@ -56,12 +57,7 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String, Gene
 }
 
 /// The expression of an alert, and why its numbers are what they are.
-pub fn reasons(
-    page: &mut Document,
-    area: &Check,
-    alert: &Alert,
-    settings: &Settings,
-) -> Result<(), GenerateError> {
+pub fn reasons(page: &mut Document, area: &Check, alert: &Alert, settings: &Settings) -> Result<()> {
     let expr = rules::rule(area, alert, settings)?.expr;
     page.code("promql", &expr);
     for record in catalogue::records_in(&expr) {

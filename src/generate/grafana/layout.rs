@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::check::{Panel, PanelKind, Width};
+use crate::check::{Panel, PanelKind};
 
 const COLUMNS: u32 = 24;
 
@@ -21,7 +21,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The next id, unique in the dashboard.
     pub fn next_id(&mut self) -> u32 {
         self.last_id += 1;
         self.last_id
@@ -39,48 +38,28 @@ impl Grid {
         let mut places = Vec::with_capacity(panels.len());
         let mut rest = panels;
         while let Some(first) = rest.first() {
-            let h = height(first.kind);
-            let mut used = 0;
+            let (h, mut used) = (height(first.kind), 0);
             let fits = |panel: &&&Panel| {
-                used += columns(panel.width);
+                used += panel.width as u32;
                 used <= COLUMNS && height(panel.kind) == h
             };
             // the first fits always: no panel is wider than the grid
             let (line, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-            places.extend(self.line(line, h));
+            let total: u32 = line.iter().map(|panel| panel.width as u32).sum();
+            let (mut declared, mut x) = (0, 0);
+            for panel in line {
+                declared += panel.width as u32;
+                let end = COLUMNS * declared / total;
+                places.push(GridPos { h, w: end - x, x, y: self.y });
+                x = end;
+            }
+            self.y += h;
             rest = after;
         }
         places
     }
-
-    fn line(&mut self, line: &[&Panel], h: u32) -> Vec<GridPos> {
-        let total: u32 = line.iter().map(|panel| columns(panel.width)).sum();
-        let (mut declared, mut x) = (0, 0);
-        let mut places = Vec::with_capacity(line.len());
-        for panel in line {
-            declared += columns(panel.width);
-            let end = COLUMNS * declared / total;
-            places.push(GridPos { h, w: end - x, x, y: self.y });
-            x = end;
-        }
-        self.y += h;
-        places
-    }
-}
-
-fn columns(width: Width) -> u32 {
-    match width {
-        Width::Sixth => 4,
-        Width::Quarter => 6,
-        Width::Third => 8,
-        Width::Half => 12,
-        Width::Full => COLUMNS,
-    }
 }
 
 fn height(kind: PanelKind) -> u32 {
-    match kind {
-        PanelKind::Stat => 4,
-        PanelKind::TimeSeries | PanelKind::StateTimeline | PanelKind::Table | PanelKind::BarGauge => 8,
-    }
+    if kind == PanelKind::Stat { 4 } else { 8 }
 }

@@ -8,95 +8,74 @@ mod panel;
 mod table;
 mod variables;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::catalogue;
-use super::{Artifact, GenerateError, Settings, Target, promql};
+use super::{Artifact, Settings, Target, promql};
 use crate::check::{self, Check, Dashboard};
 use crate::exporter;
 use layout::Grid;
 
-/// Every dashboard, in the order of the dropdown.
-pub const DASHBOARDS: [Dashboard; 8] = [
-    Dashboard::Fleet,
-    Dashboard::Overview,
-    Dashboard::Volumes,
-    Dashboard::InstanceManagers,
-    Dashboard::Managers,
-    Dashboard::Eviction,
-    Dashboard::Storage,
-    Dashboard::Exporter,
-];
-
 /// Tag by which the dashboards find each other.
 const TAG: &str = "longhorn-health";
 
-pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
-    DASHBOARDS.iter().map(|board| artifact(*board, settings)).collect()
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
+    let artifact = |board: Dashboard| {
+        let content = super::pretty(&dashboard(board, settings)?);
+        Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
+    };
+    Dashboard::all().map(artifact).collect()
 }
 
-fn artifact(board: Dashboard, settings: &Settings) -> Result<Artifact, GenerateError> {
-    let content = super::pretty(&dashboard(board, settings)?);
-    Ok(Artifact::new(format!("dashboards/{}.json", board.uid()), content))
-}
-
-/// In Grafana's classic model.
-pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value, GenerateError> {
+pub fn dashboard(board: Dashboard, settings: &Settings) -> Result<Value> {
     let mut grid = Grid::default();
     let mut panels = Vec::new();
     for section in sections(board) {
-        if let Some(title) = section.title {
+        let (title, declared) = section;
+        if let Some(title) = title {
             let (id, place) = (grid.next_id(), grid.row());
             panels.push(json!({
                 "type": "row", "id": id, "title": title, "gridPos": place, "collapsed": false, "panels": [],
             }));
         }
-        let declared: Vec<_> = section.panels.iter().map(|(_, panel)| *panel).collect();
-        for ((area, declared), place) in section.panels.iter().zip(grid.places(&declared)) {
-            let context = panel::Context { area, settings };
-            panels.push(panel::panel(grid.next_id(), declared, place, &context)?);
+        let places = grid.places(&declared.iter().map(|(_, panel)| *panel).collect::<Vec<_>>());
+        for ((area, declared), place) in declared.into_iter().zip(places) {
+            panels.push(panel::panel(grid.next_id(), declared, place, area, settings)?);
         }
     }
     let variables = variables::of(settings, |name| panels.iter().any(|panel| uses(panel, name)));
-    let (title, question) = heading(board);
+    let (name, question) = heading(board);
     Ok(json!({
         "description": format!("{question} {}", Target::Dashboards.header()),
         // links stay
-        "uid": board.uid(),
-        "title": title,
-        "tags": [TAG],
-        "editable": false,
-        "schemaVersion": 39,
-        // constant, so that the file does not change without a reason
-        "version": 1,
-        "timezone": "browser",
-        "refresh": "1m",
-        "time": { "from": "now-6h", "to": "now" },
+        "uid": board.uid(), "title": format!("Longhorn health / {name}"), "tags": [TAG],
+        // a constant version, so that the file does not change without a reason
+        "editable": false, "schemaVersion": 39, "version": 1,
         // a shared crosshair
-        "graphTooltip": 1,
-        "links": [links_to_sisters()],
+        "timezone": "browser", "refresh": "1m", "time": { "from": "now-6h", "to": "now" }, "graphTooltip": 1,
+        "links": [{
+            "type": "dashboards", "title": "Longhorn health", "tags": [TAG], "asDropdown": true,
+            "includeVars": true, "keepTime": true, "targetBlank": false, "icon": "external link",
+            "tooltip": "", "url": "",
+        }],
         "annotations": { "list": annotations(settings) },
         "templating": { "list": variables },
         "panels": panels,
     }))
 }
 
-/// Does a query of the panel use this variable?
 fn uses(panel: &Value, variable: &str) -> bool {
     let quoted = format!("\"${variable}\"");
     let targets = panel["targets"].as_array().into_iter().flatten();
     targets.filter_map(|target| target["expr"].as_str()).any(|expr| expr.contains(&quoted))
 }
 
-/// The data source that the dashboard's variable chooses.
 fn datasource() -> Value {
     json!({ "type": "prometheus", "uid": "${datasource}" })
 }
 
-struct Row {
-    title: Option<&'static str>,
-    panels: Vec<(&'static Check, &'static check::Panel)>,
-}
+type Row = (Option<&'static str>, Vec<(&'static Check, &'static check::Panel)>);
 
 /// The overview is one page without headings: numbers first, the verdict before the single checks,
 /// then tables, then what happened over time. The others have a heading for each check.
@@ -106,13 +85,13 @@ fn sections(board: Dashboard) -> Vec<Row> {
     if board == Dashboard::Overview {
         let mut panels: Vec<_> = catalogue::areas().flat_map(panels_of).filter(on_board).collect();
         panels.sort_by_key(|(area, panel)| (rank(area, panel), area.id != "exporter"));
-        return vec![Row { title: None, panels }];
+        return vec![(None, panels)];
     }
-    let section = |area: &'static Check| Row {
-        title: (area.id != "exporter").then_some(area.title),
-        panels: panels_of(area).filter(on_board).collect(),
+    let section = |area: &'static Check| {
+        let title = (area.id != "exporter").then_some(area.title);
+        (title, panels_of(area).filter(on_board).collect())
     };
-    catalogue::areas().map(section).filter(|section| !section.panels.is_empty()).collect()
+    catalogue::areas().map(section).filter(|(_, panels): &Row| !panels.is_empty()).collect()
 }
 
 /// The numbers of all checks together, then what is wrong by root causes, then the rest.
@@ -127,48 +106,37 @@ fn rank(area: &Check, panel: &check::Panel) -> u8 {
     }
 }
 
-/// Title, and the question that the dashboard answers.
+/// Name, and the question that the dashboard answers.
 fn heading(board: Dashboard) -> (&'static str, &'static str) {
     match board {
-        Dashboard::Fleet => (
-            "Longhorn health / Fleet",
-            "Which clusters need someone now? A row for each; the cluster leads to its overview.",
-        ),
-        Dashboard::Overview => {
-            ("Longhorn health / Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?")
+        Dashboard::Fleet => {
+            ("Fleet", "Which clusters need someone now? A row for each; the cluster leads to its overview.")
         }
+        Dashboard::Overview => ("Overview", "Is Longhorn healthy, and if not, what is wrong and what to do?"),
         Dashboard::Volumes => (
-            "Longhorn health / Volumes",
+            "Volumes",
             "Which volumes lack replicas, do not attach, or cannot be written, and what stands in the way?",
         ),
         Dashboard::InstanceManagers => (
-            "Longhorn health / Instance managers and upgrades",
+            "Instance managers and upgrades",
             "Which instance managers are down, were replaced, or are still there after an upgrade, and why?",
         ),
         Dashboard::Managers => (
-            "Longhorn health / Managers and webhook",
+            "Managers and webhook",
             "Which managers crash and why, do they start in time, and does the admission webhook answer?",
         ),
         Dashboard::Eviction => (
-            "Longhorn health / Eviction and drain",
+            "Eviction and drain",
             "Does eviction progress, do its flags contradict each other, and is it safe?",
         ),
         Dashboard::Storage => (
-            "Longhorn health / Storage and backups",
+            "Storage and backups",
             "Can disks, engine images, CSI and shares be used, and are volumes backed up?",
         ),
         Dashboard::Exporter => {
-            ("Longhorn health / Exporter", "Does the exporter see everything, and how fresh is what it sees?")
+            ("Exporter", "Does the exporter see everything, and how fresh is what it sees?")
         }
     }
-}
-
-fn links_to_sisters() -> Value {
-    json!({
-        "type": "dashboards", "title": "Longhorn health", "tags": [TAG], "asDropdown": true,
-        "includeVars": true, "keepTime": true, "targetBlank": false, "icon": "external link",
-        "tooltip": "", "url": "",
-    })
 }
 
 /// Grafana's own annotations, and firing alerts as marks in the graphs.
@@ -188,8 +156,7 @@ fn annotations(settings: &Settings) -> Vec<Value> {
 
 /// Matchers of the alerts of these rules in Prometheus' own series ALERTS.
 fn our_alerts(settings: &Settings) -> String {
-    let matchers = [variables::filter(&[], settings), "alertname=~\"Longhorn.+\"".to_owned()];
-    matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect::<Vec<_>>().join(", ")
+    variables::joined([variables::filter(&[], settings), "alertname=~\"Longhorn.+\"".to_owned()])
 }
 
 /// Labels of a family or of a recorded series.
@@ -210,14 +177,15 @@ fn with_expressions_of_records(expr: &str) -> String {
 
 /// Fills the placeholders of a panel's query. With `$job` come the matchers of the dashboard's
 /// variables that the labels of the family before the brace have.
-fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, GenerateError> {
+fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String> {
     let filled = promql::fill(owner, &with_expressions_of_records(expr), |name, before| match name {
         "job" => {
-            let family =
-                before.trim_end_matches('{').rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
-            let matchers = [settings.matchers(), variables::filter(labels_of(family), settings)];
-            let matchers: Vec<_> = matchers.into_iter().filter(|matcher| !matcher.is_empty()).collect();
-            Some(matchers.join(", "))
+            let family = before
+                .trim_end_matches('{')
+                .rsplit(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c))
+                .next()
+                .unwrap_or_default();
+            Some(variables::joined([settings.matchers(), variables::filter(labels_of(family), settings)]))
         }
         "without" => Some(super::rules::WITHOUT.to_owned()),
         "cluster" => Some(settings.cluster_list()),
@@ -230,8 +198,4 @@ fn expression(owner: &str, expr: &str, settings: &Settings) -> Result<String, Ge
     })?;
     // the list of labels brings its own space
     Ok(filled.replace(",  ", ", "))
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }

@@ -1,48 +1,34 @@
 //! One panel: queries, units, colours, links.
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::layout::GridPos;
 use super::{datasource, expression, table};
 use crate::check::{self, Check, PanelKind, Unit};
-use crate::generate::{GenerateError, Settings};
+use crate::generate::Settings;
 
 /// Colour of what is neither good nor bad.
 const NEUTRAL: &str = "#808080";
-
-/// What a panel needs to know beside its declaration.
-pub struct Context<'a> {
-    pub area: &'a Check,
-    pub settings: &'a Settings,
-}
 
 pub fn panel(
     id: u32,
     declared: &check::Panel,
     grid_pos: GridPos,
-    context: &Context,
-) -> Result<Value, GenerateError> {
+    area: &Check,
+    settings: &Settings,
+) -> Result<Value> {
+    let is_table = declared.kind == PanelKind::Table;
     let queries = declared.queries.iter().enumerate();
-    let targets = queries.map(|(number, query)| target(number, query, declared, context.settings));
-    let (transformations, overrides) = match declared.kind {
-        PanelKind::Table => (
-            table::transformations(declared, context.settings),
-            table::overrides(declared, context.area, context.settings),
-        ),
-        _ => (Vec::new(), Vec::new()),
-    };
+    let targets = queries.map(|(number, query)| target(number, query, declared, settings));
+    let transformations = is_table.then(|| table::transformations(declared, settings));
+    let overrides = if is_table { table::overrides(declared, area, settings) } else { Vec::new() };
     Ok(without_empty(json!({
-        "type": kind(declared.kind),
-        "id": id,
-        "title": declared.title,
-        "description": declared.description,
-        "gridPos": grid_pos,
-        "datasource": datasource(),
-        "targets": targets.collect::<Result<Vec<_>, _>>()?,
-        "fieldConfig": { "defaults": defaults(declared, context.settings), "overrides": overrides },
-        "options": options(declared),
-        "transformations": transformations,
-        "links": runbook_links(context),
+        "type": declared.kind, "id": id, "title": declared.title, "description": declared.description,
+        "gridPos": grid_pos, "datasource": datasource(),
+        "targets": targets.collect::<Result<Vec<_>>>()?,
+        "fieldConfig": { "defaults": defaults(declared, settings), "overrides": overrides },
+        "options": options(declared), "transformations": transformations, "links": runbook_links(area, settings),
     })))
 }
 
@@ -54,16 +40,6 @@ fn without_empty(mut object: Value) -> Value {
     object
 }
 
-fn kind(kind: PanelKind) -> &'static str {
-    match kind {
-        PanelKind::Stat => "stat",
-        PanelKind::TimeSeries => "timeseries",
-        PanelKind::StateTimeline => "state-timeline",
-        PanelKind::Table => "table",
-        PanelKind::BarGauge => "bargauge",
-    }
-}
-
 /// The number of a tile stands for a cluster, and says for which.
 fn legend(query: &check::Query, declared: &check::Panel, settings: &Settings) -> String {
     match (declared.kind, settings.cluster_label.as_str()) {
@@ -72,7 +48,6 @@ fn legend(query: &check::Query, declared: &check::Panel, settings: &Settings) ->
     }
 }
 
-/// Grafana's name of a query.
 pub fn letter(number: usize) -> String {
     char::from(b'A' + (number % 26) as u8).to_string()
 }
@@ -82,20 +57,17 @@ fn target(
     query: &check::Query,
     declared: &check::Panel,
     settings: &Settings,
-) -> Result<Value, GenerateError> {
+) -> Result<Value> {
     let mut expr = expression(declared.title, query.expr, settings)?;
     if table::lists_alerts(declared) {
         expr = table::with_dashboard(&expr);
     }
     let instant = matches!(declared.kind, PanelKind::Stat | PanelKind::Table | PanelKind::BarGauge);
     Ok(json!({
-        "refId": letter(number),
-        "datasource": datasource(),
-        "expr": expr,
+        "refId": letter(number), "datasource": datasource(), "expr": expr,
         "format": if declared.kind == PanelKind::Table { "table" } else { "time_series" },
         // at the end of the range only
-        "instant": instant,
-        "range": !instant,
+        "instant": instant, "range": !instant,
         "legendFormat": legend(query, declared, settings),
     }))
 }
@@ -103,11 +75,13 @@ fn target(
 fn defaults(declared: &check::Panel, settings: &Settings) -> Value {
     let from_zero = matches!(declared.kind, PanelKind::TimeSeries | PanelKind::BarGauge)
         && declared.unit != Unit::FromNow;
+    // lines keep a colour each; the threshold is a line of its own
+    let mode = if declared.kind == PanelKind::TimeSeries { "palette-classic" } else { "thresholds" };
     without_empty(json!({
         "unit": unit(declared.unit),
         // what "no data" means here
         "noValue": declared.no_data,
-        "color": color(declared),
+        "color": { "mode": mode },
         "thresholds": thresholds(declared.steps, settings),
         "mappings": mappings(declared.unit),
         "custom": custom(declared),
@@ -125,15 +99,6 @@ fn unit(unit: Unit) -> &'static str {
         Unit::Cores => "suffix: cores",
         Unit::Bytes => "bytes",
     }
-}
-
-fn color(declared: &check::Panel) -> Value {
-    let mode = match declared.kind {
-        // lines keep a colour each; the threshold is a line of its own
-        PanelKind::TimeSeries => "palette-classic",
-        _ => "thresholds",
-    };
-    json!({ "mode": mode })
 }
 
 /// Grafana draws "no data" in the colour of the first step, so that one is neutral: what is absent is
@@ -167,7 +132,8 @@ fn custom(declared: &check::Panel) -> Value {
     match declared.kind {
         PanelKind::TimeSeries => json!({
             "drawStyle": "line", "lineInterpolation": "stepAfter", "lineWidth": 2, "fillOpacity": 10,
-            "showPoints": "never", "spanNulls": false, "thresholdsStyle": { "mode": if declared.steps.is_empty() { "off" } else { "dashed" } },
+            "showPoints": "never", "spanNulls": false,
+            "thresholdsStyle": { "mode": if declared.steps.is_empty() { "off" } else { "dashed" } },
         }),
         PanelKind::StateTimeline => json!({ "lineWidth": 0, "fillOpacity": 80 }),
         PanelKind::Table => json!({ "align": "left", "filterable": true, "cellOptions": { "type": "auto" } }),
@@ -177,23 +143,18 @@ fn custom(declared: &check::Panel) -> Value {
 
 fn options(declared: &check::Panel) -> Value {
     let last = json!({ "calcs": ["lastNotNull"], "fields": "", "values": false });
+    let legend = json!({ "calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": true });
     match declared.kind {
         PanelKind::Stat => json!({
-            "reduceOptions": last, "colorMode": if declared.steps.is_empty() { "value" } else { "background" }, "graphMode": "none", "textMode": "auto",
-            "justifyMode": "center", "orientation": "auto",
+            "reduceOptions": last, "graphMode": "none", "textMode": "auto", "justifyMode": "center",
+            "colorMode": if declared.steps.is_empty() { "value" } else { "background" }, "orientation": "auto",
         }),
-        PanelKind::TimeSeries => json!({
-            "legend": { "calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": true },
-            "tooltip": { "mode": "multi", "sort": "desc" },
-        }),
+        PanelKind::TimeSeries => json!({ "legend": legend, "tooltip": { "mode": "multi", "sort": "desc" } }),
         PanelKind::StateTimeline => json!({
             "mergeValues": true, "showValue": "never", "rowHeight": 0.8, "alignValue": "left",
-            "legend": { "calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": true },
-            "tooltip": { "mode": "single", "sort": "none" },
+            "legend": legend, "tooltip": { "mode": "single", "sort": "none" },
         }),
-        PanelKind::Table => json!({
-            "showHeader": true, "cellHeight": "sm",
-        }),
+        PanelKind::Table => json!({ "showHeader": true, "cellHeight": "sm" }),
         PanelKind::BarGauge => json!({
             "reduceOptions": last, "displayMode": "basic", "orientation": "horizontal", "showUnfilled": true,
             "valueMode": "color",
@@ -201,12 +162,10 @@ fn options(declared: &check::Panel) -> Value {
     }
 }
 
-/// The runbooks of the alerts of the same check.
-fn runbook_links(context: &Context) -> Vec<Value> {
-    let base = context.settings.runbook_base_url.trim_end_matches('/');
+fn runbook_links(area: &Check, settings: &Settings) -> Vec<Value> {
     let link = |alert: &check::Alert| {
-        json!({ "title": format!("Runbook {}", alert.name), "url": format!("{base}/{}", context.settings.runbook(alert)),
-                "targetBlank": true })
+        let (title, url) = (format!("Runbook {}", alert.name), settings.runbook(alert.name));
+        json!({ "title": title, "url": url, "targetBlank": true })
     };
-    context.area.alerts.iter().map(link).collect()
+    area.alerts.iter().map(link).collect()
 }

@@ -1,19 +1,20 @@
 //! Tables: which labels are columns, in which order and under which heading, and where they lead.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use crate::check::{self, Check, Dashboard, Unit};
+use crate::check::{self, Check, Dashboard, Query, Unit};
 use crate::generate::Settings;
 use crate::generate::catalogue;
 
-/// Labels that links need and no column shows.
 const DASHBOARD: &str = "dashboard";
 const RUNBOOK: &str = "runbook";
 
 /// Adds to alerts the dashboard that tells more.
 pub fn with_dashboard(expr: &str) -> String {
     let mut expr = expr.to_owned();
-    for board in super::DASHBOARDS {
+    for board in Dashboard::all() {
         let of_board = catalogue::areas().filter(|area| area.dashboard() == board);
         let names: Vec<_> = of_board.flat_map(|area| area.alerts).map(|alert| alert.name).collect();
         if !names.is_empty() {
@@ -26,32 +27,23 @@ pub fn with_dashboard(expr: &str) -> String {
 
 /// One table of all queries, with the declared columns in order.
 pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Value> {
-    let columns: Vec<&str> = [settings.cluster_label.as_str()]
-        .into_iter()
-        .filter(|label| !label.is_empty())
-        .chain(declared.columns.iter().copied())
-        .collect();
-    let hidden = ["Time", "__name__", "job", "namespace", "prometheus", "Value"].map(str::to_owned);
+    let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
+    let columns: Vec<&str> = cluster.into_iter().chain(declared.columns.iter().copied()).collect();
     // with several queries each has a column of its own
-    let values = (0..declared.queries.len()).map(|number| format!("Value #{}", super::panel::letter(number)));
-    let values = values.filter(|_| declared.queries.len() > 1);
-    let hidden = hidden.into_iter().chain(values).filter(|name| !columns.contains(&name.as_str()));
-    let excluded: Map<_, _> = hidden.map(|name| (name, json!(true))).collect();
+    let of_query = |(number, query): (usize, &Query)| {
+        (format!("Value #{}", super::panel::letter(number)), check::capitalised(query.legend))
+    };
+    let several = declared.queries.iter().enumerate().filter(|_| declared.queries.len() > 1);
+    let values: BTreeMap<String, String> = several.map(of_query).collect();
+    let usual = ["Time", "__name__", "job", "namespace", "prometheus", "Value"];
+    let hidden = usual.into_iter().chain(values.keys().map(String::as_str));
+    let excluded: Map<_, _> =
+        hidden.filter(|name| !columns.contains(name)).map(|name| (name.to_owned(), json!(true))).collect();
     let order: Map<_, _> =
         columns.iter().enumerate().map(|(place, name)| ((*name).to_owned(), json!(place))).collect();
-    let headings: Map<_, _> = columns
-        .iter()
-        .map(|name| {
-            let query = declared.queries.iter().enumerate();
-            let mut query =
-                query.filter(|(number, _)| *name == format!("Value #{}", super::panel::letter(*number)));
-            let heading = match query.next() {
-                Some((_, query)) => check::capitalised(query.legend),
-                None => heading(name, declared.unit, settings),
-            };
-            ((*name).to_owned(), json!(heading))
-        })
-        .collect();
+    let named =
+        |name: &str| values.get(name).cloned().unwrap_or_else(|| heading(name, declared.unit, settings));
+    let headings: Map<_, _> = columns.iter().map(|name| ((*name).to_owned(), json!(named(name)))).collect();
     vec![
         json!({ "id": "merge", "options": {} }),
         json!({ "id": "organize", "options": {
@@ -63,21 +55,17 @@ pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Valu
 /// The label with a capital, but for a few.
 fn heading(column: &str, unit: Unit, settings: &Settings) -> String {
     match column {
-        "Value" => value_heading(unit).to_owned(),
+        "Value" => match unit {
+            Unit::FromNow => "When".to_owned(),
+            Unit::Seconds => "Seconds".to_owned(),
+            _ => "Number".to_owned(),
+        },
         "alertname" => "Alert".to_owned(),
         "object_kind" | "resource" => "Kind".to_owned(),
         "pvc" => "PVC".to_owned(),
         "pvc_namespace" => "PVC namespace".to_owned(),
-        label if label == settings.cluster_label => "Cluster".to_owned(),
+        label if label == *settings.cluster_label => "Cluster".to_owned(),
         label => check::capitalised(&label.replace('_', " ")),
-    }
-}
-
-fn value_heading(unit: Unit) -> &'static str {
-    match unit {
-        Unit::FromNow => "When",
-        Unit::Seconds => "Seconds",
-        _ => "Number",
     }
 }
 
@@ -86,58 +74,54 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     let has = |label: &str| declared.columns.contains(&label);
     let mut overrides = Vec::new();
     if has("severity") {
-        overrides.push(of("Severity", "mappings", json!([severities()])));
+        let value = |color: &str, index: u8| json!({ "color": color, "index": index });
+        let colors =
+            json!({ "critical": value("red", 0), "warning": value("orange", 1), "info": value("blue", 2) });
+        overrides.push(of("Severity", "mappings", json!([{ "type": "value", "options": colors }])));
         overrides.push(of("Severity", "custom.cellOptions", json!({ "type": "color-text" })));
     }
-    let base = settings.runbook_base_url.trim_end_matches('/');
-    let ending = if base.contains("/blob/") { ".md" } else { "" };
-    let runbook = |label| (format!("{base}/${{__data.fields.{label}}}{ending}"), "Runbook");
+    let field = |label: &str| format!("${{__data.fields.{label}}}");
+    let runbook = |name: &str| (settings.runbook(name), "Runbook");
     let leads_on = declared.dashboard == Dashboard::Overview && (has("alertname") || has("check"));
-    let uid = if leads_on { format!("${{__data.fields.{DASHBOARD}}}") } else { board(declared, area) };
-    let to = |variable: &str, label: &str| {
-        (format!("{}&var-{variable}=${{__data.fields.{label}}}", address(&uid, settings)), "Details")
+    let uid = match declared.dashboard {
+        _ if leads_on => field(DASHBOARD),
+        Dashboard::Overview => area.dashboard().uid(),
+        board => board.uid(),
     };
-    let first_heading;
+    let dashboard = || (address(&uid, settings), "Dashboard");
+    let to = |label: &str| (format!("{}&var-{label}={}", address(&uid, settings), field(label)), "Details");
     let mut links = Vec::new();
     if has("alertname") {
-        links.push(("Alert", vec![runbook("alertname"), (address(&uid, settings), "Dashboard")]));
+        links.push(("Alert".to_owned(), vec![runbook(&field("alertname")), dashboard()]));
     }
     if has("check") && leads_on {
-        links.push(("Check", vec![(address(&uid, settings), "Dashboard")]));
+        links.push(("Check".to_owned(), vec![dashboard()]));
     }
     if leads_on && has("cause") && (has("object_kind") || has("title")) && !has("alertname") {
-        links.push(("Cause", vec![runbook(RUNBOOK)]));
+        links.push(("Cause".to_owned(), vec![runbook(&field(RUNBOOK))]));
     }
-    if has("node") {
-        links.push(("Node", vec![to("node", "node")]));
-    }
-    if has("volume") {
-        links.push(("Volume", vec![to("volume", "volume")]));
-        links.push(("PVC namespace", vec![to("pvc_namespace", "pvc_namespace")]));
-    }
+    let own = [("node", "node"), ("volume", "volume"), ("volume", "pvc_namespace")];
+    let own = own.into_iter().filter(|(column, _)| has(column));
+    links.extend(own.map(|(_, label)| (heading(label, declared.unit, settings), vec![to(label)])));
     if declared.dashboard == Dashboard::Fleet && !settings.cluster_label.is_empty() {
-        let uid = Dashboard::Overview.uid();
-        let label = &settings.cluster_label;
-        let url = format!(
-            "/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}&var-cluster=${{__data.fields.{label}}}"
-        );
-        links.push(("Cluster", vec![(url, "Overview of this cluster")]));
+        let (uid, cluster) = (Dashboard::Overview.uid(), field(&settings.cluster_label));
+        let url = format!("/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}&var-cluster={cluster}");
+        links.push(("Cluster".to_owned(), vec![(url, "Overview of this cluster")]));
     }
     if links.is_empty() {
         // what a row is about leads to what the alerts of the check say about it
-        if let (Some(first), Some(alert)) = (declared.columns.first(), area.alerts.first()) {
-            first_heading = heading(first, declared.unit, settings);
-            links.push((&first_heading, vec![(format!("{base}/{}", settings.runbook(alert)), "Runbook")]));
-        }
+        let of_check = declared.columns.first().zip(area.alerts.first());
+        links
+            .extend(of_check.map(|(column, alert)| {
+                (heading(column, declared.unit, settings), vec![runbook(alert.name)])
+            }));
     }
-    overrides.extend(links.into_iter().map(|(heading, links)| {
-        let links: Vec<_> = links.iter().map(|(url, title)| link(url, title)).collect();
-        of(heading, "links", json!(links))
-    }));
+    let link = |(url, title): &(String, &str)| json!({ "title": title, "url": url, "targetBlank": !url.starts_with('/') });
+    overrides.extend(
+        links.into_iter().map(|(heading, links)| of(&heading, "links", links.iter().map(link).collect())),
+    );
     if leads_on {
-        for helper in [DASHBOARD, RUNBOOK] {
-            overrides.push(of(helper, "custom.hidden", json!(true)));
-        }
+        overrides.extend([DASHBOARD, RUNBOOK].map(|helper| of(helper, "custom.hidden", json!(true))));
     }
     overrides
 }
@@ -146,30 +130,12 @@ pub fn lists_alerts(declared: &check::Panel) -> bool {
     declared.dashboard == Dashboard::Overview && declared.columns.contains(&"alertname")
 }
 
-fn board(declared: &check::Panel, area: &Check) -> String {
-    let board = if declared.dashboard == Dashboard::Overview { area.dashboard() } else { declared.dashboard };
-    board.uid()
-}
-
 fn address(uid: &str, settings: &Settings) -> String {
     let cluster = if settings.cluster_label.is_empty() { "" } else { "&${cluster:queryparam}" };
     format!("/d/{uid}?${{__url_time_range}}&${{datasource:queryparam}}{cluster}")
 }
 
-fn severities() -> Value {
-    let value = |color: &str, index: u8| json!({ "color": color, "index": index });
-    json!({ "type": "value", "options": {
-        "critical": value("red", 0), "warning": value("orange", 1), "info": value("blue", 2),
-    } })
-}
-
 fn of(heading: &str, property: &str, value: Value) -> Value {
-    json!({
-        "matcher": { "id": "byName", "options": heading },
-        "properties": [{ "id": property, "value": value }],
-    })
-}
-
-fn link(url: &str, title: &str) -> Value {
-    json!({ "title": title, "url": url, "targetBlank": !url.starts_with('/') })
+    let properties = json!([{ "id": property, "value": value }]);
+    json!({ "matcher": { "id": "byName", "options": heading }, "properties": properties })
 }

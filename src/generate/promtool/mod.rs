@@ -4,21 +4,21 @@
 //! The cases ask for `ALERTS`, which has the labels of an alert and not its texts: those are
 //! templates, and promtool itself says in the tests of the rules what becomes of them.
 
-pub mod exporter;
 mod shaped;
 mod written;
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, Result};
+use jiff::{Span, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
-use self::exporter::{Exporter, Labels};
 use super::alertmanager::EXPORTER_DOWN;
 use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::rules::{self, Rule};
 use super::settings::AlertSettings;
 use super::shape::Shape;
-use super::{Artifact, GenerateError, Settings, Target, yaml};
+use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Check, When};
 use crate::checks::manager_crash_loop;
 
@@ -33,7 +33,7 @@ pub enum CaseKind {
     Boundary,
     /// Two pods of the exporter give one alert, and a new pod does not restart `for`.
     TwoPods,
-    /// Without any series it is silent, and the exporter's own alert fires.
+    /// Without any series it is silent, or fires if that is what it is about.
     Missing,
 }
 
@@ -45,10 +45,8 @@ pub struct TestCase {
     #[serde(skip)]
     pub kind: CaseKind,
     name: String,
-    /// Length of a tick.
     pub interval: String,
     pub input_series: Vec<Input>,
-    /// Which alerts fire, and when.
     pub promql_expr_test: Vec<Question>,
 }
 
@@ -62,7 +60,6 @@ pub struct Input {
 #[derive(Debug, Clone, Serialize)]
 pub struct Question {
     expr: String,
-    /// When it is asked, such as `300s`.
     pub eval_time: String,
     /// The answer; none is an alert that does not fire.
     pub exp_samples: Vec<ExpectedSample>,
@@ -88,7 +85,7 @@ const SLOW: u64 = 3 * 3_600;
 
 /// The test files: one for every area that has alerts, and one more for those of its alerts that look
 /// at other intervals.
-pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
     for area in catalogue::areas().chain([&KUBE_STATE_METRICS]) {
         let mut by_interval: BTreeMap<String, Vec<TestCase>> = BTreeMap::new();
@@ -121,20 +118,18 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     Ok(artifacts)
 }
 
-/// The cases of the enabled alerts of one area.
-pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<TestCase>, GenerateError> {
+pub fn cases(area: &Check, settings: &Settings) -> Result<Vec<TestCase>> {
     let mut cases = Vec::new();
     for alert in area.alerts.iter().filter(|alert| settings.alert(alert).enabled) {
-        let failed = |reason| GenerateError { owner: alert.name.to_owned(), reason };
-        let maker = Maker::new(area, alert, settings)?;
+        let writer = CaseWriter::new(area, alert, settings)?;
         match (Shape::of(area, alert), &alert.when) {
-            (Some(shape), _) => cases.extend(maker.shaped(area, &shape)),
+            (Some(shape), _) => cases.extend(writer.shaped(area, &shape)),
             (None, When::Promql { cases: text, .. }) if !has_no_cases(alert, settings) => {
-                cases.extend(maker.written(alert, text, settings).map_err(failed)?);
+                cases.extend(writer.written(alert, text, settings).context(alert.name)?);
             }
             _ => continue,
         }
-        cases.extend(maker.missing(settings)?);
+        cases.extend((alert.name != EXPORTER_DOWN).then(|| writer.missing()));
     }
     Ok(cases)
 }
@@ -148,11 +143,11 @@ fn has_no_cases(alert: &Alert, settings: &Settings) -> bool {
     set.enabled && set.thresholds != AlertSettings::of(alert).thresholds
 }
 
-struct Maker {
+pub type Labels = BTreeMap<String, String>;
+
+struct CaseWriter {
     rule: Rule,
     exporter: Exporter,
-    /// Stands on kube-state-metrics, not on the exporter.
-    is_alone: bool,
     /// Seconds between two evaluations.
     tick: u64,
     /// `for` and `keep_firing_for` in ticks.
@@ -160,12 +155,10 @@ struct Maker {
     keep: u64,
 }
 
-impl Maker {
-    fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self, GenerateError> {
+impl CaseWriter {
+    fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self> {
         let rule = rules::rule(area, alert, settings)?;
-        let failed = |reason| GenerateError { owner: alert.name.to_owned(), reason };
-        let (hold, keep) = (seconds(&rule.hold), seconds(&rule.keep_firing_for));
-        let (hold, keep) = (hold.map_err(failed)?, keep.map_err(failed)?);
+        let (hold, keep) = (seconds(&rule.hold)?, seconds(&rule.keep_firing_for)?);
         // a tick that divides both, so that "one tick before" is exact; half of a short wait
         let tick = match hold {
             1..120 => hold / 2,
@@ -174,30 +167,14 @@ impl Maker {
         };
         let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, hold), keep) };
         let (hold, keep) = (hold.div_ceil(tick), keep.div_ceil(tick));
-        let (exporter, is_alone) = (Exporter::of(settings), area.id == KUBE_STATE_METRICS.id);
-        Ok(Maker { rule, exporter, is_alone, tick, hold, keep })
+        Ok(CaseWriter { rule, exporter: Exporter::of(settings), tick, hold, keep })
     }
 
-    /// The exporter is down, and what stands on it says nothing.
-    fn missing(&self, settings: &Settings) -> Result<Option<TestCase>, GenerateError> {
-        if self.rule.alert == EXPORTER_DOWN {
-            return Ok(None);
-        }
-        let mut moment = self.hold + 1;
-        let mut questions = Vec::new();
-        let is_down =
-            |alert: &&Alert| !self.is_alone && alert.name == EXPORTER_DOWN && settings.alert(alert).enabled;
-        let mut areas = catalogue::areas();
-        if let Some((area, alert)) = areas.find_map(|area| Some((area, area.alerts.iter().find(is_down)?))) {
-            let down = Maker { tick: self.tick, ..Maker::new(area, alert, settings)? };
-            let hold = seconds(&down.rule.hold).unwrap_or_default();
-            moment = moment.max(hold.div_ceil(self.tick));
-            questions.push(down.firing(moment, &[Labels::new()]));
-        }
-        questions.insert(0, self.silent(moment));
+    /// The exporter is down; that its own alert fires then is a case of that one.
+    fn missing(&self) -> TestCase {
+        let moment = self.hold + 1;
         let up = self.input("up", &self.exporter.pod("a"), &format!("0x{moment}"));
-        let name = "silent without its series, and the exporter's own alert fires";
-        Ok(Some(self.case(CaseKind::Missing, name, vec![up], questions)))
+        self.case(CaseKind::Missing, "silent without its series", vec![up], vec![self.silent(moment)])
     }
 
     fn case(&self, kind: CaseKind, name: &str, inputs: Vec<Input>, questions: Vec<Question>) -> TestCase {
@@ -231,35 +208,67 @@ impl Maker {
     }
 }
 
+/// The exporter as Prometheus sees it.
+#[derive(Debug, Default)]
+pub struct Exporter {
+    pub labels: Labels,
+    /// Labels of a target that the selector does not take, as far as they differ.
+    pub other: Labels,
+}
+
+impl Exporter {
+    /// The target that the configured selector takes.
+    pub fn of(settings: &Settings) -> Exporter {
+        let usual = [("job", "longhorn-health-exporter"), ("namespace", "longhorn-system")];
+        let labels = usual.map(|(label, value)| (label.to_owned(), value.to_owned())).into();
+        let mut exporter = Exporter { labels, other: Labels::new() };
+        for (label, value) in settings.selected() {
+            let usual = exporter.labels.insert(label.to_owned(), value.to_owned());
+            let another = if value == "another" { "one-more" } else { "another" };
+            let other = usual.filter(|usual| usual != value).unwrap_or(another.to_owned());
+            exporter.other.insert(label.to_owned(), other);
+        }
+        exporter
+    }
+
+    /// All labels of a target that is not the exporter.
+    pub fn elsewhere(&self) -> Labels {
+        self.labels.clone().into_iter().chain(self.other.clone()).collect()
+    }
+
+    /// The labels of one of its pods, as a ServiceMonitor sets them.
+    pub fn pod(&self, pod: &str) -> Labels {
+        let own = [
+            ("pod", format!("longhorn-health-exporter-{pod}")),
+            ("instance", format!("{pod}:10666")),
+            ("container", format!("exporter-{pod}")),
+            ("endpoint", format!("http-{pod}")),
+            ("service", format!("longhorn-health-exporter-{pod}")),
+        ];
+        own.into_iter().fold(self.labels.clone(), |labels, (label, value)| with(&labels, label, &value))
+    }
+}
+
+/// The labels with one more, or another value of it.
+pub fn with(labels: &Labels, label: &str, value: &str) -> Labels {
+    let mut labels = labels.clone();
+    labels.insert(label.to_owned(), value.to_owned());
+    labels
+}
+
 fn ticks_of(seconds: u64) -> String {
     format!("{seconds}s")
 }
 
-/// Labels as promtool reads them.
 fn braced(labels: &Labels) -> String {
     let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
     format!("{{{}}}", labels.join(","))
 }
 
 /// Reads a Prometheus duration; empty is zero.
-pub fn seconds(duration: &str) -> Result<u64, String> {
-    let (mut total, mut number) = (0, None);
-    for c in duration.chars() {
-        let factor = match c {
-            '0'..='9' => {
-                number = Some(number.unwrap_or(0) * 10 + u64::from(c.to_digit(10).unwrap_or_default()));
-                continue;
-            }
-            's' => 1,
-            'm' => 60,
-            'h' => 3_600,
-            'd' => 86_400,
-            'w' => 604_800,
-            _ => return Err(format!("not a duration: {duration}")),
-        };
-        total += number.take().ok_or_else(|| format!("not a duration: {duration}"))? * factor;
-    }
-    if number.is_some() { Err(format!("not a duration: {duration}")) } else { Ok(total) }
+pub fn seconds(duration: &str) -> Result<u64> {
+    let span: Span = if duration.is_empty() { Span::new() } else { duration.parse()? };
+    Ok(span.total((Unit::Second, SpanRelativeTo::days_are_24_hours()))? as u64)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::exporter::Labels;
-use super::{CaseKind, Input, Maker, TestCase};
+use super::{CaseKind, CaseWriter, Input, Labels, TestCase, with};
 use crate::check::Check;
 use crate::generate::shape::Shape;
 
@@ -14,7 +13,7 @@ const LEAD: u64 = 3;
 /// Ticks after the last moment that matters.
 const TAIL: u64 = 3;
 
-impl Maker {
+impl CaseWriter {
     pub(super) fn shaped(&self, area: &Check, shape: &Shape) -> Vec<TestCase> {
         let mut cases =
             vec![self.fires(area, shape), self.stays_silent(area, shape), self.two_pods(area, shape)];
@@ -29,10 +28,9 @@ impl Maker {
         }
         let matched = shape.matchers.iter().find(|(label, _)| *label == "cause");
         let declared = || area.causes.iter().map(|cause| cause.id).collect();
-        let causes: Vec<&str> =
-            matched.map_or_else(declared, |(_, values)| values.iter().map(|v| &**v).collect());
+        let causes: Vec<&str> = matched.map_or_else(declared, |(_, values)| values.clone());
         let (first, second) = (causes.first()?, causes.last().filter(|_| causes.len() > 1)?);
-        let trouble = self.troubled(area, shape).into_iter().next()?;
+        let trouble = self.trouble(area, shape);
         let change = self.hold.div_ceil(2).max(1);
         let (before, after) = (with(&trouble, "cause", first), with(&trouble, "cause", second));
         let inputs = vec![
@@ -45,7 +43,6 @@ impl Maker {
         Some(self.case(CaseKind::Boundary, name, inputs, questions))
     }
 
-    /// The tick at which the alert fires.
     fn fire(&self) -> u64 {
         LEAD + self.hold
     }
@@ -70,9 +67,7 @@ impl Maker {
     /// What belongs to other alerts, to other targets, and a fact that does not hold.
     fn stays_silent(&self, area: &Check, shape: &Shape) -> TestCase {
         let end = self.fire() + TAIL;
-        let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
-            return self.case(CaseKind::Silent, "silent", Vec::new(), Vec::new());
-        };
+        let trouble = self.trouble(area, shape);
         let always = |labels: &Labels, pod, value| self.fact(shape, labels, pod, &[(end, Some(value))]);
         let mut inputs = vec![always(&trouble, "a", 0)];
         for (label, values) in &shape.matchers {
@@ -90,9 +85,7 @@ impl Maker {
 
     /// One pod sees it and another does not; then the other sees it and the first is gone.
     fn two_pods(&self, area: &Check, shape: &Shape) -> TestCase {
-        let Some(trouble) = self.troubled(area, shape).into_iter().next() else {
-            return self.case(CaseKind::TwoPods, "two pods", Vec::new(), Vec::new());
-        };
+        let trouble = self.trouble(area, shape);
         let change = self.hold.div_ceil(2).max(1);
         let is_free = shape.family.labels.contains(&"severity")
             && !shape.matchers.iter().any(|(label, _)| *label == "severity");
@@ -132,6 +125,10 @@ impl Maker {
         all
     }
 
+    fn trouble(&self, area: &Check, shape: &Shape) -> Labels {
+        self.troubled(area, shape).into_iter().next().unwrap_or_default()
+    }
+
     /// Series that would give one alert, about an object each: otherwise one of them hides that the others
     /// are not looked at.
     fn apart(&self, shape: &Shape, mut all: Vec<Labels>) -> Vec<Labels> {
@@ -148,7 +145,6 @@ impl Maker {
         all
     }
 
-    /// The labels of the alert that a series makes.
     fn alert(&self, shape: &Shape, series: &Labels) -> Labels {
         let mut labels = self.exporter.labels.clone();
         labels.extend(series.clone());
@@ -167,10 +163,4 @@ impl Maker {
         let values: Vec<String> = stretches.iter().map(stretch).collect();
         self.input(shape.family.name, &labels, &(values.join(" ") + " stale"))
     }
-}
-
-fn with(labels: &Labels, label: &str, value: &str) -> Labels {
-    let mut labels = labels.clone();
-    labels.insert(label.to_owned(), value.to_owned());
-    labels
 }

@@ -1,14 +1,13 @@
 //! Cases that a person wrote for an alert with a literal expression.
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::exporter::{Exporter, Labels};
-use super::{CaseKind, Input, Maker, TestCase, seconds};
+use super::{CaseKind, CaseWriter, Exporter, Input, Labels, TestCase, seconds};
 use crate::check::Alert;
 use crate::generate::Settings;
 use crate::generate::settings::AlertSettings;
 
-/// `<name of the alert>.test.yaml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -45,15 +44,10 @@ struct WrittenCase {
     clusters: bool,
 }
 
-impl Maker {
-    pub(super) fn written(
-        &self,
-        alert: &Alert,
-        text: &str,
-        settings: &Settings,
-    ) -> Result<Vec<TestCase>, String> {
+impl CaseWriter {
+    pub(super) fn written(&self, alert: &Alert, text: &str, settings: &Settings) -> Result<Vec<TestCase>> {
         let text = filled(text, settings).replace("$for", &self.hold.to_string());
-        let written: Written = serde_yaml::from_str(&text).map_err(|error| error.to_string())?;
+        let written: Written = serde_yaml::from_str(&text)?;
         let (set, declared) = (settings.alert(alert), AlertSettings::of(alert));
         let is_changed = (set.hold, set.keep_firing_for) != (declared.hold, declared.keep_firing_for);
         let applies = |case: &&WrittenCase| {
@@ -63,10 +57,9 @@ impl Maker {
         written.cases.iter().filter(applies).map(|case| self.written_case(&written, case)).collect()
     }
 
-    fn written_case(&self, written: &Written, case: &WrittenCase) -> Result<TestCase, String> {
+    fn written_case(&self, written: &Written, case: &WrittenCase) -> Result<TestCase> {
         let own = case.labels.clone().unwrap_or_else(|| vec![written.labels.clone()]);
-        let target = self.exporter.labels.iter().filter(|_| written.keeps_target);
-        let target: Labels = target.map(|(label, value)| (label.clone(), value.clone())).collect();
+        let target = if written.keeps_target { self.exporter.labels.clone() } else { Labels::new() };
         let alerts: Vec<Labels> =
             own.into_iter().map(|own| target.clone().into_iter().chain(own).collect()).collect();
         let mut questions = Vec::new();
@@ -88,9 +81,9 @@ impl Maker {
     }
 }
 
-fn input(line: &str) -> Result<Input, String> {
+fn input(line: &str) -> Result<Input> {
     let end = line.rfind('}').map_or_else(|| line.find(' '), |brace| Some(brace + 1));
-    let (series, values) = line.split_at(end.ok_or_else(|| format!("not a series with values: {line}"))?);
+    let (series, values) = line.split_at(end.with_context(|| format!("not a series with values: {line}"))?);
     Ok(Input { series: series.to_owned(), values: values.trim().to_owned() })
 }
 

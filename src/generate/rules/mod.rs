@@ -7,10 +7,11 @@ mod texts;
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
 use serde::Serialize;
 
 use super::catalogue::{self, KUBE_STATE_METRICS};
-use super::{Artifact, GenerateError, Settings, Target, alertmanager, promql, yaml};
+use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
 use crate::check::{Alert, Check, Dashboard, Record};
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
@@ -23,13 +24,11 @@ pub const ALONE: &str = "rules/longhorn-health-kube-state-metrics.rules.yaml";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleFile {
-    /// One a dashboard.
-    pub groups: Vec<Group>,
+    pub groups: Vec<RuleGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Group {
-    /// `longhorn-health.<dashboard>`.
+pub struct RuleGroup {
     pub name: String,
     /// In the order of the checks, records before the alerts that read them: Prometheus evaluates a
     /// group from top to bottom, so that an alert sees the value of the same moment.
@@ -39,14 +38,14 @@ pub struct Group {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Entry {
-    Record(Recording),
+    Record(RecordingRule),
     Alert(Rule),
 }
 
 /// A recording rule, with every placeholder filled in. It has no labels of its own: the configured
 /// ones are for alerts, and a panel could not tell them from those of the series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recording {
+pub struct RecordingRule {
     pub record: &'static str,
     pub expr: String,
 }
@@ -64,7 +63,7 @@ pub struct Rule {
     pub annotations: BTreeMap<&'static str, String>,
 }
 
-pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let header = Target::Rules.header();
     let plain = rule_file(settings)?;
     let plain = yaml::document("", &plain);
@@ -82,7 +81,7 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>, GenerateError> {
     Ok(artifacts)
 }
 
-pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
+pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
     let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
     for area in catalogue::areas() {
         // records also when the alerts that read them are switched off: panels draw them
@@ -92,32 +91,32 @@ pub fn rule_file(settings: &Settings) -> Result<RuleFile, GenerateError> {
         }
     }
     let group =
-        |(board, rules): (Dashboard, _)| Group { name: format!("longhorn-health.{}", board.id()), rules };
+        |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
     Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
 }
 
 /// The group that stands on kube-state-metrics alone.
-pub fn alone(settings: &Settings) -> Result<RuleFile, GenerateError> {
-    let rules: Vec<Entry> = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<_, _>>()?;
-    let group = Group { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
-    Ok(RuleFile { groups: vec![group].into_iter().filter(|group| !group.rules.is_empty()).collect() })
+pub fn alone(settings: &Settings) -> Result<RuleFile> {
+    let rules = alerts(&KUBE_STATE_METRICS, settings).collect::<Result<Vec<_>>>()?;
+    let group = RuleGroup { name: format!("longhorn-health.{}", KUBE_STATE_METRICS.id), rules };
+    Ok(RuleFile { groups: if group.rules.is_empty() { vec![] } else { vec![group] } })
 }
 
-fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry, GenerateError>> {
+fn alerts(check: &Check, settings: &Settings) -> impl Iterator<Item = Result<Entry>> {
     let enabled = check.alerts.iter().filter(|alert| settings.alert(alert).enabled);
     enabled.map(|alert| rule(check, alert, settings).map(Entry::Alert))
 }
 
-pub fn recording(record: &Record, settings: &Settings) -> Result<Recording, GenerateError> {
+pub fn recording(record: &Record, settings: &Settings) -> Result<RecordingRule> {
     let expr = promql::fill(record.name, record.expr, |name, _| common(name, settings))?;
-    Ok(Recording { record: record.name, expr })
+    Ok(RecordingRule { record: record.name, expr })
 }
 
 fn common(name: &str, settings: &Settings) -> Option<String> {
     match name {
         "job" => Some(settings.matchers()),
         "without" => Some(WITHOUT.to_owned()),
-        "namespace" => Some(settings.namespace.clone()),
+        "namespace" => Some(settings.namespace.0.clone()),
         "cluster" => Some(settings.cluster_list()),
         "clusters_without" => Some(clusters_without_exporter(settings)),
         // the first group of a label_replace
@@ -131,11 +130,12 @@ const RANGE: &str = "seconds of a range";
 
 /// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
 fn clusters_without_exporter(settings: &Settings) -> String {
-    let (selector, label) = (settings.matchers(), &settings.cluster_label);
+    let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
     if settings.expected_clusters.is_empty() || label.is_empty() {
         return format!("or on () absent(up{{{selector}}} == 1)");
     }
-    let absent = |cluster: &String| {
+    let absent = |cluster: &super::settings::ClusterName| {
+        let cluster = cluster.as_str();
         // {:?} escapes as PromQL does
         format!(
             "or label_replace(absent(up{{{selector}, {label}={cluster:?}}} == 1), \"{label}\", {cluster:?}, \"\", \"\")"
@@ -144,16 +144,13 @@ fn clusters_without_exporter(settings: &Settings) -> String {
     settings.expected_clusters.iter().map(absent).collect::<Vec<_>>().join(" ")
 }
 
-/// The rule of an alert.
-pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, GenerateError> {
+pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
     let set = settings.alert(alert);
     let threshold = |name: &str| {
-        let unit =
-            alert.thresholds.iter().find(|threshold| threshold.name == name).map(|threshold| threshold.unit);
+        let threshold = alert.thresholds.iter().find(|threshold| threshold.name == name)?;
+        let value = set.thresholds.get(name)?;
         // in brackets a number needs a unit, and must be whole
-        let shown =
-            |value: &f64| if unit == Some(RANGE) { format!("{value:.0}s") } else { value.to_string() };
-        set.thresholds.get(name).map(shown)
+        Some(if threshold.unit == RANGE { format!("{value:.0}s") } else { value.to_string() })
     };
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {
         common(name, settings).or_else(|| threshold(name))
@@ -164,8 +161,9 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, Ge
         texts::CAUSE => Some(texts::cause(area, alert, settings)),
         _ => threshold(name),
     })? + &texts::see_more(area, alert);
-    let mut labels = settings.labels.clone();
-    labels.extend(set.labels);
+    let labels = settings.labels.iter().chain(&set.labels);
+    let mut labels: BTreeMap<_, _> =
+        labels.map(|(label, value)| (label.0.clone(), value.0.clone())).collect();
     // an empty label is none: so an alert goes without a global one
     labels.retain(|_, value| !value.is_empty());
     if area.id == KUBE_STATE_METRICS.id {
@@ -176,10 +174,7 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule, Ge
     let mut annotations = BTreeMap::from([
         ("summary", texts::summary(area, alert, settings)),
         ("description", description),
-        (
-            "runbook_url",
-            format!("{}/{}", settings.runbook_base_url.trim_end_matches('/'), settings.runbook(alert)),
-        ),
+        ("runbook_url", settings.runbook(alert.name)),
     ]);
     if let Some(base) = &settings.dashboard_base_url {
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());

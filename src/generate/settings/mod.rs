@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
-use super::catalogue;
-use crate::check::{Alert, Bound, Severity};
+use crate::check::{Alert, Bound, Severity, Threshold};
 pub use parse::{ConfigError, parse};
-pub use text::GREATEST;
+pub use text::ClusterName;
 use text::{
-    Address, AlertName, ClusterLabel, ClusterName, Duration, LabelMap, Namespace, Plain, Selector, text,
+    Address, AlertName, ClusterLabel, Duration, Job, LabelName, LabelValue, Namespace, Plain, Selector,
 };
 
 /// A configuration; what a file leaves out keeps its default.
@@ -23,125 +22,135 @@ use text::{
 #[schemars(extend("type" = ["object", "null"]))]
 pub struct Settings {
     /// Selects the exporter: its job name, or labels of its target
-    #[serde(deserialize_with = "text::selector")]
-    #[schemars(with = "Selector", extend("default" = "longhorn-health-exporter"))]
-    pub selector: Vec<(String, String)>,
+    #[schemars(extend("default" = "longhorn-health-exporter"))]
+    pub selector: Selector,
     /// Longhorn's namespace, for the rules on kube-state-metrics
-    #[serde(deserialize_with = "text::<_, Namespace>")]
-    #[schemars(with = "Namespace")]
-    pub namespace: String,
+    #[schemars(extend("default" = "longhorn-system"))]
+    pub namespace: Namespace,
     /// Label that distinguishes clusters; empty for none
-    #[serde(deserialize_with = "text::<_, ClusterLabel>")]
-    #[schemars(with = "ClusterLabel")]
-    pub cluster_label: String,
+    #[schemars(extend("default" = "cluster"))]
+    pub cluster_label: ClusterLabel,
     /// Values of that label that must have an exporter: each is missed from the start, and for ever
-    #[serde(deserialize_with = "text::list::<_, ClusterName>")]
-    #[schemars(with = "Option<Vec<ClusterName>>", extend("default" = Vec::<String>::new()))]
-    pub expected_clusters: Vec<String>,
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Vec<ClusterName>>")]
+    pub expected_clusters: Vec<ClusterName>,
     /// Where runbooks are published; the alert's name is appended
-    #[serde(deserialize_with = "text::<_, Address>")]
-    #[schemars(with = "Address")]
-    pub runbook_base_url: String,
+    #[schemars(extend("default" = RUNBOOKS))]
+    pub runbook_base_url: Address,
     /// Where Grafana is; without it alerts have no link to a dashboard
-    #[serde(deserialize_with = "text::some::<_, Address>")]
-    #[schemars(with = "Address", extend("default" = null))]
-    pub dashboard_base_url: Option<String>,
+    pub dashboard_base_url: Option<Address>,
     /// Labels of every alert
-    #[serde(deserialize_with = "text::labels")]
-    #[schemars(with = "LabelMap")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Labels>")]
+    pub labels: Labels,
     /// Settings of single alerts, by name
-    #[serde(deserialize_with = "alerts")]
-    #[schemars(with = "Option<BTreeMap<String, AlertConfig>>", extend("default" = null))]
-    pub alerts: BTreeMap<&'static str, AlertConfig>,
+    #[serde(deserialize_with = "or_empty")]
+    #[schemars(with = "Option<Alerts>")]
+    pub alerts: Alerts,
 }
+
+pub type Labels = BTreeMap<LabelName, LabelValue>;
+/// A name with nothing below it is an alert as declared.
+type Alerts = BTreeMap<AlertName, Option<AlertConfig>>;
+
+const RUNBOOKS: &str =
+    "https://github.com/longhorn-health-exporter/longhorn-health-exporter/blob/main/docs/runbooks";
 
 /// Settings of an alert; what is left out stays as declared.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("type" = ["object", "null"]))]
 pub struct AlertConfig {
-    /// Whether there is a rule at all
+    /// Whether there is a rule at all: `true` or `false`
     pub enabled: Option<Plain<bool>>,
     /// How long the expression must hold
-    #[serde(rename = "for", deserialize_with = "text::some::<_, Duration>")]
-    #[schemars(with = "Duration")]
-    pub hold: Option<String>,
+    #[serde(rename = "for")]
+    pub hold: Option<Duration>,
     /// How long the alert keeps firing after the expression ends
-    #[serde(deserialize_with = "text::some::<_, Duration>")]
-    #[schemars(with = "Duration")]
-    pub keep_firing_for: Option<String>,
-    /// The label severity
+    pub keep_firing_for: Option<Duration>,
+    /// The label severity: `info`, `warning` or `critical`
     pub severity: Option<Severity>,
     /// Labels of this alert; they win over the global ones
-    #[serde(deserialize_with = "text::labels")]
-    #[schemars(with = "LabelMap")]
-    pub labels: BTreeMap<String, String>,
-    /// Numbers in the expression, by name
+    pub labels: Option<Labels>,
+    /// Numbers in the expression, by name; each runbook has those of its alert
     pub thresholds: Option<BTreeMap<String, Plain<f64>>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertSettings {
     pub enabled: bool,
-    /// `for`.
     pub hold: String,
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
     pub severity: Severity,
     /// Labels beside the global ones; they win.
-    pub labels: BTreeMap<String, String>,
-    /// By name, as in the expression.
+    pub labels: Labels,
     pub thresholds: BTreeMap<&'static str, f64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            selector: vec![("job".to_owned(), "longhorn-health-exporter".to_owned())],
-            namespace: "longhorn-system".to_owned(),
-            cluster_label: "cluster".to_owned(),
+            selector: Selector::Job(Job("longhorn-health-exporter".to_owned())),
+            namespace: Namespace("longhorn-system".to_owned()),
+            cluster_label: ClusterLabel("cluster".to_owned()),
             expected_clusters: Vec::new(),
-            runbook_base_url:
-                "https://github.com/longhorn-health-exporter/longhorn-health-exporter/blob/main/docs/runbooks"
-                    .to_owned(),
+            runbook_base_url: Address(RUNBOOKS.to_owned()),
             dashboard_base_url: None,
-            labels: BTreeMap::new(),
-            alerts: BTreeMap::new(),
+            labels: Labels::new(),
+            alerts: Alerts::new(),
         }
     }
 }
 
 impl Settings {
-    /// What selects the exporter, as matchers of PromQL.
+    /// Labels of the exporter's target.
+    pub fn selected(&self) -> Vec<(&str, &str)> {
+        match &self.selector {
+            Selector::Job(job) => vec![("job", job.as_str())],
+            Selector::Labels(labels) => {
+                labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect()
+            }
+        }
+    }
+
+    /// The same as matchers of PromQL.
     pub fn matchers(&self) -> String {
-        let matchers = self.selector.iter().map(|(label, value)| format!("{label}=\"{value}\""));
+        let matchers = self.selected().into_iter().map(|(label, value)| format!("{label}=\"{value}\""));
         matchers.collect::<Vec<_>>().join(", ")
     }
 
     /// The cluster label with a comma, to start a list of labels; a space follows in the template.
     pub fn cluster_list(&self) -> String {
-        if self.cluster_label.is_empty() { String::new() } else { format!("{},", self.cluster_label) }
+        if self.cluster_label.is_empty() { String::new() } else { format!("{},", *self.cluster_label) }
     }
 
-    /// The last part of the address of a runbook. Files in a repository end in `.md`; published pages do not.
-    pub fn runbook(&self, alert: &Alert) -> String {
-        let is_repository = self.runbook_base_url.contains("/blob/");
-        if is_repository { format!("{}.md", alert.name) } else { alert.name.to_owned() }
+    /// The address of a runbook. Files in a repository end in `.md`; published pages do not.
+    pub fn runbook(&self, alert: &str) -> String {
+        let base = self.runbook_base_url.trim_end_matches('/');
+        let ending = if base.contains("/blob/") { ".md" } else { "" };
+        format!("{base}/{alert}{ending}")
+    }
+
+    fn config(&self, alert: &str) -> Option<&AlertConfig> {
+        let (_, config) = self.alerts.iter().find(|(name, _)| name.0 == alert)?;
+        config.as_ref()
     }
 
     pub fn alert(&self, alert: &Alert) -> AlertSettings {
-        let mut settings = AlertSettings::of(alert);
-        let Some(config) = self.alerts.get(alert.name) else { return settings };
-        settings.enabled = config.enabled.map_or(settings.enabled, |enabled| enabled.0);
-        settings.hold = config.hold.clone().unwrap_or(settings.hold);
-        settings.keep_firing_for = config.keep_firing_for.clone().unwrap_or(settings.keep_firing_for);
-        settings.severity = config.severity.unwrap_or(settings.severity);
-        settings.labels = config.labels.clone();
-        for (name, value) in &mut settings.thresholds {
-            *value = config.threshold(name).unwrap_or(*value);
+        let none = AlertConfig::default();
+        let config = self.config(alert.name).unwrap_or(&none);
+        let set = |set: &Option<Duration>, declared: &str| {
+            set.as_deref().map_or_else(|| declared.to_owned(), String::clone)
+        };
+        let threshold = |threshold: &Threshold| (threshold.name, config.threshold(threshold));
+        AlertSettings {
+            enabled: config.enabled.is_none_or(|enabled| enabled.0),
+            hold: set(&config.hold, alert.hold),
+            keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
+            severity: config.severity.unwrap_or(alert.severity),
+            labels: config.labels.clone().unwrap_or_default(),
+            thresholds: alert.thresholds.iter().map(threshold).collect(),
         }
-        settings
     }
 
     /// The value at which a colour of a panel begins.
@@ -149,48 +158,29 @@ impl Settings {
         match bound {
             Bound::Value(value) => *value,
             Bound::Threshold { alert, threshold } => {
-                let set = self.alerts.get(alert).and_then(|config| config.threshold(threshold.name));
-                set.unwrap_or(threshold.default)
+                self.config(alert).map_or(threshold.default, |config| config.threshold(threshold))
             }
         }
     }
 }
 
 impl AlertConfig {
-    fn threshold(&self, name: &str) -> Option<f64> {
+    fn threshold(&self, threshold: &Threshold) -> f64 {
+        let set = self.thresholds.as_ref().and_then(|set| set.get(threshold.name));
         // adding zero drops the sign of a negative zero
-        self.thresholds.as_ref()?.get(name).map(|value| value.0 + 0.0)
+        set.map_or(threshold.default, |value| value.0 + 0.0)
     }
 }
 
 impl AlertSettings {
-    /// As declared.
     pub fn of(alert: &Alert) -> Self {
-        AlertSettings {
-            enabled: true,
-            hold: alert.hold.to_owned(),
-            keep_firing_for: alert.keep_firing_for.to_owned(),
-            severity: alert.severity,
-            labels: BTreeMap::new(),
-            thresholds: alert
-                .thresholds
-                .iter()
-                .map(|threshold| (threshold.name, threshold.default))
-                .collect(),
-        }
+        Settings::default().alert(alert)
     }
 }
 
-/// A key with nothing below it is an alert as declared.
-fn alerts<'de, D>(deserializer: D) -> Result<BTreeMap<&'static str, AlertConfig>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let alerts = Option::<BTreeMap<AlertName, Option<AlertConfig>>>::deserialize(deserializer)?;
-    let set = alerts.unwrap_or_default().into_iter().filter_map(|(name, config)| Some((name.0, config?)));
-    Ok(set.collect())
-}
-
-fn declared(name: &str) -> Option<&'static Alert> {
-    catalogue::alerts().find(|alert| alert.name == name)
+/// Nothing below a key is nothing.
+fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -1,26 +1,26 @@
 //! Reads a configuration strictly. An error is one line with the place, the whole path of the key, what is
 //! wrong there and what is legal.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_path_to_error::Track;
 use serde_yaml::{Error, Spanned};
 
-use super::text::GREATEST;
-use super::{Settings, declared};
+use super::Settings;
+use crate::check::Threshold;
 use crate::did_you_mean;
+use crate::generate::catalogue;
 use crate::yaml_error;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}:{line}: {}{message}", prefix(.path))]
 pub struct ConfigError {
-    /// The file, as the user named it.
     pub file: String,
-    /// Line, from 1.
     pub line: u64,
     /// The key with all above it, such as `alerts.LonghornManagerHighRestarts.for`; empty for the file.
     pub path: String,
-    /// What is wrong, and what is legal.
     pub message: String,
 }
 
@@ -75,30 +75,39 @@ fn message(error: &Error) -> String {
 
 /// Values that are legal alone and not together: the path of one, and what is wrong.
 fn contradiction(settings: &Settings) -> Option<(Vec<&str>, String)> {
+    if settings.selected().is_empty() {
+        return Some((
+            vec!["selector"],
+            "expected the labels of the exporter's target, found no labels".to_owned(),
+        ));
+    }
     let cluster = settings.cluster_label.as_str();
-    let of_alerts = settings.alerts.iter().flat_map(|(alert, config)| {
-        config.labels.keys().map(|label| vec!["alerts", *alert, "labels", label])
+    let configs =
+        || settings.alerts.iter().filter_map(|(alert, config)| Some((alert.as_str(), config.as_ref()?)));
+    let of_alerts = configs().flat_map(|(alert, config)| {
+        config.labels.iter().flatten().map(move |(label, _)| vec!["alerts", alert, "labels", label])
     });
     let mut labels = settings.labels.keys().map(|label| vec!["labels", label.as_str()]).chain(of_alerts);
+    let distinguishes = |what| format!("{cluster} distinguishes clusters; to {what}, say cluster_label: ''");
     if let Some(path) = labels.find(|path| path.last() == Some(&cluster)) {
-        let fix = "distinguishes clusters; to set it here, say cluster_label: ''";
-        return Some((path, format!("{cluster} {fix}")));
+        return Some((path, distinguishes("set it here")));
     }
-    if settings.selector.iter().any(|(label, _)| label == cluster) {
-        let fix = "distinguishes clusters; to select by it, say cluster_label: ''";
-        return Some((vec!["selector"], format!("{cluster} {fix}")));
+    if settings.selected().iter().any(|(label, _)| *label == cluster) {
+        return Some((vec!["selector"], distinguishes("select by it")));
     }
-    settings.alerts.iter().find_map(|(alert, config)| {
-        let mut set = config.thresholds.iter().flatten();
-        set.find_map(|(name, value)| {
-            let wrong = wrong_threshold(alert, name, value.0)?;
-            Some((vec!["alerts", *alert, "thresholds", name.as_str()], wrong))
+    configs().find_map(|(alert, config)| {
+        let thresholds = catalogue::alerts().find(|declared| declared.name == alert)?.thresholds;
+        config.thresholds.iter().flatten().find_map(|(name, value)| {
+            let wrong = wrong_threshold(thresholds, name, value.0)?;
+            Some((vec!["alerts", alert, "thresholds", name], wrong))
         })
     })
 }
 
-fn wrong_threshold(alert: &str, name: &str, value: f64) -> Option<String> {
-    let thresholds = declared(alert)?.thresholds;
+/// The greatest threshold; the least is declared with it.
+const GREATEST: f64 = 1e9;
+
+fn wrong_threshold(thresholds: &[Threshold], name: &str, value: f64) -> Option<String> {
     let Some(threshold) = thresholds.iter().find(|threshold| threshold.name == name) else {
         let known: Vec<&str> = thresholds.iter().map(|threshold| threshold.name).collect();
         return Some(format!("unknown threshold; {}", did_you_mean::hint(name, &known)));
@@ -110,42 +119,28 @@ fn wrong_threshold(alert: &str, name: &str, value: f64) -> Option<String> {
 
 /// The line of the value at this path, in a text that was read.
 fn line_of(text: &str, path: &[&str]) -> u64 {
-    read(text, |deserializer| Below(path).deserialize(deserializer)).ok().flatten().unwrap_or(1)
+    let lines = read(text, |deserializer| Lines::deserialize(deserializer));
+    lines.ok().and_then(|lines| lines.of(path)).unwrap_or(1)
 }
 
-/// Descends along keys to a value, and answers with its line.
-struct Below<'p>(&'p [&'p str]);
-
-impl<'de> DeserializeSeed<'de> for Below<'_> {
-    type Value = Option<u64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<u64>, D::Error> {
-        match self.0.is_empty() {
-            true => {
-                Spanned::<IgnoredAny>::deserialize(deserializer).map(|value| Some(value.referenced.line()))
-            }
-            false => deserializer.deserialize_map(self),
-        }
-    }
+/// Where values stand that may contradict others.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Lines {
+    selector: Option<Spanned<IgnoredAny>>,
+    labels: Option<BTreeMap<String, Spanned<IgnoredAny>>>,
+    thresholds: Option<BTreeMap<String, Spanned<IgnoredAny>>>,
+    alerts: Option<BTreeMap<String, Option<Lines>>>,
 }
 
-impl<'de> Visitor<'de> for Below<'_> {
-    type Value = Option<u64>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("keys with values")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
-        let mut line = None;
-        while let Some(key) = map.next_key::<String>()? {
-            match self.0.split_first() {
-                Some((first, rest)) if *first == key => line = map.next_value_seed(Below(rest))?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(line)
+impl Lines {
+    fn of(&self, path: &[&str]) -> Option<u64> {
+        let value = match path {
+            ["alerts", alert, rest @ ..] => return self.alerts.as_ref()?.get(*alert)?.as_ref()?.of(rest),
+            ["labels", label] => self.labels.as_ref()?.get(*label)?,
+            ["thresholds", name] => self.thresholds.as_ref()?.get(*name)?,
+            _ => self.selector.as_ref()?,
+        };
+        Some(value.referenced.line())
     }
 }

@@ -12,11 +12,11 @@ use crate::yaml_error;
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct File {
+pub struct WrittenConfig {
     pub tls_server_config: Option<Spanned<Tls>>,
     pub http_server_config: Option<Http>,
     pub basic_auth_users: Option<BTreeMap<String, Spanned<String>>>,
-    pub rate_limit: Option<Spanned<Rate>>,
+    pub rate_limit: Option<Spanned<WrittenRate>>,
 }
 
 /// `tls_server_config`.
@@ -67,7 +67,7 @@ pub struct Headers {
 /// `rate_limit`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Rate {
+pub struct WrittenRate {
     pub interval: Option<Spanned<String>>,
     pub burst: Option<u32>,
 }
@@ -80,8 +80,8 @@ impl std::fmt::Debug for Tls {
 }
 
 /// Reads the text of a file. `name` is how the user named it.
-pub fn parse(name: &str, text: &str) -> Result<File, WebConfigError> {
-    let parsed: Result<Option<File>, _> = serde_yaml::from_str(text);
+pub fn parse(name: &str, text: &str) -> Result<WrittenConfig, WebConfigError> {
+    let parsed: Result<Option<WrittenConfig>, _> = serde_yaml::from_str(text);
     parsed.map(Option::unwrap_or_default).map_err(|error| {
         // a wrong value may be a secret, so only its place is told
         let (line, message) = yaml_error::explain_secret(&error);

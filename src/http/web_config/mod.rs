@@ -21,7 +21,7 @@ use jiff::SignedDuration;
 use serde_yaml::Spanned;
 
 pub use reload::WebConfigFile;
-use reload::{Seen, Stamp};
+use reload::{SeenFiles, Stamp};
 
 /// A web configuration that cannot be used.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -68,8 +68,8 @@ const DEFAULT_BURST: u32 = 20;
 impl WebConfig {
     /// Reads the file and what it names. The second value is every file that was, or should have
     /// been, read: also after an error, because mending one of them is a reason to read again.
-    fn read(path: &Path) -> (Result<Self, WebConfigError>, Seen) {
-        let mut reader = Reader { name: path.display().to_string(), path, seen: Seen::new() };
+    fn read(path: &Path) -> (Result<Self, WebConfigError>, SeenFiles) {
+        let mut reader = WebConfigReader { name: path.display().to_string(), path, seen: SeenFiles::new() };
         (reader.config(), reader.seen)
     }
 }
@@ -77,7 +77,7 @@ impl WebConfig {
 /// What is wrong with the text of a web configuration by itself.
 pub fn judge(text: &str) -> Result<(), WebConfigError> {
     let name = "web.yml";
-    let reader = Reader { name: name.to_owned(), path: Path::new(name), seen: Seen::new() };
+    let reader = WebConfigReader { name: name.to_owned(), path: Path::new(name), seen: SeenFiles::new() };
     reader.values(file::parse(name, text)?).map(drop)
 }
 
@@ -91,13 +91,13 @@ fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads one file, and remembers what else it read.
-struct Reader<'a> {
+struct WebConfigReader<'a> {
     name: String,
     path: &'a Path,
-    seen: Seen,
+    seen: SeenFiles,
 }
 
-impl Reader<'_> {
+impl WebConfigReader<'_> {
     fn config(&mut self) -> Result<WebConfig, WebConfigError> {
         self.seen.push((self.path.to_owned(), Stamp::of(self.path)));
         let text = read_regular(self.path)
@@ -109,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// What the file says by itself.
-    fn values(&self, file: file::File) -> Result<WebConfig, WebConfigError> {
+    fn values(&self, file: file::WrittenConfig) -> Result<WebConfig, WebConfigError> {
         let mut config = WebConfig::default();
         for (user, hash) in file.basic_auth_users.unwrap_or_default() {
             if let Err(error) = hash.value.parse::<bcrypt::HashParts>() {
@@ -162,7 +162,7 @@ impl Reader<'_> {
     }
 
     /// An interval of zero means no limit.
-    fn rate(&self, rate: &Spanned<file::Rate>) -> Result<Option<Rate>, WebConfigError> {
+    fn rate(&self, rate: &Spanned<file::WrittenRate>) -> Result<Option<Rate>, WebConfigError> {
         let Some(text) = &rate.value.interval else {
             return Err(self.wrong(rate, "rate_limit needs an interval, such as 1s"));
         };

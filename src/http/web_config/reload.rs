@@ -18,7 +18,7 @@ pub struct WebConfigFile {
     requires_tls: bool,
     passwords_allowed: bool,
     clock: fn() -> Timestamp,
-    state: Mutex<State>,
+    state: Mutex<ReloadState>,
     /// Held while the files are looked at. They may lie on a mount that hangs.
     looking: Arc<tokio::sync::Mutex<()>>,
 }
@@ -26,15 +26,15 @@ pub struct WebConfigFile {
 /// How long a request waits for a look at the files.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-struct State {
+struct ReloadState {
     config: Arc<WebConfig>,
     reload: WebConfigReload,
     /// How the files looked when they were read last, whether that went well or not.
-    seen: Seen,
+    seen: SeenFiles,
 }
 
 /// Files and how they looked just before they were read.
-pub type Seen = Vec<(PathBuf, Option<Stamp>)>;
+pub type SeenFiles = Vec<(PathBuf, Option<Stamp>)>;
 
 /// Changes with the content of a file, also where a link to it is turned, as in a mounted Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl WebConfigFile {
         let config = config?;
         let requires_tls = config.tls.is_some();
         let reload = WebConfigReload { successful: true, last_success: clock() };
-        let state = Mutex::new(State { config: Arc::new(config), reload, seen });
+        let state = Mutex::new(ReloadState { config: Arc::new(config), reload, seen });
         let (path, looking) = (path.to_owned(), Arc::default());
         let file = WebConfigFile { path, requires_tls, passwords_allowed, clock, state, looking };
         file.check(&file.lock().config)?;
@@ -141,7 +141,7 @@ impl WebConfigFile {
     }
 
     /// What the lock guards is replaced as a whole, so it is sound even after a panic elsewhere.
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ReloadState> {
         sync::lock(&self.state)
     }
 }

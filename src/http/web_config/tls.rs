@@ -10,7 +10,7 @@ use rustls::{ProtocolVersion, ServerConfig, SupportedCipherSuite, SupportedProto
 use serde_yaml::Spanned;
 
 use super::file::Tls;
-use super::{Reader, WebConfigError, client_auth};
+use super::{WebConfigError, WebConfigReader, client_auth};
 use crate::did_you_mean;
 
 /// Go's names of what rustls offers. What is not here has no forward secrecy or is broken.
@@ -42,7 +42,7 @@ const CURVES: [(&str, &dyn SupportedKxGroup); 3] = [
 const VERSIONS: [(&str, &SupportedProtocolVersion); 2] =
     [("TLS12", &version::TLS12), ("TLS13", &version::TLS13)];
 
-impl Reader<'_> {
+impl WebConfigReader<'_> {
     /// An empty section means plain HTTP, as in exporter-toolkit.
     pub(super) fn tls(&mut self, tls: &Spanned<Tls>) -> Result<Option<Arc<ServerConfig>>, WebConfigError> {
         let (place, tls) = (tls, &tls.value);

@@ -71,8 +71,8 @@ struct Unpacked<'a> {
 
 impl Unpacked<'_> {
     fn add(&mut self, name: &str, entry: impl Read) -> io::Result<()> {
-        let kind = files::Kind::of(Path::new(name));
-        if kind == files::Kind::Other {
+        let kind = files::FileKind::of(Path::new(name));
+        if kind == files::FileKind::Other {
             return Ok(());
         }
         let mut content = Vec::new();
@@ -83,7 +83,7 @@ impl Unpacked<'_> {
                 MOST >> 30
             ))
         })?;
-        if kind == files::Kind::Log {
+        if kind == files::FileKind::Log {
             // of a long log the end is what matters
             content.drain(..content.len().saturating_sub(files::LOG_BYTES));
             content.shrink_to_fit();

@@ -43,7 +43,7 @@ pub(super) fn read(file: &RecordedFile) -> Result<Content, RecordingError> {
     };
     let text = decode(&file.content).map_err(syntax)?;
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader { file: &file.name, content: Content::default() };
+    let mut reader = DocumentReader { file: &file.name, content: Content::default() };
     if text.trim_start().starts_with('<') {
         reader.lost(1, "is HTML or XML, not objects");
         return Ok(reader.content);
@@ -108,12 +108,12 @@ fn of_support_bundle(name: &str) -> bool {
     ["yamls/namespaced/", "yamls/cluster/"].iter().any(|part| name.replace('\\', "/").contains(part))
 }
 
-struct Reader<'a> {
+struct DocumentReader<'a> {
     file: &'a str,
     content: Content,
 }
 
-impl Reader<'_> {
+impl DocumentReader<'_> {
     fn lost(&mut self, line: usize, what: impl Into<String>) {
         self.lost_of(line, what, BTreeSet::new());
     }

@@ -31,21 +31,21 @@ pub(super) fn read(path: &Path) -> Result<RecordedFile, RecordingError> {
 
 /// What a file is, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Objects,
     Log,
     Other,
 }
 
-impl Kind {
-    pub fn of(path: &Path) -> Kind {
+impl FileKind {
+    pub fn of(path: &Path) -> FileKind {
         let ends = |ending: &std::ffi::OsStr| {
             ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
         };
         match path.extension() {
-            _ if logs::is_log(path) => Kind::Log,
-            Some(ending) if ends(ending) => Kind::Objects,
-            _ => Kind::Other,
+            _ if logs::is_log(path) => FileKind::Log,
+            Some(ending) if ends(ending) => FileKind::Objects,
+            _ => FileKind::Other,
         }
     }
 }
@@ -95,7 +95,7 @@ fn collect(
     let entries = std::fs::read_dir(directory).map_err(|reason| unreadable(directory, reason))?;
     for entry in entries {
         let path = entry.map_err(|reason| unreadable(directory, reason))?.path();
-        let is_wanted = Kind::of(&path) != Kind::Other;
+        let is_wanted = FileKind::of(&path) != FileKind::Other;
         match path.metadata() {
             Ok(file) if file.is_dir() => collect(&path, paths, seen)?,
             Ok(file) if file.is_file() && is_wanted => paths.push(path),

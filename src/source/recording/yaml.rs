@@ -35,14 +35,14 @@ fn syntax(error: &ScanError) -> Broken {
 }
 
 /// A value that is being read.
-enum Open {
+enum OpenCollection {
     List(Vec<Tree>),
     Map { entries: Vec<(Box<str>, Tree)>, key: Option<Box<str>>, key_is_plain: bool },
 }
 
 /// With its anchor, the line it begins at, and how many values came before.
-struct Level {
-    open: Open,
+struct YamlLevel {
+    open: OpenCollection,
     anchor: usize,
     line: usize,
     began: usize,
@@ -50,7 +50,7 @@ struct Level {
 
 struct Builder<'a> {
     count: &'a Count,
-    open: Vec<Level>,
+    open: Vec<YamlLevel>,
     anchors: HashMap<usize, (Tree, usize)>,
     values: usize,
     repeated: usize,
@@ -73,10 +73,12 @@ impl<'a> Builder<'a> {
                 self.remember(anchor, &tree, weight);
                 self.put(tree, line)
             }
-            Event::SequenceStart(_, anchor, _) => self.begin(Open::List(Vec::new()), anchor, line),
-            Event::MappingStart(_, anchor, _) => {
-                self.begin(Open::Map { entries: Vec::new(), key: None, key_is_plain: false }, anchor, line)
-            }
+            Event::SequenceStart(_, anchor, _) => self.begin(OpenCollection::List(Vec::new()), anchor, line),
+            Event::MappingStart(_, anchor, _) => self.begin(
+                OpenCollection::Map { entries: Vec::new(), key: None, key_is_plain: false },
+                anchor,
+                line,
+            ),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => {
                 let (tree, values) = self.anchors.get(&anchor).ok_or("an alias of what it lies in")?;
@@ -92,20 +94,25 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn begin(&mut self, open: Open, anchor: usize, line: usize) -> Result<Option<(usize, Tree)>, String> {
+    fn begin(
+        &mut self,
+        open: OpenCollection,
+        anchor: usize,
+        line: usize,
+    ) -> Result<Option<(usize, Tree)>, String> {
         if self.open.len() >= MAX_DEPTH {
             return Err(format!("more than {MAX_DEPTH} levels deep"));
         }
         self.values += 1;
-        self.open.push(Level { open, anchor, line, began: self.values });
+        self.open.push(YamlLevel { open, anchor, line, began: self.values });
         Ok(None)
     }
 
     fn end(&mut self) -> Result<Option<(usize, Tree)>, String> {
-        let Some(Level { open, anchor, line, began }) = self.open.pop() else { return Ok(None) };
+        let Some(YamlLevel { open, anchor, line, began }) = self.open.pop() else { return Ok(None) };
         let tree = match open {
-            Open::List(items) => Tree::List(items),
-            Open::Map { entries, .. } => {
+            OpenCollection::List(items) => Tree::List(items),
+            OpenCollection::Map { entries, .. } => {
                 if let Some((key, _)) = twice(&entries).and_then(|at| entries.get(at)) {
                     return Err(format!("the key {key:?} is there twice in the map that ends here"));
                 }
@@ -127,8 +134,8 @@ impl<'a> Builder<'a> {
         self.count.add(1)?;
         match self.open.last_mut().map(|level| &mut level.open) {
             None => return Ok(Some((line, tree))),
-            Some(Open::List(items)) => items.push(tree),
-            Some(Open::Map { entries, key, key_is_plain }) => match key.take() {
+            Some(OpenCollection::List(items)) => items.push(tree),
+            Some(OpenCollection::Map { entries, key, key_is_plain }) => match key.take() {
                 None => {
                     *key_is_plain = matches!(tree, Tree::Plain(_));
                     *key = match tree {

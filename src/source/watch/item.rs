@@ -54,10 +54,10 @@ impl<T: Kind> Item<T> {
     fn odd(raw: &str, error: String) -> Self {
         // only here a tree is built, and only of the metadata
         #[derive(Deserialize)]
-        struct Head {
+        struct ItemHead {
             metadata: serde_json::Value,
         }
-        let metadata = serde_json::from_str::<Head>(raw).map(|head| head.metadata).unwrap_or_default();
+        let metadata = serde_json::from_str::<ItemHead>(raw).map(|head| head.metadata).unwrap_or_default();
         let text = |key: &str| metadata.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
         let meta = ObjectMeta {
             name: text("name"),

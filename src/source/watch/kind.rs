@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::backoff::{Backoff, Pauses};
 use super::item::Item;
 use super::state::Shared;
-use super::trouble::Trouble;
+use super::trouble::WatchTrouble;
 use crate::longhorn::{Kind, Resource, Scope, Store};
 use crate::source::ApiErrorReason;
 
@@ -78,7 +78,7 @@ async fn follow_once<T: Kind>(
             }
             Err(error) => error,
         };
-        let trouble = Trouble::of(&error, streams && !listing.done);
+        let trouble = WatchTrouble::of(&error, streams && !listing.done);
         if streams && !listing.done && trouble.reason == ApiErrorReason::Throttled {
             tracing::debug!(resource = %T::RESOURCE, message = trouble.message, "listing in pages");
             return false;

@@ -144,7 +144,7 @@ impl Live {
         let mut tasks = JoinSet::new();
         tasks.spawn(crash_logs::follow(shared.clone(), client.clone()));
         let client = shared.traffic.through(client);
-        visit_kinds(&mut Start { shared: &shared, client, tasks: &mut tasks });
+        visit_kinds(&mut WatchStart { shared: &shared, client, tasks: &mut tasks });
         Live { shared, tasks: Mutex::new(tasks) }
     }
 
@@ -209,13 +209,13 @@ impl Source for Live {
     }
 }
 
-struct Start<'a> {
+struct WatchStart<'a> {
     shared: &'a Arc<Shared>,
     client: Client,
     tasks: &'a mut JoinSet<()>,
 }
 
-impl KindVisitor for Start<'_> {
+impl KindVisitor for WatchStart<'_> {
     fn visit<T: Kind>(&mut self) {
         self.tasks.spawn(kind::follow::<T>(self.shared.clone(), self.client.clone()));
     }

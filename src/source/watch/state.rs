@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::traffic::{Success, Traffic};
-use super::trouble::Trouble;
+use super::trouble::WatchTrouble;
 use super::{LiveOptions, pods};
 use crate::cluster::{Cluster, Readability, ResourceStatus};
 use crate::history::History;
@@ -29,10 +29,10 @@ pub(super) struct Shared {
     /// Kinds about which nothing is known since the start.
     waiting: watch::Sender<BTreeSet<Resource>>,
     generation: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
 }
 
-struct State {
+struct WatchState {
     objects: Objects,
     history: History,
     kinds: PerKind<KindState>,
@@ -45,12 +45,12 @@ struct KindState {
     /// Since when a list is due that has not been completed; objects are as of then.
     behind_since: Option<Success>,
     undecodable: BTreeSet<Box<str>>,
-    error: Option<Failure>,
+    error: Option<WatchFailure>,
 }
 
 /// The last failure of a kind.
 #[derive(Debug)]
-struct Failure {
+struct WatchFailure {
     since: Instant,
     reason: ApiErrorReason,
     message: String,
@@ -68,7 +68,7 @@ enum Standing {
 impl Shared {
     pub(super) fn new(options: LiveOptions) -> Self {
         let now = (options.clock)();
-        let state = State {
+        let state = WatchState {
             objects: Objects::default(),
             history: History::starting(now),
             kinds: PerKind::new(|_| KindState::default()),
@@ -129,11 +129,11 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         sync::lock(&self.state)
     }
 
-    fn status(&self, state: &State, resource: Resource) -> ResourceStatus {
+    fn status(&self, state: &WatchState, resource: Resource) -> ResourceStatus {
         let kind = &state.kinds[resource];
         let answered = self.traffic.last_success(resource);
         // while a list is due, an answer says that the server lives, not that the objects are new
@@ -149,7 +149,7 @@ impl Shared {
             Standing::Listed if last_success.is_none_or(is_old) => Readability::Stale,
             Standing::Listed => Readability::Readable,
         };
-        let holds = |error: &Failure| {
+        let holds = |error: &WatchFailure| {
             kind.behind_since.is_some() || last_success.is_none_or(|last| last.instant <= error.since)
         };
         let error = kind.error.as_ref().filter(|error| readability != Readability::Readable || holds(error));
@@ -200,7 +200,7 @@ impl Shared {
     pub(super) fn applied<T: Kind>(&self, object: T) {
         let now = self.now();
         let mut state = self.lock();
-        let State { objects, history, kinds } = &mut *state;
+        let WatchState { objects, history, kinds } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(object.meta().name.as_str());
         pods::applied(history, objects, &object, now);
         T::store_mut(objects).insert(object);
@@ -223,7 +223,7 @@ impl Shared {
     pub(super) fn deleted<T: Kind>(&self, name: &str, last: Option<T>) {
         let now = self.now();
         let mut state = self.lock();
-        let State { objects, history, kinds } = &mut *state;
+        let WatchState { objects, history, kinds } = &mut *state;
         kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
         if let Some(last) = last.map(Arc::new).or(stored) {
@@ -234,7 +234,7 @@ impl Shared {
     }
 
     /// A list or watch failed.
-    pub(super) fn failed<T: Kind>(&self, trouble: &Trouble) {
+    pub(super) fn failed<T: Kind>(&self, trouble: &WatchTrouble) {
         let now = Success { at: self.now(), instant: Instant::now() };
         let mut state = self.lock();
         let kind = &mut state.kinds[T::RESOURCE];
@@ -250,7 +250,7 @@ impl Shared {
         let repeated = kind.error.as_ref().is_some_and(|last| {
             last.message == message && answered.is_none_or(|answered| answered.instant <= last.since)
         });
-        kind.error = Some(Failure { since: now.instant, reason: trouble.reason, message });
+        kind.error = Some(WatchFailure { since: now.instant, reason: trouble.reason, message });
         if trouble.relist && kind.standing == Standing::Listed && kind.behind_since.is_none() {
             kind.behind_since = Some(now);
         }
@@ -289,7 +289,7 @@ impl Shared {
 
 /// Once per outage and failure; repetitions are at debug. True if the log now says that the kind cannot be
 /// followed.
-fn log<T: Kind>(trouble: &Trouble, changed: bool) -> bool {
+fn log<T: Kind>(trouble: &WatchTrouble, changed: bool) -> bool {
     let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
     match (changed, trouble.reason) {
         (false, _) => tracing::debug!(%resource, reason, message, "failed again"),

@@ -13,7 +13,7 @@ const MAX_MESSAGE: usize = 400;
 
 /// A failure of a list or watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct WatchTrouble {
     pub(super) reason: ApiErrorReason,
     /// What was said, in one line.
     pub(super) message: String,
@@ -23,7 +23,7 @@ pub(super) struct Trouble {
     pub(super) in_band: bool,
 }
 
-impl Trouble {
+impl WatchTrouble {
     /// `listing` while the list under way is handed on as a watch.
     pub(super) fn of(error: &watcher::Error, listing: bool) -> Self {
         use watcher::Error::*;
@@ -50,7 +50,7 @@ impl Trouble {
             _ => matches!(error, WatchStartFailed(error) if find::<Barren>(error).is_some()),
         };
         let in_band = in_band || reason == ApiErrorReason::Decode;
-        Trouble { reason, message: one_line(&format!("{doing} failed: {detail}")), relist, in_band }
+        WatchTrouble { reason, message: one_line(&format!("{doing} failed: {detail}")), relist, in_band }
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
             (watcher::Error::NoResourceVersion, Decode, true, true),
         ];
         for (error, reason, relist, in_band) in table {
-            let trouble = Trouble::of(&error, false);
+            let trouble = WatchTrouble::of(&error, false);
             assert_eq!(
                 (trouble.reason, trouble.relist, trouble.in_band),
                 (reason, relist, in_band),

@@ -48,15 +48,16 @@ fn account(name: &str) -> String {
 fn access(right: &Right) -> Access {
     let mut access = Access::new();
     for rule in &right.rules {
-        let names = if rule.names.is_empty() { vec![""] } else { rule.names.clone() };
-        for (resource, name) in rule.resources.iter().flat_map(|r| names.iter().map(move |n| (*r, *n))) {
-            let resource = match (resource.split_once('/'), rule.group) {
-                (_, "") => resource.to_owned(),
-                (Some((plural, sub)), group) => format!("{plural}.{group}/{sub}"),
-                (None, group) => format!("{resource}.{group}"),
+        let group = rule.api_groups.iter().flatten().find(|group| !group.is_empty());
+        let name = rule.resource_names.iter().flatten().next().cloned().unwrap_or_default();
+        for resource in rule.resources.iter().flatten() {
+            let resource = match (resource.split_once('/'), group) {
+                (_, None) => resource.clone(),
+                (Some((plural, sub)), Some(group)) => format!("{plural}.{group}/{sub}"),
+                (None, Some(group)) => format!("{resource}.{group}"),
             };
-            for verb in rule.verbs {
-                access.insert((resource.clone(), name.to_owned(), (*verb).to_owned()));
+            for verb in &rule.verbs {
+                access.insert((resource.clone(), name.clone(), verb.clone()));
             }
         }
     }

@@ -57,10 +57,10 @@ async fn get(client: &Client, namespace: &str, run: &Run) -> Result<Vec<u8>, Unr
 /// What the API server, or the kubelet behind it, has to say.
 fn complaint(code: u16, body: &[u8]) -> String {
     #[derive(serde::Deserialize)]
-    struct Status {
+    struct ApiStatus {
         message: String,
     }
-    let said = serde_json::from_slice::<Status>(body).map(|status| status.message);
+    let said = serde_json::from_slice::<ApiStatus>(body).map(|status| status.message);
     match said.map(|message| one_line(&message)) {
         Ok(message) if !message.is_empty() => format!("the API server answers {code}: {message}"),
         _ => format!("the API server answers {code}"),
