@@ -84,11 +84,16 @@ impl Webhook {
 
     /// How many pods should serve it; zero when Longhorn does not run here.
     pub fn expected(self, cluster: &Cluster) -> usize {
+        let set = cluster.manager_daemon_set();
         let (meta, wanted) = if self.has_deployment(cluster) {
             let deployment = cluster.objects.deployments.get(self.service());
-            deployment.map(|deployment| (&deployment.metadata, deployment.spec.replicas.unwrap_or(1))).unzip()
+            let made = deployment
+                .map(|deployment| (&deployment.metadata, deployment.spec.replicas.unwrap_or(1)))
+                .unzip();
+            // deleted, while the managers still wait for it
+            let gone = made.0.is_none() && set.is_some() && cluster.knows_all(Resource::Deployments);
+            if gone { (set.map(|set| &set.metadata), Some(1)) } else { made }
         } else {
-            let set = cluster.manager_daemon_set();
             set.map(|set| (&set.metadata, set.status.desired_number_scheduled.0)).unzip()
         };
         // what is being uninstalled serves no one any more
