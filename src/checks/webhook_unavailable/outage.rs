@@ -10,8 +10,11 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping, probes, starts};
+use crate::facts::{age, looping, pods as facts_of_pods, probes, starts};
 use crate::longhorn::{Pod, Release, Resource, Suffix, WEBHOOK_LOCK};
+
+/// Makes the pods that serve it from 1.5 on.
+const DAEMON_SET: &str = "longhorn-manager";
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mut Outcome) {
@@ -31,6 +34,10 @@ pub fn judge(cluster: &Cluster, webhook: Webhook, endpoints: Endpoints, out: &mu
         .remedy(remedy(cluster, webhook, cause));
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.because(EvidenceSource::Api, text);
+    }
+    if webhook.pods(cluster).next().is_none() {
+        let refusal = facts_of_pods::refusal(cluster, DAEMON_SET);
+        finding.evidence.extend(refusal.map(|refusal| facts_of_pods::not_created(DAEMON_SET, refusal)));
     }
     finding = match (since, seen) {
         (None, _) => finding.because(
@@ -254,6 +261,7 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy 
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
+    let remedy = facts_of_pods::admitted(cluster, facts_of_pods::refusal(cluster, DAEMON_SET), remedy);
     let remedy = match holder {
         Some(pod) => {
             remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))
