@@ -20,6 +20,7 @@ pub mod stale_copies;
 pub mod starts;
 pub mod stuck;
 pub mod text;
+pub mod turns;
 pub mod unreached;
 pub mod volumes;
 

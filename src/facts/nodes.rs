@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::api;
 use crate::check::Evidence;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, LonghornNode, Resource, condition, status};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition, status};
 
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
@@ -49,6 +49,28 @@ pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
 pub fn is_ready(cluster: &Cluster, node: &str) -> bool {
     let node = cluster.objects.longhorn_nodes.get(node);
     node.is_some_and(|node| status(&node.status.conditions, "Ready") == ConditionStatus::True)
+}
+
+/// A manager that no other has called down although any of them that works does so within a second: it writes to the node's
+/// condition Ready that the pod is not Ready (longhorn-manager v1.5.5 to v1.12.1 controller/node_controller.go syncNode).
+pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
+    const SECONDS: SignedDuration = SignedDuration::from_secs(30);
+    let not_ready = |pod: &&Pod| {
+        let ready = condition(&pod.status.conditions, "Ready");
+        let since = ready.and_then(|ready| ready.last_transition_time.get());
+        !pod.is_ready()
+            && !pod.metadata.is_deleting()
+            && since.is_some_and(|since| cluster.age(since) >= SECONDS)
+    };
+    let others = cluster.manager_pods().filter(|pod| pod.is_ready()).count();
+    let pod = cluster.manager_pods().filter(not_ready).find(|pod| is_ready(cluster, &pod.spec.node_name))?;
+    let text = format!(
+        "nodes.longhorn.io {}: Ready is True although its manager pod has not been Ready for half a minute; managers that are Ready ({others}) \
+         write that within a second, so they do not get through either: look at what all of them share, the rights of the \
+         service account and the way to the API server",
+        pod.spec.node_name
+    );
+    (others > 0).then(|| api(text))
 }
 
 /// True when Kubernetes' node is cordoned; where nodes cannot be read, when Longhorn says so. Longhorn then

@@ -122,6 +122,14 @@ impl UnderWay<'_> {
         complaints::newest(&log.text)
     }
 
+    /// True when no one holds the Lease and the manager, which tries every two seconds, does not take it: it hangs, however it
+    /// ended before. Where its log can still tell why, it has a minute for that.
+    pub fn lets_its_turn_pass(&self, cluster: &Cluster) -> bool {
+        const TRIES: SignedDuration = SignedDuration::from_secs(30);
+        let patience = if cluster.is_recorded() { TRIES } else { PATIENCE + TRIES };
+        self.free && self.own(cluster) >= patience && !self.waits_for_webhook(cluster)
+    }
+
     /// How long its own start takes by now, without the time for which others had their turn.
     pub fn own(&self, cluster: &Cluster) -> SignedDuration {
         cluster.age(self.turn)
@@ -174,11 +182,14 @@ pub fn is_ready_too_early(cluster: &Cluster, pod: &Pod) -> bool {
     too_early && leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str())
 }
 
-/// Names of the manager pods that hang by what their log says: however they ended before, they do not end now.
-pub fn complaining(cluster: &Cluster) -> BTreeSet<&str> {
+/// Names of the manager pods that hang by what their log says or because they leave a free Lease alone: however they ended
+/// before, they do not end now.
+pub fn not_ending(cluster: &Cluster) -> BTreeSet<&str> {
     let under_way = observe(cluster).under_way;
-    let complain = under_way.iter().filter(|start| start.complaint(cluster).is_some());
-    complain.map(|start| start.pod.metadata.name.as_str()).collect()
+    let hang = under_way
+        .iter()
+        .filter(|start| start.complaint(cluster).is_some() || start.lets_its_turn_pass(cluster));
+    hang.map(|start| start.pod.metadata.name.as_str()).collect()
 }
 
 /// True when the present run of a manager has come to the end of its start, as far as readiness and Lease tell.

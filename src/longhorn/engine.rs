@@ -70,6 +70,8 @@ narrow! {
         /// When it was first in step with its engine; emptied when it is rebuilt.
         pub healthy_at: Time,
         pub failed_at: Time,
+        /// Set with `failed_at` and never emptied; 1.5.4, 1.6.1 and later.
+        pub last_failed_at: Time,
         /// 1.5.4, 1.6.1 and later.
         pub last_healthy_at: Time,
         /// How often the rebuild of this replica was tried again.

@@ -128,6 +128,12 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let namespace = &cluster.namespace;
     let (impact, text) = if settings::restarts_instance_managers(name) && nothing_attached(cluster) {
         ("every volume is detached, so nothing is in the way of it", settings::LOOKED_AT)
+    } else if in_every_pod(cluster, name) {
+        (
+            "no instance manager restarts for it; other components may have the old value until Longhorn applies it",
+            "Nothing is urgent. Longhorn looks at its settings once an hour, and notes that this one is in force when all volumes are \
+             detached then.",
+        )
     } else if settings::restarts_instance_managers(name) {
         (
             "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment",

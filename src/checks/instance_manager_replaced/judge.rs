@@ -91,6 +91,8 @@ pub struct Scene<'a> {
     /// The node does not answer, or came back about then.
     pub node_trouble: Option<Evidence>,
     pub events: Vec<&'a Event>,
+    /// The kubelet's events about its end would be among them.
+    pub events_reach_back: bool,
     pub hits: &'a Hits<'a>,
 }
 
@@ -192,13 +194,22 @@ fn by_deletion(scene: &Scene, ended: Option<&Terminated>) -> (Verdict, Vec<Evide
         return (Verdict::SettingsSync, evidence);
     }
     if unharmed && clean && asked {
-        let seen = scene.successor.map_or("there is no successor to compare it with", |_| {
+        let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
             "its successor has the same PriorityClass, CPU request and liveness probe, and no setting waits to be applied"
         });
         evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
         return (Verdict::DeletedIdle, evidence);
     }
+    // whoever deletes a pod and whichever probe fails: the kubelet writes that it stops the container
+    let by_itself =
+        scene.events_reach_back && scene.events.iter().all(|event| event.reason != "Killing") && !asked;
     evidence.push(fingerprint(match ended {
+        Some(ended) if ended.exit_code == 137 && by_itself => {
+            "exit code 137, and no event of the kubelet says that it stopped it: the kernel killed it for lack of memory, or someone on the node did".into()
+        }
+        None if by_itself => {
+            "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe: its process ended, as for lack of memory or after a panic".into()
+        }
         Some(ended) if ended.exit_code == 137 => {
             "exit code 137 without an event of the kubelet: a liveness probe, a memory limit of the node or a person".into()
         }

@@ -231,6 +231,7 @@ fn seen_end<'a>(
         setting: setting_that_replaces(cluster, successor),
         node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
         events,
+        events_reach_back: aftermath.reach_back(end),
         hits: &hits,
     };
     let (now_judged, mut evidence) = judge::judge(&scene);
@@ -265,17 +266,15 @@ fn seen_end<'a>(
 /// Keeps the volumes that an end hit: a rebuild clears `failedAt`, and events expire.
 fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
     const HIT: &str = "hit";
-    for volume in cluster.objects.volumes.iter() {
-        let name = volume.metadata.name.as_str();
-        let object = format!("{uid}/{name}");
-        let key = FactKey { check: CHECK.id, fact: HIT, object: object.as_str().into() };
-        if hits.volumes.contains(name) {
-            out.first_seen(HIT, &object);
-        } else if let Some(seen) = cluster.history.first_seen(&key) {
-            out.first_seen(HIT, &object);
-            hits.volumes.insert(name);
+    let of_end = format!("{uid}/");
+    for (name, seen) in cluster.history.first_seen_of(CHECK.id, HIT, &of_end) {
+        let volume = cluster.objects.volumes.get(name).map(|volume| volume.metadata.name.as_str());
+        if let Some(name) = volume.filter(|name| hits.volumes.insert(name)) {
             hits.facts.push(format!("volume {name} was seen affected at {seen}"));
         }
+    }
+    for name in hits.volumes.iter().filter(|name| cluster.objects.volumes.get(name).is_some()) {
+        out.first_seen(HIT, &format!("{of_end}{name}"));
     }
 }
 
@@ -339,10 +338,8 @@ fn unseen_end<'a>(
     let pod = fleet.pod_of(im)?;
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
-    let (age, hits) = (
-        made.duration_since(began),
-        aftermath.hits(name, node, Span { end: made, again: made, exact: false }),
-    );
+    let age = made.duration_since(began);
+    let hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let mut events = aftermath.events(name, None, &pod.metadata.uid);
     // an earlier pod than the last one may have ended for another reason
@@ -365,6 +362,7 @@ fn unseen_end<'a>(
         setting,
         node_trouble: node_trouble(cluster, node, Some(began), made),
         events,
+        events_reach_back: aftermath.reach_back(made),
         hits: &hits,
     };
     let (verdict, mut evidence) = judge::judge(&scene);

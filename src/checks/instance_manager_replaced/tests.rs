@@ -180,6 +180,45 @@ fn volumes_hit_are_kept_when_their_traces_are_gone() {
 }
 
 #[test]
+fn a_volume_that_is_rebuilt_was_hit_all_the_same() {
+    let rebuilt =
+        hit().replace("failedAt:", "healthyAt: '2026-01-02T11:52:00Z', failedAt: '', lastFailedAt:");
+    let started = event("Started", "Started container instance-manager");
+    // seen or inferred from a recording
+    let seen = saw(&last("Failed", ""), &(after() + &rebuilt));
+    let young = after().replace(AGAIN, "2026-01-02T11:50:05Z") + &rebuilt + &started;
+    let recorded = cluster_at(NOW, &young.replace("uid-1", "uid-0"));
+    for cluster in [seen, recorded] {
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert_eq!((finding.cause.id, finding.volumes.len()), ("unknown", 1), "{finding:?}");
+        assert!(finding.evidence.iter().any(|fact| fact.text.contains("replica v-r-1 failed at")));
+    }
+}
+
+#[test]
+fn what_the_kubelet_did_not_stop_ended_by_itself() {
+    let said = |gone: &str, events: &str| {
+        let finding = run(&CHECK, &saw(gone, &(after() + events))).report.findings.remove(0);
+        (finding.cause.id, finding.evidence.into_iter().map(|fact| fact.text).collect::<String>())
+    };
+    let earlier =
+        event("Started", "Started container instance-manager").replace(GONE, "2026-01-02T11:30:00Z");
+    let killed = last("Failed", &terminated(137, "Error"));
+    let (cause, text) = said(&killed, &earlier);
+    assert!(
+        cause == "unknown" && text.contains("the kernel killed it for lack of memory"),
+        "{cause}: {text}"
+    );
+    let (_, text) = said(&last("Running", ""), &earlier);
+    assert!(text.contains("neither deleted nor killed by a probe"), "{text}");
+    // events that were not kept tell nothing
+    let (_, text) = said(&killed, "");
+    assert!(text.contains("a liveness probe, a memory limit of the node or a person"), "{text}");
+    let (cause, text) = said(&deleting(last("Running", "")), &(earlier + &hit()));
+    assert!(cause == "deleted" && !text.contains("lack of memory"), "{cause}: {text}");
+}
+
+#[test]
 fn the_removal_of_an_old_one_is_expected() {
     let gone = deleting(last("Running", ""));
     let only_nodes = release("v1.9.2") + &node();

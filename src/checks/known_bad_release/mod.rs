@@ -106,13 +106,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let installed = cluster.setting("current-longhorn-version").map(|setting| setting.value.as_str());
     out.sample(&RELEASE, &[&release.to_string(), installed.unwrap_or_default()], 1.0);
     let issues = known_issues::ALL.iter().zip(&CAUSES);
-    for (issue, cause) in issues.filter(|(issue, _)| issue.concerns(release)) {
+    for (issue, cause) in issues.filter(|(issue, _)| issue.concerns(cluster, release)) {
         match issue.trigger(cluster) {
             Trigger::Met(fact) => out.find(finding(cluster, cause, issue, release, fact)),
             Trigger::Possible(why) => out.state(
                 issue.cause,
                 daemon_set(cluster),
-                format!("{release} has Longhorn issue {}: {}", issue.number, issue.effect),
+                headline(issue, release),
                 format!("{}. {}", capitalised(why), issue.advice(release)),
             ),
             Trigger::Absent => {}
@@ -122,6 +122,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 fn daemon_set(cluster: &Cluster) -> ObjectRef {
     ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager")
+}
+
+fn headline(issue: &KnownIssue, release: Release) -> String {
+    let KnownIssue { number, effect, .. } = issue;
+    match issue.affects(release) {
+        true => format!("{release} has Longhorn issue {number}: {effect}"),
+        false => format!("Longhorn issue {number} has outlived the upgrade to {release}: {effect}"),
+    }
 }
 
 fn finding(
@@ -141,16 +149,8 @@ fn finding(
         cause,
         daemon_set(cluster),
         match issue.affects(release) {
-            true => format!(
-                "{release} has Longhorn issue {}: {}, and this cluster meets the trigger",
-                issue.number, issue.effect
-            ),
-            false => {
-                format!(
-                    "Longhorn issue {} has outlived the upgrade to {release}: {}",
-                    issue.number, issue.effect
-                )
-            }
+            true => format!("{}, and this cluster meets the trigger", headline(issue, release)),
+            false => headline(issue, release),
         },
     )
     .impact(impact)

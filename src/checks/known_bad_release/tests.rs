@@ -235,6 +235,11 @@ fn triggers_that_the_api_shows() {
     assert!(issues(&(release("v1.11.0") + &leaking)).contains(&"warning 12573".to_owned()));
     let hotfix = leaking.replace(":v1.11.0", ":v1.11.0-hotfix-1");
     assert!(!issues(&(release("v1.11.0") + &hotfix)).iter().any(|line| line.contains("12573")));
+    // an instance manager of an old image outlives the upgrade of the managers
+    assert!(issues(&(release("v1.12.1") + &leaking)).contains(&"warning 12573".to_owned()));
+    let panics = |image: &str| release("v1.12.1") + &leaking.replace(":v1.11.0", image);
+    assert!(issues(&panics(":v1.11.2")).contains(&"fact 13087".to_owned()));
+    assert!(!issues(&panics(":v1.12.1")).iter().any(|line| line.contains("13087")));
     let old =
         setting("1250").replace("current-longhorn-version", "v2-data-engine-guaranteed-instance-manager-cpu");
     let cores = |cores: &str| kube_node("node-1", &format!("status: {{allocatable: {{cpu: '{cores}'}}}}"));

@@ -119,7 +119,7 @@ impl Case<'_> {
         };
         let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
         let issue = || {
-            let (issue, fact) = self.met(release?, |issue| !issue.panics && issue.ends_the_manager())?;
+            let (issue, fact) = self.met(release?, |issue| !issue.panics() && issue.ends_the_manager())?;
             Some((
                 &causes::KNOWN_PANIC,
                 format!("this release has issue {}: {}; {fact}", issue.number, issue.effect),
@@ -228,10 +228,10 @@ impl Case<'_> {
             self.add(EvidenceSource::Api, copy.to_string());
             return &causes::BACKING_IMAGE_EVICTION_PANIC;
         }
-        let panics = || known_issues::ALL.iter().filter(|issue| issue.panics && issue.affects(release));
+        let panics = || known_issues::ALL.iter().filter(|issue| issue.panics() && issue.affects(release));
         let met = self.met(release, |issue| {
             // the node that is affected was looked at above
-            issue.panics && !issue.frames.contains(&"syncBackingImageEvictionRequested")
+            issue.panics() && !issue.frames.contains(&"syncBackingImageEvictionRequested")
         });
         let met = met.map(|(issue, fact)| {
             (issue, format!("release {release} has issue {}: {}; {fact}", issue.number, issue.effect))

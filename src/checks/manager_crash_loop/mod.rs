@@ -137,7 +137,7 @@ static RESTARTS: Gauge<[&str; 1]> = Gauge {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let pods = youngest_by_node(cluster);
     // what hangs now does not crash, however it ended before
-    let hanging = starts::complaining(cluster);
+    let hanging = starts::not_ending(cluster);
     let looping: Vec<(&Pod, Loop)> = pods
         .values()
         .filter(|pod| !hanging.contains(pod.metadata.name.as_str()))
@@ -241,13 +241,15 @@ fn finding(
         .volumes(hit)
         .remedy(remedy::remedy(cluster, pod, &diagnosis));
     found.evidence = diagnosis.evidence;
-    if crash.end.is_some()
-        && pod.container_status(CONTAINER).is_some_and(|status| status.state.running.is_some())
+    let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
+    if let Some(started) =
+        running.and_then(|running| running.started_at.get()).filter(|_| crash.end.is_some())
     {
-        found = found.because(
-            EvidenceSource::Api,
-            "the container is running now, but not yet for as long as its last run",
-        );
+        let text = match crash.run() {
+            Some(last) if cluster.age(started) < last => "not yet for as long as its last run",
+            _ => "not for long enough to call the loop over",
+        };
+        found = found.because(EvidenceSource::Api, format!("the container is running now, but {text}"));
     }
     found
 }

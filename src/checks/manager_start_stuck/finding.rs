@@ -13,6 +13,9 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let about = reason.about.join(", ");
     let what = match cause.id {
+        "api_unreachable" if about.is_empty() => {
+            "most likely it gets no answer from the Kubernetes API server".to_owned()
+        }
         "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
         "access_denied" => format!("it cannot {about}"),
         "crd_missing" => format!("the API server does not serve {about}"),
@@ -21,6 +24,9 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             "it does not reach Service longhorn-{}-webhook",
             reason.about.first().map_or("admission", String::as_str)
         ),
+        _ if start.free => {
+            "it does not take its turn: the API server does not answer it, or a right is missing".to_owned()
+        }
         _ => "nothing says why".to_owned(),
     };
     // those who give up were stuck in the run before, too
@@ -101,9 +107,9 @@ fn takes_admission_calls(cluster: &Cluster, pod: &Pod) -> bool {
 }
 
 /// Why the log of the present run does not name a cause.
-pub fn why_log_says_nothing(cluster: &Cluster, pod: &Pod) -> Evidence {
+pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
     let history = &cluster.history;
-    if let Some(log) = history.current_log(pod, CONTAINER) {
+    if let Some(log) = history.current_log(start.pod, CONTAINER) {
         let text = match log.text.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(last) => {
                 format!("its log names no known reason and ends with: {}", shortened(last.trim(), 400))
@@ -115,16 +121,26 @@ pub fn why_log_says_nothing(cluster: &Cluster, pod: &Pod) -> Evidence {
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
             "its log cannot be read ({reason}): with the right 'get' on 'pods/log' in namespace {} the cause would come \
-             from there; candidates are api_unreachable, access_denied and crd_missing",
-            cluster.namespace
+             from there; candidates are {}",
+            cluster.namespace,
+            candidates(start)
         ),
         None if cluster.is_recorded() => format!(
-            "the recording has no log of its present run (POD.{CONTAINER}.log); candidates are api_unreachable, \
-             access_denied and crd_missing"
+            "the recording has no log of its present run (POD.{CONTAINER}.log); candidates are {}",
+            candidates(start)
         ),
         None => "its log has not been read yet, or the node does not give it".to_owned(),
     };
     Evidence { source: EvidenceSource::History, text }
+}
+
+/// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
+fn candidates(start: &UnderWay) -> &'static str {
+    match (start.holds, start.free) {
+        (true, _) => "access_denied and crd_missing",
+        (false, true) => "api_unreachable and access_denied",
+        (false, false) => "api_unreachable, access_denied and crd_missing",
+    }
 }
 
 // === remedies ===
@@ -214,6 +230,20 @@ fn unserved(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
 
 fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
     let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
+    if start.free {
+        return Remedy::new(
+            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from \
+             the pod to the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does \
+             not help: the next one hangs in the same place.",
+        )
+        .read(logs(cluster, start))
+        .read(format!(
+            "kubectl auth can-i update leases.coordination.k8s.io \
+             --as=system:serviceaccount:{namespace}:longhorn-service-account -n {namespace}"
+        ))
+        .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
+        .read(format!("kubectl describe node {}", start.pod.spec.node_name));
+    }
     Remedy::new(
         "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own \
          webhook). If nothing is repeated, see whether the node is short of CPU or memory, and delete the pod.",

@@ -28,9 +28,9 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::complaints::Lacks;
 use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
-use crate::facts::starts::{self, PATIENCE, UnderWay};
+use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
 use crate::facts::text::shortened;
-use crate::facts::{probes, unreached};
+use crate::facts::{nodes, probes, turns, unreached};
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The container that is judged.
@@ -48,6 +48,8 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
         Resource::KubeNodes,
         Resource::EndpointSlices,
+        Resource::LonghornNodes,
+        Resource::Events,
     ],
     causes: causes::ALL,
     alerts: &[Alert {
@@ -97,7 +99,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if went_on {
             continue;
         }
-        match judge(cluster, start) {
+        match judge(cluster, &starts, start) {
             Verdict::Stuck(cause, reason) => {
                 out.find(finding::stuck(cluster, start, cause, reason));
             }
@@ -124,15 +126,18 @@ struct Reason {
     about: Vec<String>,
 }
 
-fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
+fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Verdict {
     if let Some((cause, reason)) = by_log(cluster, start) {
         return Verdict::Stuck(cause, reason);
     }
     if let Some((cause, reason)) = before_it_gives_up(cluster, start) {
         return Verdict::Stuck(cause, reason);
     }
+    if let Some(evidence) = turns::overtaken(cluster, starts, start) {
+        return Verdict::Stuck(&causes::API_UNREACHABLE, Reason { evidence, about: Vec::new() });
+    }
     let limit = start.limit(cluster);
-    if is_late(cluster, start) && !gives_up(cluster, start) {
+    if start.lets_its_turn_pass(cluster) {
         let (cause, reason) = by_api(cluster, start);
         return Verdict::Stuck(cause, reason);
     }
@@ -148,14 +153,6 @@ fn judge(cluster: &Cluster, start: &UnderWay) -> Verdict {
     }
     let (cause, reason) = by_api(cluster, start);
     Verdict::Stuck(cause, reason)
-}
-
-/// A manager that waits for its turn tries every two seconds: one that leaves a free Lease alone hangs. Where its log can still
-/// tell why, it has a minute for that.
-fn is_late(cluster: &Cluster, start: &UnderWay) -> bool {
-    const TRIES: SignedDuration = SignedDuration::from_secs(30);
-    let patience = if cluster.is_recorded() { TRIES } else { PATIENCE + TRIES };
-    start.free && start.own(cluster) >= patience
 }
 
 /// What the log of the present run complains about.
@@ -184,8 +181,8 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
         return None;
     }
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
-    let waits = start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
-    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| waits && !ready) {
+    let waits = || start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
+    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
         let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
         return Some((&causes::MANIFEST_STALE, Reason { evidence, about: vec![probe.own.to_string()] }));
     }
@@ -218,8 +215,9 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, Reason) {
                        does not reach the API server, or may not"
                     .to_owned(),
             });
-            let evidence =
-                free.into_iter().chain([finding::why_log_says_nothing(cluster, start.pod)]).collect();
+            let unseen = nodes::unseen_by_managers(cluster).filter(|_| start.free);
+            let log = finding::why_log_says_nothing(cluster, start);
+            let evidence = free.into_iter().chain(unseen).chain([log]).collect();
             (&causes::UNKNOWN, Reason { evidence, about: Vec::new() })
         }
     }

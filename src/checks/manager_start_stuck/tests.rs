@@ -1,3 +1,5 @@
+mod turns;
+
 use super::CHECK;
 use crate::check::Finding;
 use crate::cluster::{Cluster, Readability};

@@ -1,6 +1,6 @@
 //! Volumes between two states, and engines that do not start or do not stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,11 +26,15 @@ const MANY: i64 = 3;
 /// the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2 controller/volume_controller.go
 /// reconcileVolumeCondition and ReconcileVolumeState).
 const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
+/// The next pod of an instance manager is made so soon after, or before, its engines are found dead.
+const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
 pub(super) struct Events<'a> {
     detached: BTreeMap<&'a str, Seen<'a>>,
     failed: BTreeMap<&'a str, Seen<'a>>,
+    /// The uids of all pods of a name that are known within the hour, of instance managers.
+    lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 /// Events of one reason about one object within the last hour.
@@ -59,8 +63,19 @@ impl Seen<'_> {
 
 impl<'a> Events<'a> {
     pub(super) fn of(cluster: &'a Cluster) -> Self {
-        let mut events = Events { detached: BTreeMap::new(), failed: BTreeMap::new() };
+        let mut events =
+            Events { detached: BTreeMap::new(), failed: BTreeMap::new(), lives: BTreeMap::new() };
+        let gone = cluster.history.gone_pods().filter(|gone| cluster.age(gone.at) < HOUR);
+        for pod in gone.map(|gone| &*gone.last).chain(cluster.objects.pods.iter()) {
+            if pod.is_instance_manager() {
+                events.lives.entry(&pod.metadata.name).or_default().insert(&pod.metadata.uid);
+            }
+        }
         for event in cluster.objects.events.iter() {
+            let object = &event.involved_object;
+            if let Some(lives) = events.lives.get_mut(object.name.as_str()).filter(|_| object.kind == "Pod") {
+                lives.extend(Some(object.uid.as_str()).filter(|uid| !uid.is_empty()));
+            }
             let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
                 (reason, "Volume") if volumes::is_unexpected_detach(reason) => &mut events.detached,
                 ("FailedStarting", "Engine") => &mut events.failed,
@@ -74,6 +89,17 @@ impl<'a> Events<'a> {
             (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
         }
         events
+    }
+
+    /// True when the last death of the engine is that of an instance manager on its node, which a check of its own tells: its
+    /// next pod was made then, and it has not ended so often that this is the loop.
+    fn told_by_manager(&self, cluster: &Cluster, node: &str, last: Timestamp) -> bool {
+        let mut managers = cluster.instance_managers_on(node).map(|manager| manager.metadata.name.as_str());
+        managers.any(|name| {
+            let made = cluster.objects.pods.get(name).and_then(|pod| pod.metadata.created());
+            let then = made.is_some_and(|made| last.duration_since(made).abs() <= WITH_MANAGER);
+            then && self.lives.get(name).is_some_and(|lives| (lives.len() as i64) <= MANY)
+        })
     }
 }
 
@@ -116,10 +142,20 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
             _ => out.find(finding(cluster, hanging)),
         }
     }
+    let mut running: BTreeMap<&str, usize> = BTreeMap::new();
+    if !cannot_start.is_empty() {
+        let engines = cluster.objects.engines.iter();
+        let engines = engines.filter(|engine| engine.status.current_state == InstanceState::Running);
+        engines.for_each(|engine| *running.entry(&engine.spec.node_id).or_default() += 1);
+    }
+    let everywhere: usize = running.values().sum();
     for (node, all) in cannot_start {
         match <[Hanging; 1]>::try_from(all) {
             Ok([one]) => out.find(finding(cluster, one)),
-            Err(all) => out.find(one_node(cluster, node, &all)),
+            Err(all) => {
+                let elsewhere = everywhere - running.get(node).copied().unwrap_or_default();
+                out.find(one_node(cluster, node, &all, elsewhere));
+            }
         }
     }
 }
@@ -141,7 +177,11 @@ fn hanging<'a>(
         volume.status.state == VolumeState::Attached
             && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running)
     };
-    let loops = |seen: &Seen| seen.deaths() >= MANY && !(cluster.age(seen.last) > seen.patience() && works());
+    let over = |seen: &Seen| {
+        cluster.age(seen.last) > seen.patience() && works()
+            || events.told_by_manager(cluster, node, seen.last)
+    };
+    let loops = |seen: &Seen| seen.deaths() >= MANY && !over(seen);
     let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
     if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
         let (count, last) = (seen.count, seen.last);
@@ -248,13 +288,10 @@ fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
 }
 
 /// Several volumes whose engines fail on one node: it is the node.
-fn one_node(cluster: &Cluster, node: &str, all: &[Hanging]) -> Finding {
+fn one_node(cluster: &Cluster, node: &str, all: &[Hanging], elsewhere: usize) -> Finding {
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
-    let elsewhere = cluster.objects.engines.iter().filter(|engine| {
-        engine.status.current_state == InstanceState::Running && engine.spec.node_id != node
-    });
-    let elsewhere = counted(elsewhere.count(), "engine");
+    let elsewhere = counted(elsewhere, "engine");
     let mut finding = Finding::new(
         &ENGINE_CANNOT_START,
         ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),

@@ -165,6 +165,36 @@ fn one_death_is_written_many_times_and_an_engine_that_stays_up_ends_a_loop() {
 }
 
 #[test]
+fn a_death_with_its_instance_manager_is_told_there() {
+    let manager = |made: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: {NAMESPACE}}}\n\
+             spec: {{nodeID: node-1}}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {{name: im, namespace: {NAMESPACE}, uid: last, creationTimestamp: '2026-03-01T{made}Z', \
+             labels: {{longhorn.io/component: instance-manager}}}}\nspec: {{nodeName: node-1}}\n---\n"
+        )
+    };
+    let started = |uid: &str| {
+        let event = event("Pod", "im", "Started", 1, "11:30:00", "11:30:00");
+        event
+            .replace("name: e-im", &format!("name: e-{uid}"))
+            .replace("name: im}", &format!("name: im, uid: {uid}}}"))
+    };
+    let died = volume("vol", "attached", "nodeID: node-1", "node-1")
+        + &event("Volume", "vol", "DetachedUnexpectedly", 26, "11:54:37", "11:59:39");
+    let looping = ["critical attach_loop Volume vol"];
+    assert_eq!(recorded(&(died.clone() + &manager("11:57:00"))), looping, "a pod of before");
+    let with = died + &manager("11:59:38");
+    assert!(recorded(&with).is_empty());
+    assert!(recorded(&(with.clone() + &started("a") + &started("b"))).is_empty());
+    assert_eq!(
+        recorded(&(with + &started("a") + &started("b") + &started("c"))),
+        looping,
+        "it ends again and again"
+    );
+}
+
+#[test]
 fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
     let yaml = |since, satisfied| {
         volume("vol", "attached", "nodeID: node-1", "node-1")

@@ -25,8 +25,7 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
         let settled = pods::ready_changed(pod).is_none_or(|since| cluster.age(since) >= LABEL_AFTER_READY);
         // in a rollout the pods of the release before are there, too
         let wants_label = release_of(cluster, pod).is_some_and(Release::labels_webhook_pods);
-        // a start that is not over has not put it on yet
-        let starts = leases::holder(cluster, WEBHOOK_LOCK) == Some(pod.spec.node_name.as_str());
+        let starts = may_start(cluster, pod);
         wants_label
             && pod.is_ready()
             && !starts
@@ -37,6 +36,17 @@ pub fn labels(cluster: &Cluster, out: &mut Outcome) {
     for pod in cluster.manager_pods().filter(outside) {
         let since = out.first_seen(causes::LABEL_MISSING.id, &pod.metadata.name);
         out.find(label_missing(cluster, pod).since(since));
+    }
+}
+
+/// True for a manager that may not have put the label on yet: its node had the start Lease last, renewed or not, or the Lease was
+/// given back so lately that the pod with its label may come a moment later.
+fn may_start(cluster: &Cluster, pod: &Pod) -> bool {
+    let Some(lease) = cluster.objects.leases.get(WEBHOOK_LOCK) else { return false };
+    let lately = |at| cluster.age(at) < SignedDuration::from_secs(GRACE);
+    match lease.spec.holder_identity.as_str() {
+        "" => lease.spec.renew_time.get().is_some_and(lately),
+        node => node == pod.spec.node_name,
     }
 }
 

@@ -5,8 +5,9 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
+use crate::facts::looping::{self, Loop};
 use crate::facts::releases::release_of;
-use crate::facts::{looping, nodes, starts};
+use crate::facts::{nodes, recovered, starts};
 use crate::longhorn::{ContainerStatus, Pod, Release, condition};
 
 /// What ends within this time has not begun to start its webhook: the environment check comes first
@@ -148,9 +149,8 @@ pub fn none_ready_since<'a>(
         if pod.is_ready() && !crashed {
             return None;
         }
-        let status =
-            pod.container_status(container).filter(|status| looping::looping(status, cluster.now).is_some());
-        let life = status.and_then(looping::last_end).and_then(|end| end.started_at.get());
+        let looping = in_loop(cluster, pod, container);
+        let life = looping.and_then(|looping| looping.end?.started_at.get());
         newest = newest.max(Some(life.into_iter().chain(ready_changed(pod)).min()?));
     }
     newest
@@ -159,21 +159,23 @@ pub fn none_ready_since<'a>(
 /// True for a container in a crash loop that has not lived for longer than it did the last time: even if its
 /// pod is Ready now, no one can build on it.
 pub fn is_about_to_crash(cluster: &Cluster, pod: &Pod, container: &str) -> bool {
-    let Some(status) = pod.container_status(container) else { return false };
-    let Some(last) = looping::looping(status, cluster.now).and_then(|looping| looping.run()) else {
-        return false;
-    };
-    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
-    running.is_none_or(|started| cluster.age(started) <= last + SignedDuration::from_secs(CLOCK_SECONDS))
+    let Some(last) = in_loop(cluster, pod, container).and_then(|looping| looping.run()) else { return false };
+    let running = pod.container_status(container).and_then(|status| status.state.running.as_ref());
+    let started = running.and_then(|running| running.started_at.get());
+    started.is_none_or(|started| cluster.age(started) <= last + SignedDuration::from_secs(CLOCK_SECONDS))
+}
+
+/// The crash loop of the container that serves the webhook: managers from 1.5 on, which may be over theirs.
+fn in_loop<'a>(cluster: &Cluster, pod: &'a Pod, container: &str) -> Option<Loop<'a>> {
+    match container {
+        "longhorn-manager" => recovered::looping(cluster, pod),
+        _ => looping::looping(pod.container_status(container)?, cluster.now),
+    }
 }
 
 /// How many of these pods crash-loop.
 pub fn crash_looping<'a>(cluster: &Cluster, pods: impl Iterator<Item = &'a Pod>, container: &str) -> usize {
-    let loops = |pod: &&Pod| {
-        let status = pod.container_status(container);
-        status.is_some_and(|status| looping::looping(status, cluster.now).is_some())
-    };
-    pods.filter(loops).count()
+    pods.filter(|pod| in_loop(cluster, pod, container).is_some()).count()
 }
 
 /// When the pod last became Ready or not Ready; its creation when it says nothing yet.

@@ -29,8 +29,8 @@ pub struct KnownIssue {
     pub cause: &'static str,
     /// What goes wrong, as the second half of a sentence.
     pub effect: &'static str,
-    /// True when the manager process panics (exit code 2).
-    pub panics: bool,
+    /// Whom it harms.
+    pub harms: Harms,
     /// Releases that have it, from the first up to but not including the second of a pair.
     pub ranges: &'static [(Release, Release)],
     /// Releases to go to, one per minor line that has one.
@@ -42,6 +42,17 @@ pub struct KnownIssue {
     pub until_then: &'static str,
     /// Whether this cluster meets what triggers it.
     trigger: fn(&Cluster) -> Trigger,
+}
+
+/// Whom a bug harms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harms {
+    /// The manager: its process panics (exit code 2).
+    ManagerPanics,
+    /// Instance managers. Those of an old image run on after an upgrade, as long as volumes hold them.
+    InstanceManagers,
+    /// Anything else.
+    Other,
 }
 
 /// Whether a cluster meets what triggers a bug.
@@ -71,12 +82,18 @@ impl KnownIssue {
         self.ranges.iter().any(|(first, fixed)| *first <= release && release < *fixed)
     }
 
-    /// True when it still concerns a cluster whose managers run this release: they have it, or instance managers of a release
-    /// that had it can outlive the upgrade.
-    pub fn concerns(&self, release: Release) -> bool {
-        const OF_INSTANCE_MANAGERS: u32 = 12573;
-        let outlives = || self.ranges.iter().any(|(first, _)| *first <= release);
-        self.affects(release) || self.number == OF_INSTANCE_MANAGERS && outlives()
+    /// True when the manager process panics by it.
+    pub fn panics(&self) -> bool {
+        self.harms == Harms::ManagerPanics
+    }
+
+    /// True when it concerns a cluster whose managers run this release: they have it, or instance managers that outlived an
+    /// upgrade.
+    pub fn concerns(&self, cluster: &Cluster, release: Release) -> bool {
+        let has_it = |image: &str| Release::from_image(image).is_some_and(|release| self.affects(release));
+        let mut managers = cluster.objects.instance_managers.iter();
+        let outlives = self.harms == Harms::InstanceManagers && managers.any(|one| has_it(&one.spec.image));
+        self.affects(release) || outlives
     }
 
     /// The release to go to from this one: the first fixed one of the same minor line, else the

@@ -1,7 +1,7 @@
 //! The table, oldest issue first.
 
 use super::triggers::*;
-use super::{KnownIssue, Trigger};
+use super::{Harms, KnownIssue, Trigger};
 use crate::longhorn::{Release, Suffix};
 
 const fn r(major: u32, minor: u32, patch: u32) -> Release {
@@ -18,7 +18,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 5209,
         cause: "issue_5209",
         effect: "the manager can crash while a large volume is exported as a backing image",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // the change log of 1.6.0 names the fix, and no release before it has one
         ranges: &[(r(1, 3, 0), r(1, 6, 0))],
         fixed: &[r(1, 6, 0)],
@@ -33,7 +33,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 6264,
         cause: "issue_6264",
         effect: "the manager can crash on volumes whose claim names its StorageClass in an annotation",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // v1.5.0 controller/backup_controller.go checkMonitor
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
         fixed: &[r(1, 5, 1)],
@@ -45,7 +45,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 6998,
         cause: "issue_6998",
         effect: "the manager panics when it syncs a backup that is missing in the backup target",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // v1.3.2 controller/backup_volume_controller.go reconcile
         ranges: &[(r(1, 3, 2), r(1, 5, 2))],
         fixed: &[r(1, 5, 2)],
@@ -57,7 +57,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 8098,
         cause: "issue_8098",
         effect: "the manager can panic while it collects the metrics of a volume",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // v1.4.0 to v1.6.4 metrics_collector/volume_collector.go Collect; v1.7.0 recovers in collectMetrics
         ranges: &[(r(1, 4, 0), r(1, 7, 0))],
         fixed: &[r(1, 7, 0)],
@@ -70,7 +70,7 @@ pub const ALL: &[KnownIssue] = &[
         cause: "issue_9073",
         effect: "the manager does not start on a new node where the block device of default-data-path does not exist",
         // a fatal error, no panic: v1.6.0 types/types.go CreateDefaultDisk
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 6, 0), r(1, 6, 3))],
         fixed: &[r(1, 6, 3)],
         frames: &["creating default block-type disk"],
@@ -81,7 +81,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 9464,
         cause: "issue_9464",
         effect: "a node whose instance manager has lost its labels is no longer synced, and nothing new starts there",
-        panics: false,
+        harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
         ranges: &[(r(1, 6, 0), r(1, 6, 3)), (r(1, 7, 0), r(1, 7, 2))],
@@ -95,7 +95,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 10019,
         cause: "issue_10019",
         effect: "the package check of the manager keeps the RPM database of the host busy",
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 7, 0), r(1, 7, 3))],
         fixed: &[r(1, 7, 3)],
         frames: &[],
@@ -106,7 +106,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 10464,
         cause: "issue_10464",
         effect: "the manager panics when a node asks for eviction while a backing image copy is being cleaned up",
-        panics: true,
+        harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
         fixed: &[r(1, 7, 4), r(1, 8, 2)],
         frames: &["syncBackingImageEvictionRequested"],
@@ -117,7 +117,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 11034,
         cause: "issue_11034",
         effect: "the manager still panics on a stale backing image copy of the very disk that is evicted",
-        panics: true,
+        harms: Harms::ManagerPanics,
         ranges: &[(r(1, 8, 1), r(1, 8, 2)), (r(1, 9, 0), r(1, 9, 1))],
         fixed: &[r(1, 8, 2), r(1, 9, 1)],
         frames: &["syncBackingImageEvictionRequested"],
@@ -128,7 +128,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 11169,
         cause: "issue_11169",
         effect: "the manager panics when the status of a support bundle cannot be updated",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // v1.4.0 controller/support_bundle_controller.go handleStatusUpdate
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
         fixed: &[r(1, 9, 1)],
@@ -140,7 +140,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 11420,
         cause: "issue_11420",
         effect: "the manager can crash while it rebuilds a replica of a v2 volume",
-        panics: true,
+        harms: Harms::ManagerPanics,
         ranges: &[(r(1, 7, 0), r(1, 9, 2))],
         fixed: &[r(1, 9, 2)],
         frames: &["waitForV2EngineRebuild"],
@@ -156,7 +156,7 @@ pub const ALL: &[KnownIssue] = &[
         effect: "the manager does not start after the upgrade to 1.10.0 when the CPU reserved for v2 instance managers is more \
                  than 40 % of the smallest node",
         // a fatal error, no panic: v1.10.0 datastore/longhorn.go syncV2DataEngineGuaranteedInstanceManagerCPU
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
         frames: &["failed to validate setting"],
@@ -168,7 +168,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 11939,
         cause: "issue_11939",
         effect: "the manager panics when it waits before it makes a share manager pod again",
-        panics: true,
+        harms: Harms::ManagerPanics,
         ranges: &[(r(1, 10, 0), hotfix(10, 0, 1))],
         fixed: &[hotfix(10, 0, 1), r(1, 10, 1)],
         frames: &["ShareManagerController"],
@@ -179,7 +179,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 11994,
         cause: "issue_11994",
         effect: "a volume stays in state attaching while its engine image is not deployed on one of the nodes",
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
         frames: &[],
@@ -190,7 +190,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 12081,
         cause: "issue_12081",
         effect: "the process of an engine can panic (longhorn-engine control.go), which detaches its volume",
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 10, 0), r(1, 10, 1))],
         fixed: &[r(1, 10, 1)],
         frames: &[],
@@ -201,7 +201,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 12233,
         cause: "issue_12233",
         effect: "the manager panics when the status of a replica that it starts cannot be updated",
-        panics: true,
+        harms: Harms::ManagerPanics,
         // v1.9.2 controller/replica_controller.go CreateInstance; v1.9.3 is older than its fix
         ranges: &[(r(1, 9, 2), hotfix(9, 2, 1)), (r(1, 9, 3), r(1, 9, 4)), (r(1, 10, 0), hotfix(10, 1, 1))],
         fixed: &[hotfix(9, 2, 1), hotfix(10, 1, 1), r(1, 10, 2)],
@@ -214,7 +214,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 12573,
         cause: "issue_12573",
         effect: "instance managers of image v1.11.0 leak memory until the node kills them, with every volume that runs in them",
-        panics: false,
+        harms: Harms::InstanceManagers,
         // the instance manager's image counts, see the trigger; the manager's own code has no part in it
         ranges: &[(r(1, 11, 0), r(1, 11, 1))],
         fixed: &[r(1, 11, 1)],
@@ -227,7 +227,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 12578,
         cause: "issue_12578",
         effect: "updates of Kubernetes nodes are refused while no manager is Ready, so new nodes get no network",
-        panics: false,
+        harms: Harms::Other,
         ranges: &[(r(1, 11, 0), hotfix(11, 0, 1))],
         fixed: &[hotfix(11, 0, 1), r(1, 11, 1)],
         frames: &[],
@@ -243,7 +243,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 13087,
         cause: "issue_13087",
         effect: "an instance manager can panic in a storm of rebuilds, with every volume that runs in it",
-        panics: false,
+        harms: Harms::InstanceManagers,
         // reported from 1.9.0 on (13713); fixed in the instance managers of 1.10.4, 1.11.3 and 1.12.0
         ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
         fixed: &[r(1, 10, 4), r(1, 11, 3)],
@@ -255,7 +255,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 13245,
         cause: "issue_13245",
         effect: "the manager can panic while a backup is deleted",
-        panics: true,
+        harms: Harms::ManagerPanics,
         ranges: &[(r(1, 8, 0), r(1, 11, 3))],
         fixed: &[r(1, 11, 3)],
         frames: &["setInprogressDeletionMap"],
@@ -266,7 +266,7 @@ pub const ALL: &[KnownIssue] = &[
         number: 13482,
         cause: "issue_13482",
         effect: "a filesystem that became read-only is never noticed on kernels from 6.12 on, and the volume not remounted",
-        panics: false,
+        harms: Harms::Other,
         // FilesystemReadOnly came with 1.5.5; ext4 says emergency_ro instead of ro
         ranges: &[(r(1, 5, 5), r(1, 11, 4)), (r(1, 12, 0), r(1, 12, 1))],
         fixed: &[r(1, 11, 4), r(1, 12, 1)],

@@ -142,3 +142,46 @@ fn a_holder_that_hangs_for_a_reason_of_its_own_is_no_deadlock_and_is_not_deleted
         assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy);
     }
 }
+
+#[test]
+fn a_label_is_not_missing_before_the_start_is_over() {
+    let ready = pod("longhorn-manager", "n1", "", "True", "2026-03-01T11:58:00Z", RUNNING);
+    let other = manager("n2", "True", LONG_AGO, RUNNING);
+    let yaml =
+        release("v1.9.2") + &daemon_set(2) + &ready + &other + &admission(&["longhorn-manager-n2=true"]);
+    let missing = "warning label_missing Pod longhorn-manager-n1".to_owned();
+    for (name, lease, expected) in [
+        ("it holds the Lease", lease("n1", "2026-03-01T11:57:55Z", "2026-03-01T11:59:59Z"), false),
+        (
+            "it has not renewed it for a while",
+            lease("n1", "2026-03-01T11:57:55Z", "2026-03-01T11:59:20Z"),
+            false,
+        ),
+        ("it was given back a moment ago", lease("", "2026-03-01T11:59:55Z", "2026-03-01T11:59:55Z"), false),
+        ("it was given back", lease("", "2026-03-01T11:59:45Z", "2026-03-01T11:59:45Z"), true),
+        ("another one has it", lease("n2", "2026-03-01T11:59:00Z", "2026-03-01T11:59:59Z"), true),
+    ] {
+        assert_eq!(
+            found(&CHECK, &live_at(NOW, &(yaml.clone() + &lease))).contains(&missing),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_manager_that_is_over_its_crash_loop_is_none() {
+    let state = "restartCount: 3, state: {running: {startedAt: '2026-03-01T11:57:50Z'}}, lastState: {terminated: \
+                 {exitCode: 1, startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
+    let ready = manager("n1", "True", "2026-03-01T11:58:00Z", state);
+    let node = |status: &str| {
+        object("Node", "n1", &format!("status: {{conditions: [{{type: Ready, status: '{status}'}}]}}"))
+    };
+    let down = release("v1.12.1") + &daemon_set(1) + &ready + &admission(&["longhorn-manager-n1=false"]);
+    for (status, text) in [("True", "Wait: a rollout"), ("False", "pods behind the Service crash-loop")] {
+        let cluster = at_now(&(down.clone() + &node(status)));
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert_eq!(finding.cause.id, "roll_out");
+        assert!(finding.remedy.text.contains(text), "{status}: {}", finding.remedy.text);
+    }
+}

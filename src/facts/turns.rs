@@ -1,0 +1,106 @@
+//! Managers that others overtake while they wait for their turn to start.
+//!
+//! Who waits tries to take the start Lease every two seconds, and all managers have the rights of one service account
+//! (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go startWebhooksByLeaderElection). One that leaves a free Lease to a
+//! manager that came later does not get through to the API server.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::releases::release_of;
+use super::starts::{Done, PATIENCE, Starts, UnderWay};
+use super::{api, leases, looping};
+use crate::check::{Evidence, EvidenceSource};
+use crate::cluster::Cluster;
+use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
+
+const CONTAINER: &str = "longhorn-manager";
+/// So long a Lease has to be left alone.
+const WAITED: SignedDuration = SignedDuration::from_secs(30);
+
+/// Why a start that waits for its turn most likely gets no answer of the API server, where its log cannot tell.
+pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option<Vec<Evidence>> {
+    if start.holds || cluster.history.current_log(start.pod, CONTAINER).is_some() {
+        return None;
+    }
+    let (at, by) = by_holder(cluster, starts, start).or_else(|| by_one_that_is_over(cluster, start))?;
+    let refused = refused(cluster, start.pod).filter(|refused| *refused > at)?;
+    let probe = format!(
+        "its readiness probe was still refused at {refused}, so its own start has not come to its end"
+    );
+    let right = "all managers have one service account, so no right is missing: most likely the API server does not answer this pod";
+    Some(vec![api(by), Evidence { source: EvidenceSource::Event, text: probe }, api(right)])
+}
+
+/// The holder came later and took the Lease, which no one can have had before.
+fn by_holder(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option<(Timestamp, String)> {
+    let node = leases::holder(cluster, WEBHOOK_LOCK)?;
+    let taken = cluster.objects.leases.get(WEBHOOK_LOCK)?.spec.acquire_time.get()?;
+    let waited =
+        taken.duration_since(start.started) >= WAITED && cluster.age(start.started) >= PATIENCE + WAITED;
+    // of two that wait the other one may have had it
+    let alone = starts.under_way.iter().filter(|other| !other.holds).count() == 1;
+    let holder = cluster.manager_pod_on(node).filter(|_| waited && alone)?;
+    life(holder).filter(|life| *life > start.started)?;
+    let done: BTreeMap<&str, &Done> =
+        starts.done.iter().map(|done| (done.pod.metadata.name.as_str(), done)).collect();
+    let concerned = [&holder.metadata.name, &start.pod.metadata.name];
+    let mut others = cluster.manager_pods().filter(|other| !concerned.contains(&&other.metadata.name));
+    let idle = |other: &Pod| {
+        done.get(other.metadata.name.as_str()).is_some_and(|done| is_over(cluster, done, start.started))
+    };
+    others.all(idle).then(|| {
+        let text = format!(
+            "it has been waiting for its turn since {}; until {taken} no one had the start Lease, then the manager of {node}, \
+             which was started later, took it",
+            start.started
+        );
+        (taken, text)
+    })
+}
+
+/// Another manager gave the Lease back while this one waited, and no one has taken it since.
+fn by_one_that_is_over(cluster: &Cluster, start: &UnderWay) -> Option<(Timestamp, String)> {
+    let lease = &cluster.objects.leases.get(WEBHOOK_LOCK)?.spec;
+    let given = lease.renew_time.get().filter(|given| *given > start.started)?;
+    let passes = lease.holder_identity.is_empty() && start.lets_its_turn_pass(cluster);
+    passes.then(|| {
+        let text = format!(
+            "it has been waiting for its turn since {}; at {given} another manager was over with its start and gave the start \
+             Lease back, and no one has taken it since",
+            start.started
+        );
+        (given, text)
+    })
+}
+
+/// True when a manager was over with its start at that moment. Up to 1.9 readiness comes before the end of it.
+fn is_over(cluster: &Cluster, done: &Done, moment: Timestamp) -> bool {
+    let release = release_of(cluster, done.pod);
+    let early = release.is_none_or(|release| (release.major, release.minor) < (1, 10));
+    let longest = release.and_then(Release::longest_start).map(SignedDuration::from_secs);
+    let long_over = longest.is_some_and(|longest| moment.duration_since(done.started) >= longest);
+    done.ready <= moment && (!early || long_over)
+}
+
+/// When the present or the last life of a manager began.
+fn life(pod: &Pod) -> Option<Timestamp> {
+    let status = pod.container_status(CONTAINER)?;
+    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    running.or_else(|| looping::last_end(status)?.started_at.get())
+}
+
+/// When the readiness probe of a manager was refused last: it does not serve its webhook.
+fn refused(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
+    let of_pod = cluster.objects.events.iter().filter(|event| {
+        let object = &event.involved_object;
+        event.reason == "Unhealthy" && object.kind == "Pod" && object.name == pod.metadata.name
+    });
+    let words = ["Readiness probe failed", "connection refused"];
+    of_pod
+        .filter(|event| words.iter().all(|words| event.message.contains(words)))
+        .filter_map(|event| event.last_seen())
+        .filter(|seen| cluster.age(*seen) <= PATIENCE)
+        .max()
+}
