@@ -297,14 +297,14 @@ fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause, refusal: Option<&
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
             .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}"))),
         causes::DNS_SUSPECTED => Remedy::new(
-            "Look at CoreDNS and at the network between this node and the managers. A DNS that answers from \
-             outside for every name, by a search domain, is a known trap.",
+            "See which of the two it is: where curl cannot resolve the name, CoreDNS (restart it; a DNS that answers from outside \
+             for every name, by a search domain, is a known trap); where it cannot connect, the pod network between this node \
+             and the managers: firewalld, nm-cloud-setup, and the checksum offload of VXLAN on RHEL 8 are known for it.",
         )
-        .read(log(INIT))
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
         .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
+        .read(log(INIT))
         // its name differs, as on RKE2, its label does not
-        .change("kubectl -n kube-system rollout restart deployment -l k8s-app=kube-dns".to_owned()),
+        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned()),
         causes::MOUNT_PROPAGATION => Remedy::new(
             "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
              mount --make-rshared /), then restart the manager there.",

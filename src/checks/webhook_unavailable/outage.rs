@@ -133,6 +133,9 @@ fn message(
                 "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
             )
         }
+        _ if webhook.is_undeployed(cluster) => {
+            format!("Service {service} has had no ready endpoint{age}: its Deployment does not exist")
+        }
         _ => match starts::stuck_holder(cluster) {
             Some(pod) => format!(
                 "Service {service} has had no ready endpoint{age}: the manager of node {} holds the start Lease and hangs",
@@ -248,12 +251,20 @@ fn remedy(cluster: &Cluster, webhook: Webhook, cause: &'static Cause) -> Remedy 
              to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
              pod of its holder."
         }
+        _ if webhook.is_undeployed(cluster) => {
+            "Apply the manifest or the chart of the same release once more: it makes the Deployment anew. The managers wait \
+             for it and go on by themselves."
+        }
         _ => {
             "Bring one pod behind the Service to Ready: read why they do not start, and compare the labels of Ready pods \
              with the selector of the Service."
         }
     };
-    let remedy = Remedy::new(text)
+    let remedy = match webhook.is_undeployed(cluster) {
+        true => Remedy::new(text).read(format!("kubectl -n {namespace} get deployments")),
+        false => Remedy::new(text),
+    };
+    let remedy = remedy
         .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"))
         .read(format!(
             "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={} -o yaml",
