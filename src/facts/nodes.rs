@@ -88,6 +88,20 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
     }
 }
 
+/// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate by themselves.
+pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
+    let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
+    let own: Vec<String> = taints
+        .iter()
+        .filter(|taint| !taint.key.starts_with("node.kubernetes.io/"))
+        .map(|taint| match taint.value.as_str() {
+            "" => format!("{}:{}", taint.key, taint.effect),
+            value => format!("{}={value}:{}", taint.key, taint.effect),
+        })
+        .collect();
+    (!own.is_empty()).then(|| format!("node {node} has the taint {}", own.join(", ")))
+}
+
 /// Since when a node is cordoned: the taint that goes with a cordon has its time, else Longhorn's own condition.
 pub fn cordoned_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     const TAINT: &str = "node.kubernetes.io/unschedulable";

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::Cluster;
 use crate::longhorn::{
@@ -61,10 +61,13 @@ struct DiskLimits {
 }
 
 /// Where replicas of the volume are that count.
+#[derive(Default)]
 struct Taken<'a> {
     nodes: BTreeSet<&'a str>,
     zones: BTreeSet<&'a str>,
     disks: BTreeSet<&'a str>,
+    /// Its failed replicas by disk, which count there until they are deleted.
+    failed: BTreeMap<&'a str, &'a str>,
 }
 
 /// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
@@ -101,6 +104,27 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefus
 /// counts only where there is nothing else.
 pub fn nearest(refusals: &[PlacementRefusal]) -> Option<Obstacle> {
     refusals.iter().map(|refusal| refusal.obstacle).max()
+}
+
+/// A failed replica of the volume but for which its disk could take another one: it counts there until it is deleted, as
+/// long as it is not used again (longhorn-manager v1.7.2 controller/node_controller.go updateDiskStatusSchedulableCondition).
+pub fn in_its_own_way<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a str> {
+    let limits = Limits::of(cluster, volume);
+    let taken = Taken::of(cluster, volume);
+    let failed = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.failed_at.is_set());
+    let mut failed = failed.filter(|replica| {
+        let Some(node) = cluster.objects.longhorn_nodes.get(&replica.spec.node_id) else { return false };
+        let on = |(_, status): &(&String, &DiskStatus)| status.disk_uuid == replica.spec.disk_id;
+        let Some((name, now)) = node.status.disk_status.iter().find(on) else { return false };
+        let Some(spec) = node.spec.disks.get(name) else { return false };
+        let mut without = now.clone();
+        without.storage_scheduled.0 = now.storage_scheduled.0.saturating_sub(volume.spec.size.0);
+        node_obstacle(node, volume, &limits, &taken).is_none()
+            && space(spec, now, volume, &limits, &taken)
+                .is_some_and(|(what, _)| what == Obstacle::Provisioning)
+            && disk_obstacle(spec, Some(&without), volume, &limits, &taken).is_none()
+    });
+    failed.next().map(|replica| replica.metadata.name.as_str())
 }
 
 /// The node on which the volume alone may have its replica, for strict-local and for a local replica of
@@ -140,10 +164,14 @@ impl DiskLimits {
 impl<'a> Taken<'a> {
     /// A failed replica is no longer in the way once Longhorn makes another in its place.
     fn of(cluster: &'a Cluster, volume: &Volume) -> Self {
-        let mut taken = Taken { nodes: BTreeSet::new(), zones: BTreeSet::new(), disks: BTreeSet::new() };
+        let mut taken = Taken::default();
         for replica in cluster.replicas_of(&volume.metadata.name) {
             let spec = &replica.spec;
-            if spec.node_id.is_empty() || spec.failed_at.is_set() || replica.metadata.is_deleting() {
+            if spec.node_id.is_empty() || replica.metadata.is_deleting() {
+                continue;
+            }
+            if spec.failed_at.is_set() {
+                taken.failed.insert(&spec.disk_id, &replica.metadata.name);
                 continue;
             }
             taken.nodes.insert(&spec.node_id);
@@ -218,7 +246,7 @@ fn disk_obstacle(
     if !limits.soft_disks && taken.disks.contains(now.disk_uuid.as_str()) {
         return say(Obstacle::AntiAffinity, "it has a replica of the volume already");
     }
-    if let Some(lacks) = space(disk, now, volume, limits) {
+    if let Some(lacks) = space(disk, now, volume, limits, taken) {
         return Some(lacks);
     }
     // space tells pressure with its figures; what else makes a disk unschedulable is its readiness
@@ -235,6 +263,7 @@ fn space(
     now: &DiskStatus,
     volume: &Volume,
     limits: &DiskLimits,
+    taken: &Taken,
 ) -> Option<(Obstacle, String)> {
     let (maximum, reserved) = (now.storage_maximum.0, disk.storage_reserved.0);
     let (available, scheduled) = (now.storage_available.0, now.storage_scheduled.0);
@@ -258,8 +287,10 @@ fn space(
     }
     let most = percent(maximum.saturating_sub(reserved), limits.over_provisioning);
     (size.saturating_add(scheduled) > most).then(|| {
+        let failed = taken.failed.get(now.disk_uuid.as_str());
+        let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
         let text = format!(
-            "{} scheduled plus {} of the replica is more than {} ({} % of {} less {} reserved, \
+            "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
              storage-over-provisioning-percentage)",
             bytes(scheduled),
             bytes(size),

@@ -1,9 +1,11 @@
 //! Why a pod is not what it should be, in the words of the kubelet and the scheduler.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::text;
-use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, PodPhase, condition};
+use crate::check::{Evidence, EvidenceSource, Remedy};
+use crate::cluster::Cluster;
+use crate::longhorn::{ConditionStatus, ContainerStatus, Event, Pod, PodPhase, condition};
 
 /// How much of a message is repeated.
 const LONGEST: usize = 300;
@@ -37,6 +39,35 @@ pub fn trouble(pod: &Pod) -> Option<String> {
         })
     };
     waits.or(ended).or_else(failed).or_else(slow)
+}
+
+/// What keeps a DaemonSet from making its pods, as it said within the last hour: admission, a quota, a PriorityClass.
+pub fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a str> {
+    let about = |event: &&Event| {
+        event.reason == "FailedCreate"
+            && event.involved_object.kind == "DaemonSet"
+            && event.involved_object.name == set
+            && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
+    };
+    let events = cluster.objects.events.iter().filter(about);
+    events.max_by_key(|event| event.last_seen()).map(|event| event.message.as_str())
+}
+
+/// The refusal as evidence.
+pub fn not_created(set: &str, refusal: &str) -> Evidence {
+    let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));
+    Evidence { source: EvidenceSource::Event, text }
+}
+
+/// Adds the way out where the Pod Security Standard of the namespace refuses the pods of a DaemonSet.
+pub fn admitted(cluster: &Cluster, refusal: Option<&str>, remedy: Remedy) -> Remedy {
+    match refusal.is_some_and(|message| message.contains("PodSecurity")) {
+        true => remedy.change(format!(
+            "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite",
+            cluster.namespace
+        )),
+        false => remedy,
+    }
 }
 
 /// Since when a pod is as it is: not Ready for so long, else there for so long.

@@ -12,6 +12,8 @@ pub enum Unreached {
     Dns,
     /// No pod is Ready behind the Service, or nothing listens.
     Refused,
+    /// Packets are rejected on their way.
+    NoRoute,
     /// Packets are lost.
     Timeout,
 }
@@ -31,13 +33,9 @@ impl Unreached {
             Some(Unreached::Dns)
         } else if has(&["connection refused"]) {
             Some(Unreached::Refused)
-        } else if has(&[
-            "i/o timeout",
-            "Client.Timeout",
-            "context deadline exceeded",
-            "no route to host",
-            "unreachable",
-        ]) {
+        } else if has(&["no route to host", "network is unreachable"]) {
+            Some(Unreached::NoRoute)
+        } else if has(&["i/o timeout", "Client.Timeout", "context deadline exceeded", "unreachable"]) {
             Some(Unreached::Timeout)
         } else {
             None
@@ -52,6 +50,9 @@ impl Unreached {
             }
             Unreached::Refused => {
                 "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
+            }
+            Unreached::NoRoute => {
+                "its last attempt was rejected on the way (no route to host): by a firewall, or there is no way between the nodes"
             }
             Unreached::Timeout => {
                 "its last attempt timed out: packets to the Service or to the pod behind it are lost"
@@ -69,6 +70,10 @@ impl Unreached {
             Unreached::Refused => {
                 "Bring a manager to Ready: see webhook_unavailable for the endpoints, and Unhealthy events of the manager pods \
                  for their readiness probe."
+            }
+            Unreached::NoRoute => {
+                "Open the nodes' firewall for the pod network (firewalld rejects it, and nm-cloud-setup of RHEL takes its routes \
+                 away), then look at the CNI and at the routes between the nodes."
             }
             Unreached::Timeout => {
                 "Look at the pod network of this node: firewall, kube-proxy, the CNI, and hairpin traffic where the only endpoint \
@@ -142,6 +147,8 @@ mod tests {
         assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::Dns));
         assert_eq!(Unreached::read(&(dns + &refused)), Some(Unreached::Refused));
         assert_eq!(Unreached::read(&slow), Some(Unreached::Timeout));
+        let rejected = attempt("dial tcp 10.43.1.1:9501: connect: no route to host");
+        assert_eq!(Unreached::read(&rejected), Some(Unreached::NoRoute));
         assert_eq!(
             Unreached::read("level=fatal msg=\"admission webhook service is not accessible after 1m0s\""),
             None

@@ -158,6 +158,17 @@ narrow! {
     /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
     pub struct PodDisruptionBudget {
         pub metadata: Meta,
+        pub spec: PodDisruptionBudgetSpec,
+    }
+
+    /// What a PodDisruptionBudget protects.
+    pub struct PodDisruptionBudgetSpec {
+        pub selector: LabelSelector,
+    }
+
+    /// Labels that are selected; expressions are not read.
+    pub struct LabelSelector {
+        pub match_labels: StringMap,
     }
 
     /// A Lease.

@@ -139,6 +139,12 @@ narrow! {
     /// What the attacher made of it.
     pub struct CsiAttachmentStatus {
         pub attached: bool,
+        pub attach_error: CsiError,
+    }
+
+    /// What a call of CSI ended with.
+    pub struct CsiError {
+        pub message: String,
     }
 }
 

@@ -1,13 +1,16 @@
 //! A recording of a small cluster, healthy but for the facts of a case.
 
+mod managers;
 mod services;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use longhorn_health_exporter::longhorn::resource::TABLE;
 use serde::Deserialize;
 
 use super::Case;
+use managers::managers;
 use services::*;
 
 /// The moment of every recording.
@@ -50,6 +53,8 @@ pub struct Facts {
 pub struct Manager {
     /// True when only the manager on node-1 is like this.
     one: bool,
+    /// True when there is no such pod.
+    absent: bool,
     /// Exit code of the last run.
     exit: i64,
     /// Seconds of the last run.
@@ -145,14 +150,7 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     }
     documents.retain(|document| !facts.without.iter().any(|kind| key_of(document).0 == *kind));
     std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
-    // what `record` writes of kinds that have no objects
-    let empty = "apiVersion: v1\nkind: List\nitems: []\n";
-    if !documents.iter().any(|document| key_of(document).0 == "Deployment") {
-        std::fs::write(directory.join("deployments.apps.yaml"), empty).unwrap();
-    }
-    if facts.fresh && !documents.iter().any(|document| key_of(document).0 == "longhorn/Node") {
-        std::fs::write(directory.join("nodes.longhorn.io.yaml"), empty).unwrap();
-    }
+    write_empty(case, &documents, directory);
     if with_log && !facts.log.is_empty() {
         std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)
             .unwrap();
@@ -166,6 +164,21 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     if let Some(log) = of_deployer {
         let name = "longhorn-driver-deployer-1.longhorn-driver-deployer.previous.log";
         std::fs::write(directory.join(name), log).unwrap();
+    }
+}
+
+/// What `record` writes of kinds that have no objects.
+fn write_empty(case: &Case, documents: &[String], directory: &Path) {
+    let present: Vec<_> = documents.iter().map(|document| key_of(document).0).collect();
+    for kind in TABLE {
+        let group = if kind.group == "longhorn.io" { "longhorn/" } else { "" };
+        let name = format!("{group}{}", kind.kind);
+        let since = kind.since.map_or(0, minor);
+        if minor(&case.release) >= since && !present.contains(&name) && !case.cluster.without.contains(&name)
+        {
+            let file = directory.join(format!("{}.yaml", kind.resource));
+            std::fs::write(file, "apiVersion: v1\nkind: List\nitems: []\n").unwrap();
+        }
     }
 }
 
@@ -292,104 +305,4 @@ fn manager_set(case: &Case) -> String {
 
 fn is_bad(case: &Case, node: &str) -> bool {
     case.cluster.manager.as_ref().is_some_and(|manager| !manager.one || node == NODES[0])
-}
-
-fn managers(case: &Case) -> String {
-    let mut yaml = String::new();
-    for (index, node) in NODES.iter().enumerate() {
-        let bad = case.cluster.manager.as_ref().filter(|_| is_bad(case, node));
-        let reached = bad.map_or(Reached::Upgrade, |manager| manager.reached);
-        let age = bad.and_then(|manager| manager.age).unwrap_or(60) * 60;
-        // who holds the Lease has been starting for as long
-        let holds = case.cluster.manager.as_ref().filter(|manager| manager.holder.as_deref() == Some(*node));
-        let holds = holds.and_then(|manager| manager.hangs).map(|minutes| minutes * 60 + 10);
-        let age = if bad.is_some() { age } else { holds.unwrap_or(86_400) };
-        let (status, ready, changed) = match bad {
-            Some(manager) => crashing(manager, age),
-            None => {
-                let started = before(age - 5);
-                (
-                    format!("restartCount: 0, ready: true, state: {{running: {{startedAt: '{started}'}}}}"),
-                    "True",
-                    before(age - 60),
-                )
-            }
-        };
-        write!(
-            yaml,
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: longhorn-manager-{number}, {NS}, uid: m-{number}, \
-             creationTimestamp: '{created}', labels: {{app: longhorn-manager{labels}}}}}\n\
-             spec: {{nodeName: {node}, containers: [{container}]}}\n\
-             status: {{phase: Running, startTime: '{created}', conditions: [{{type: Ready, status: '{ready}', \
-             lastTransitionTime: '{changed}'}}], containerStatuses: [{{name: longhorn-manager, {status}}}]}}\n---\n",
-            number = index + 1,
-            created = before(age),
-            labels = labels(case, reached),
-            container = container(case),
-        )
-        .unwrap();
-    }
-    yaml
-}
-
-fn labels(case: &Case, reached: Reached) -> String {
-    let minor = minor(&case.release);
-    if minor < 7 {
-        return String::new();
-    }
-    let mut labels = String::new();
-    if reached >= Reached::Listener && minor < 10 {
-        labels += ", longhorn.io/conversion-webhook: longhorn-conversion-webhook";
-    }
-    if reached >= Reached::Listener && minor >= 10 || reached >= Reached::Service {
-        labels += ", longhorn.io/admission-webhook: longhorn-admission-webhook";
-    }
-    if reached >= Reached::Service {
-        labels += ", longhorn.io/recovery-backend: longhorn-recovery-backend";
-    }
-    labels
-}
-
-/// Container status, and the pod's Ready with its last change.
-fn crashing(manager: &Manager, age: i64) -> (String, &'static str, String) {
-    let quoted = |text: &str| serde_json::to_string(text).unwrap();
-    if manager.waiting.as_deref().is_some_and(|reason| reason != "CrashLoopBackOff") {
-        let reason = manager.waiting.as_deref().unwrap();
-        let status = format!(
-            "restartCount: {}, ready: false, state: {{waiting: {{reason: {reason}, message: {}}}}}",
-            manager.restarts,
-            quoted(&manager.message)
-        );
-        return (status, "False", before(age));
-    }
-    if let Some(minutes) = manager.hangs {
-        let started = before(minutes * 60);
-        let status = format!(
-            "restartCount: {}, ready: false, state: {{running: {{startedAt: '{started}'}}}}",
-            manager.restarts
-        );
-        return (status, "False", started);
-    }
-    let (end, start) = (before(30), before(30 + manager.ran));
-    if let Some(minutes) = manager.runs {
-        let started = before(minutes * 60);
-        let (end, start) = (before(minutes * 60 + 20), before(minutes * 60 + 20 + manager.ran));
-        let status = format!(
-            "restartCount: {}, ready: true, state: {{running: {{startedAt: '{started}'}}}}, lastState: {{terminated: {{exitCode: {}, \
-             reason: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
-            manager.restarts,
-            manager.exit,
-            manager.reason.as_deref().unwrap_or("Error"),
-        );
-        return (status, "True", started);
-    }
-    let status = format!(
-        "restartCount: {}, ready: false, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
-         {{exitCode: {}, reason: {}, message: {}, startedAt: '{start}', finishedAt: '{end}'}}}}",
-        manager.restarts,
-        manager.exit,
-        manager.reason.as_deref().unwrap_or("Error"),
-        quoted(&manager.message),
-    );
-    (status, "False", if manager.was_ready { end } else { before(age) })
 }

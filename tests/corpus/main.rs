@@ -2,7 +2,8 @@
 //! wrong, and was anything else called a warning that is none.
 //!
 //! A case is facts and a few lines of our own; `cluster.rs` makes a recording of it. `cargo test --test corpus --
-//! --nocapture` prints the table. With `CORPUS_BINARY` another build is judged, and nothing is asserted.
+//! --nocapture` prints the table. With `CORPUS_BINARY` another build is judged, and nothing is asserted; with
+//! `CORPUS_KEEP` the recordings are left in that directory, to look at a report with `check --from`.
 
 mod cluster;
 
@@ -80,9 +81,18 @@ impl Found {
 
 fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
     let directory = tempfile::tempdir().unwrap();
-    cluster::write(case, directory.path(), with_log);
-    let output =
-        Command::new(binary).args(["check", "-o", "json", "--from"]).arg(directory.path()).output().unwrap();
+    let path = match std::env::var_os("CORPUS_KEEP").filter(|_| with_log) {
+        Some(kept) => {
+            let name: String =
+                case.report.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+            let path = Path::new(&kept).join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        }
+        None => directory.path().to_owned(),
+    };
+    cluster::write(case, &path, with_log);
+    let output = Command::new(binary).args(["check", "-o", "json", "--from"]).arg(&path).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{}: {error}\n{}", case.report, String::from_utf8_lossy(&output.stderr))
     });

@@ -12,6 +12,8 @@ use crate::longhorn::{Backup, BackupState, Volume};
 
 /// One percent of ten terabytes takes half of it.
 const STALLED: SignedDuration = SignedDuration::from_hours(1);
+/// No backup is as slow as that: one percent of ten terabytes would go at two megabytes a second.
+const CRAWL: SignedDuration = SignedDuration::from_hours(12);
 
 /// Finds them; returns the volumes.
 pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a str> {
@@ -68,12 +70,15 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
     )
 }
 
-/// Progress is told in percent. Without any, the age of the backup says how long; else this exporter remembers.
+/// Progress is told in percent. Without any, the age of the backup says how long; else this exporter remembers. Where it
+/// does not, in a recording, a backup has stood still that is older than all of its percents may take.
 fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup) -> Option<Finding> {
     let (name, status) = (&backup.metadata.name, &backup.status);
     let progress = status.progress.0;
     let noted = out.first_seen("progress", &format!("{name} {} {progress}", status.state.as_str()));
-    let created = backup.metadata.created().filter(|_| progress == 0);
+    let allowed = CRAWL.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
+    let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
+    let created = created.filter(|_| progress == 0 || cluster.is_recorded());
     let since: Timestamp = [noted, created].into_iter().flatten().min()?;
     if cluster.age(since) < STALLED {
         return None;
@@ -84,19 +89,22 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         BackupState::Pending => "pending".to_owned(),
         _ => "not begun".to_owned(),
     };
+    let long = match noted {
+        None if progress > 0 => " for long".to_owned(),
+        _ => format!(" for {}", text::duration(cluster.age(since))),
+    };
     let mut finding = about(
         cluster,
         volume,
         backup,
         &causes::BACKUP_STUCK,
-        format!(
-            "the newest backup of {} has made no progress for {}",
-            whose(cluster, volume),
-            text::duration(cluster.age(since))
-        ),
+        format!("the newest backup of {} has made no progress{long}", whose(cluster, volume)),
     )
     .since(Some(since));
-    finding.evidence.push(api(format!("backup {name} is {stands} since {since}")));
+    finding.evidence.push(api(match (noted, backup.metadata.created()) {
+        (None, Some(created)) => format!("backup {name} of {created} is {stands}"),
+        _ => format!("backup {name} is {stands} since {since}"),
+    }));
     let robustness = volume.status.robustness.as_str();
     finding.evidence.push(api(format!(
         "volume {volume_name}: state {}, robustness {robustness}",

@@ -16,11 +16,12 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::text::shortened;
-use crate::facts::{endpoints, looping};
+use crate::facts::{endpoints, looping, pods};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
+const MANAGERS: &str = "longhorn-manager";
 const BACKEND: &str = "longhorn-backend";
 
 /// So long the wait is a normal part of an installation: managers queue for the webhook lease.
@@ -40,6 +41,7 @@ pub static CHECK: Check = Check {
         Resource::LonghornNodes,
         Resource::KubeNodes,
         Resource::InstanceManagers,
+        Resource::Events,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
@@ -83,22 +85,24 @@ struct Block {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    // one reading of the events for all of them
+    let refusal = pods::refusal(cluster, MANAGERS);
     let deployer = |pod: &&Pod| pod.metadata.label("app") == Some(MAIN) && !pod.metadata.is_deleting();
     for pod in cluster.objects.pods.iter().filter(deployer) {
-        let Some(block) = waiting(cluster, pod).or_else(|| crashing(cluster, pod)) else { continue };
+        let Some(block) = waiting(cluster, pod, refusal).or_else(|| crashing(cluster, pod)) else { continue };
         let name = &pod.metadata.name;
         let mut finding = Finding::new(block.cause, ObjectRef::new("Pod", &cluster.namespace, name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
             .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
-            .remedy(remedy(cluster, pod, block.cause));
+            .remedy(remedy(cluster, pod, block.cause, refusal));
         finding.evidence = block.evidence;
         out.find(finding);
     }
 }
 
 /// The init container still asks for a manager.
-fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
+fn waiting(cluster: &Cluster, pod: &Pod, refusal: Option<&str>) -> Option<Block> {
     let init = pod.status.init_container_statuses.iter().find(|status| status.name == INIT)?;
     let running = init.state.running.as_ref()?;
     let since = running.started_at.get().or(pod.status.start_time.get()).or(pod.metadata.created());
@@ -134,7 +138,11 @@ fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
         }
     };
     let fact = |text| Evidence { source: EvidenceSource::Api, text };
-    let evidence = [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
+    let mut evidence: Vec<Evidence> =
+        [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
+    if cause == &causes::MANAGERS_DOWN {
+        evidence.extend(refusal.map(|refusal| pods::not_created(MANAGERS, refusal)));
+    }
     Some(Block { cause, since, message, evidence })
 }
 
@@ -281,22 +289,22 @@ fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
     ))
 }
 
-fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause) -> Remedy {
+fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause, refusal: Option<&str>) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
     match *cause {
-        causes::MANAGERS_DOWN => Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
+        causes::MANAGERS_DOWN => pods::admitted(cluster, refusal, Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-            .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}")),
+            .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}"))),
         causes::DNS_SUSPECTED => Remedy::new(
-            "Look at CoreDNS and at the network between this node and the managers. A DNS that answers from \
-             outside for every name, by a search domain, is a known trap.",
+            "See which of the two it is: where curl cannot resolve the name, CoreDNS (restart it; a DNS that answers from outside \
+             for every name, by a search domain, is a known trap); where it cannot connect, the pod network between this node \
+             and the managers: firewalld, nm-cloud-setup, and the checksum offload of VXLAN on RHEL 8 are known for it.",
         )
-        .read(log(INIT))
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
         .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
+        .read(log(INIT))
         // its name differs, as on RKE2, its label does not
-        .change("kubectl -n kube-system rollout restart deployment -l k8s-app=kube-dns".to_owned()),
+        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned()),
         causes::MOUNT_PROPAGATION => Remedy::new(
             "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
              mount --make-rshared /), then restart the manager there.",

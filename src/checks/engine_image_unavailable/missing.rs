@@ -176,6 +176,8 @@ fn told(
                 first.node
             ),
         }));
+        let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
+        finding.evidence.extend(tainted.map(api));
         finding.evidence.push(first.held.evidence());
     }
     finding.remedy(

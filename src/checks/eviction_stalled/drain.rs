@@ -18,7 +18,7 @@ use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Owner,
-    Replica, Resource,
+    PodDisruptionBudget, Replica, Resource,
 };
 
 /// What a usual drain takes until the workloads have left.
@@ -27,6 +27,8 @@ const USUAL_DRAIN: SignedDuration = SignedDuration::from_mins(15);
 const REMOVED: SignedDuration = SignedDuration::from_mins(3);
 /// What the setting is when it is not there (longhorn-manager v1.12.1 types/setting.go).
 const DEFAULT_POLICY: &str = "block-if-contains-last-replica";
+const DRAIN_WAITS: &str =
+    "a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain";
 /// Taints by which others announce that they drain a node.
 const DRAIN_TAINTS: &[&str] =
     &["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
@@ -63,6 +65,9 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
     if cordoned.is_empty() || !readable.into_iter().all(|resource| cluster.can_read(resource)) {
         return;
     }
+    for (budget, node) in misdirected(cluster, &cordoned) {
+        out.find(misdirected_finding(cluster, budget, node));
+    }
     let view = DrainView::new(cluster, &cordoned);
     for manager in cluster.objects.instance_managers.iter() {
         let Some(node) = cordoned.get(manager.spec.node_id.as_str()) else { continue };
@@ -72,6 +77,49 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
             view.judge(out, manager, node);
         }
     }
+}
+
+/// Budgets of instance managers of other nodes that select the pods of a cordoned one, which nothing removes: up to 1.3.2
+/// and in 1.4.0 and 1.4.1 the manager that made one anew put its own node in (longhorn-manager v1.4.1
+/// controller/instance_manager_controller.go generateInstanceManagerPDBManifest).
+fn misdirected<'a>(
+    cluster: &'a Cluster,
+    cordoned: &HashMap<&str, &'a KubeNode>,
+) -> Vec<(&'a PodDisruptionBudget, &'a KubeNode)> {
+    let each = cluster.objects.pod_disruption_budgets.iter().filter_map(|budget| {
+        let selects = &budget.spec.selector.match_labels;
+        let node = cordoned.get(selects.get("longhorn.io/node").map(String::as_str)?)?;
+        let manager = cluster.objects.instance_managers.get(&budget.metadata.name)?;
+        (manager.spec.node_id != node.metadata.name).then_some((budget, *node))
+    });
+    each.collect()
+}
+
+fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
+    let (namespace, name) = (cluster.namespace.as_str(), budget.metadata.name.as_str());
+    let node = node.metadata.name.as_str();
+    let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
+    let message = format!(
+        "drain of node {node} is blocked by PodDisruptionBudget {name}, which is that of another node"
+    );
+    let cordoned = cordoned_since(cluster, node);
+    let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
+    Finding::new(&causes::PDB_BLOCKS, object, message)
+        .node(node)
+        .since(cordoned)
+        .severity(if lasting { Severity::Warning } else { Severity::Info })
+        .impact(DRAIN_WAITS)
+        .because(
+            EvidenceSource::Api,
+            format!("its selector names node {node}, and instance manager {name} is on another one"),
+        )
+        .remedy(
+            Remedy::new(
+                "Delete the budget: Longhorn makes it again, with the right node from 1.3.3 and 1.4.2 on.",
+            )
+            .read(format!("kubectl -n {namespace} get poddisruptionbudgets -o yaml"))
+            .change(format!("kubectl -n {namespace} delete poddisruptionbudget {name}")),
+        )
 }
 
 impl<'a> DrainView<'a> {
@@ -242,11 +290,10 @@ impl<'a> DrainView<'a> {
         let message =
             format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
         let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
-        finding = finding
-            .impact("a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain")
-            .remedy(remedy)
-            .because(EvidenceSource::Api, why)
-            .because(EvidenceSource::Api, format!("the node is cordoned and PodDisruptionBudget {name} exists"));
+        finding = finding.impact(DRAIN_WAITS).remedy(remedy).because(EvidenceSource::Api, why).because(
+            EvidenceSource::Api,
+            format!("the node is cordoned and PodDisruptionBudget {name} exists"),
+        );
         match manager_not_ready(cluster, node) {
             Some(text) => finding.because(EvidenceSource::Api, text),
             None => finding,

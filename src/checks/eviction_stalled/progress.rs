@@ -11,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::facts::age::{Held, held};
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_down, manager_not_ready};
+use crate::facts::placement;
 use crate::longhorn::{
     BackingImage, ConditionStatus, DataEngine, InstanceState, Replica, ReplicaMode, condition,
 };
@@ -215,6 +216,10 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .because(EvidenceSource::Api, asks(disk));
     for volume in unplaced.iter().take(10) {
         finding = finding.because(EvidenceSource::Api, volume.fact.clone());
+    }
+    let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));
+    for refusal in first.and_then(|volume| placement::refusals(cluster, volume)).iter().flatten().take(10) {
+        finding = finding.because(EvidenceSource::Api, refusal.text.clone());
     }
     if let Some(text) = strict_local(cluster, unplaced.iter().map(|volume| volume.volume)) {
         finding = finding.because(EvidenceSource::Api, text);

@@ -321,6 +321,27 @@ fn no_budget_or_no_running_manager_blocks_nothing() {
 }
 
 #[test]
+fn a_budget_of_another_node_that_selects_the_cordoned_one_blocks() {
+    let of_n2 = |selected: &str| {
+        version("v1.4.1") + &manager("im-2", "n2", "").replace(
+            "kind: PodDisruptionBudget\n",
+            &format!("kind: PodDisruptionBudget\nspec: {{selector: {{matchLabels: {{longhorn.io/node: {selected}}}}}}}\n"),
+        )
+    };
+    let cordoned = kube("n1", true, "");
+    let blocks = only(&(of_n2("n1") + &cordoned));
+    assert_eq!(
+        (blocks.cause.id, blocks.object.name.as_str(), blocks.node.as_deref()),
+        ("pdb_blocks", "im-2", Some("n1"))
+    );
+    assert!(
+        blocks.remedy.commands.iter().any(|command| command.run.contains("delete poddisruptionbudget im-2"))
+    );
+    assert_eq!(recorded(&(of_n2("n2") + &cordoned)), NOTHING, "its own node");
+    assert_eq!(recorded(&(of_n2("n1") + &kube("n1", false, ""))), NOTHING, "nobody drains");
+}
+
+#[test]
 fn empty_and_unreadable_objects() {
     let kinds = ["Node", "Replica", "BackingImage", "Engine", "Volume", "InstanceManager"];
     let odd: String = kinds

@@ -42,6 +42,8 @@ pub enum CrashReason {
     Reached(Option<&'static str>, Option<Unreached>),
     /// Its listener could not open this port.
     Listener(u16),
+    /// What was refused is the value of a setting.
+    Setting,
 }
 
 /// What a crash is judged by.
@@ -64,7 +66,10 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
-        case.add(EvidenceSource::Api, format!("{reason}: {}", shortened(message)));
+        // the last end may have told it
+        if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
+            case.add(EvidenceSource::Api, format!("{reason}: {}", shortened(message)));
+        }
         return case.is(&causes::CONTAINER_CANNOT_START, EvidenceSource::Api);
     }
     if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
@@ -172,6 +177,12 @@ impl CrashedManager<'_> {
         {
             let text = format!("until then it complained: {}", shortened(complaint.line));
             self.add(EvidenceSource::Log, text);
+        }
+        if *found == causes::WEBHOOK_DENIED
+            && line.contains("setting ")
+            && line.contains("with invalid value")
+        {
+            self.why = Some(Why::Setting);
         }
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)

@@ -15,6 +15,7 @@
 
 use crate::cluster::{Cluster, Readability};
 use crate::facts::looping::Loop;
+use crate::facts::releases::release_of;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
 use crate::longhorn::{ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, WEBHOOK_LOCK, condition};
 
@@ -45,9 +46,11 @@ pub fn found_iscsiadm(cluster: &Cluster, pod: &Pod) -> Option<String> {
         return None;
     }
     let objects = &cluster.objects;
-    let configured =
-        objects.validating_webhooks.get(VALIDATOR).is_some_and(|config| !config.webhooks.is_empty())
-            || objects.mutating_webhooks.get(MUTATOR).is_some_and(|config| !config.webhooks.is_empty());
+    // up to 1.4 the Deployments of the webhooks write them
+    let by_managers = !release_of(cluster, pod).is_some_and(Release::has_webhook_deployments);
+    let configured = by_managers
+        && (objects.validating_webhooks.get(VALIDATOR).is_some_and(|config| !config.webhooks.is_empty())
+            || objects.mutating_webhooks.get(MUTATOR).is_some_and(|config| !config.webhooks.is_empty()));
     let upgrading = objects.leases.get(UPGRADE_LOCK).is_some();
     let what = match (configured, upgrading) {
         (true, _) => "Longhorn's webhook configurations exist, and managers write them",

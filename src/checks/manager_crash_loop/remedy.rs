@@ -21,6 +21,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
         causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
+        causes::WEBHOOK_DENIED if diagnosis.why == Some(Why::Setting) => refused_setting(namespace, release, with_log("")),
         causes::WEBHOOK_DENIED => with_log(
             "The line names the object and the rule. A refusal during a rollout passes on the next attempt; one that repeats needs \
              that object in order: compare it with the rule, change it or delete it if it is a leftover, with the previous \
@@ -78,6 +79,19 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         )
         .read(format!("kubectl -n {namespace} describe pod {name}")),
     }
+}
+
+/// The value of a setting that the chart or a person gave.
+fn refused_setting(namespace: &str, release: Option<Release>, remedy: Remedy) -> Remedy {
+    let mut text = "The line names the setting and the rule. Where ConfigMap longhorn-default-setting (the chart's defaultSettings) gives \
+                    the value, give the one that Longhorn has, or none: settings of the danger zone are refused while volumes are attached."
+        .to_owned();
+    if release.is_some_and(|release| !release.at_least(1, 3, 1)) {
+        text.push_str(" From 1.3.1 on a manager starts without a value that is refused.");
+    }
+    Remedy { text, ..remedy }
+        .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
+        .read(format!("kubectl -n {namespace} get settings.longhorn.io"))
 }
 
 /// Something else listens in the pod's network, which is that of the node with host networking.
@@ -205,6 +219,15 @@ fn cannot_start(namespace: &str, pod: &Pod) -> Remedy {
         .read(describe)
         .read(format!("ssh {node} 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'"))
         .change(format!("ssh {node} 'sudo mount --make-rshared /'"));
+    }
+    if said.contains("exec: ") && said.contains("permission denied") {
+        return Remedy::new(
+            "The node does not let the runtime execute what is in the container: the filesystem of the runtime is mounted with noexec \
+             (/var on hardened systems), or SELinux denies it. Mount it with exec, also in /etc/fstab.",
+        )
+        .read(describe)
+        .read(format!("ssh {node} 'findmnt -O noexec -o TARGET,OPTIONS'"))
+        .change(format!("ssh {node} 'sudo mount -o remount,exec /var'"));
     }
     Remedy::new(
         "The container runtime of the node says why it cannot create or start the container: fix that on the node (paths to \

@@ -44,6 +44,9 @@ pub const SIGNATURES: &[Signature] = &[
         &causes::WEBHOOK_DENIED,
         r"admission webhook .{0,4}(validator|mutator)\.longhorn\.io.{0,4} denied the request",
     ),
+    // up to 1.3.0 the manager itself refuses what the chart sets (longhorn-manager v1.3.0 datastore/longhorn.go
+    // ValidateSetting), before 1.5 without a webhook
+    fatal(&causes::WEBHOOK_DENIED, r"fail(ed)? to (set the|validate) setting [a-z0-9-]+ with invalid value"),
     fatal(
         &causes::WRITE_CONFLICT,
         r"Operation cannot be fulfilled on [a-z.]+ .+: the object has been modified|[a-z]+\.longhorn\.io .+ already exists",

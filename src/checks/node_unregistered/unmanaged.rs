@@ -117,6 +117,10 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
     .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
     .because(EvidenceSource::Api, what)
     .remedy(remedy);
+    let finding = match nodes::taints(cluster, node).filter(|_| pod.is_none()) {
+        Some(taints) => finding.because(EvidenceSource::Api, taints),
+        None => finding,
+    };
     match since {
         Some(_) => finding,
         None => finding.because(EvidenceSource::History, "the recording does not show since when"),
@@ -124,6 +128,13 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
 }
 
 fn waits_for(pod: &Pod) -> String {
+    let init = pod.status.init_container_statuses.iter().find_map(|status| {
+        let since = status.state.running.as_ref()?.started_at.get()?;
+        Some(format!("init container {} has been running since {since}", status.name))
+    });
+    if let Some(init) = init {
+        return init;
+    }
     let waiting = pod.container_status("longhorn-manager").and_then(|status| status.state.waiting.as_ref());
     match waiting.filter(|waiting| !waiting.reason.is_empty()) {
         Some(waiting) => waiting.reason.to_string(),

@@ -260,7 +260,20 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>)
         .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
         _ => Remedy::new("Bring the node back, uncordon it, or enable scheduling on it and its disks. Longhorn then continues by itself."),
     };
-    remedy
+    let remedy = remedy
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}"))
+        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}"));
+    let healthy = volume.status.robustness == VolumeRobustness::Degraded;
+    match placement::in_its_own_way(cluster, volume).filter(|_| healthy && cause == &OVER_PROVISIONED) {
+        Some(failed) => {
+            let mut remedy =
+                remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {failed}"));
+            remedy.text = format!(
+                "Its failed replica {failed} still counts on the disk: delete it. The volume has a healthy one, and another is made in \
+                 its place."
+            );
+            remedy
+        }
+        None => remedy,
+    }
 }

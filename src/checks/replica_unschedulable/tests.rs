@@ -63,6 +63,33 @@ fn the_obstacle_of_the_nearest_disk_is_the_cause() {
 }
 
 #[test]
+fn a_failed_replica_that_takes_its_own_place_may_be_deleted() {
+    let failed = object(
+        "Replica",
+        "vol-r-3",
+        "spec: {volumeName: vol, nodeID: node-2, diskID: u-node-2, failedAt: '2026-03-01T11:00:00Z', active: true}",
+    );
+    let remedy = |scheduled, robustness: &str| {
+        let yaml = node("node-1", OPEN, 90, 0)
+            + &node("node-2", OPEN, 90, scheduled)
+            + &volume("", "")
+            + &unplaced("")
+            + &failed;
+        let yaml = yaml.replace("robustness: healthy", &format!("robustness: {robustness}"));
+        let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+        assert_eq!(finding.cause, "over_provisioned");
+        finding
+            .remedy
+            .commands
+            .iter()
+            .any(|command| command.run.ends_with("delete replicas.longhorn.io vol-r-3"))
+    };
+    assert!(remedy(95, "degraded"));
+    assert!(!remedy(105, "degraded"), "without it there is too little room as well");
+    assert!(!remedy(95, "unknown"), "no healthy replica is told of");
+}
+
+#[test]
 fn the_figures_and_the_robustness_are_told() {
     let yaml = node("node-1", OPEN, 90, 0) + &node("node-2", OPEN, 90, 95) + &volume("", "") + &unplaced("");
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);

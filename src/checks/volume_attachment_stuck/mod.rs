@@ -20,6 +20,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod tickets;
+mod unasked;
 
 use crate::check::*;
 use crate::cluster::Cluster;
@@ -37,7 +38,7 @@ const ATTACHING: Cause = Cause::warning("attaching", "the volume has been attach
 const DETACHING: Cause = Cause::warning("detaching", "the volume has been detaching for ten minutes");
 const TICKET_WAITS: Cause = Cause::warning(
     "ticket_waits",
-    "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise",
+    "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for",
 );
 const TICKET_LEFT_OVER: Cause = Cause::warning(
     "ticket_left_over",
@@ -90,4 +91,5 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let events = states::Events::of(cluster);
     states::look(cluster, out, &events);
     tickets::look(cluster, out);
+    unasked::look(cluster, out);
 }

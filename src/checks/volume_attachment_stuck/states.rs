@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::facts::releases::manager_release;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
@@ -30,21 +31,23 @@ const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
 pub(super) struct Events<'a> {
-    detached: BTreeMap<&'a str, SeenAttachment>,
-    failed: BTreeMap<&'a str, SeenAttachment>,
+    detached: BTreeMap<&'a str, SeenAttachment<'a>>,
+    failed: BTreeMap<&'a str, SeenAttachment<'a>>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 /// Events of one reason about one object within the last hour.
 #[derive(Clone, Copy)]
-struct SeenAttachment {
+struct SeenAttachment<'a> {
     count: i64,
     first: Timestamp,
     last: Timestamp,
+    /// The message of one.
+    said: &'a str,
 }
 
-impl SeenAttachment {
+impl SeenAttachment<'_> {
     /// How often an engine can have died, by the time from the first Event to the last.
     fn deaths(self) -> i64 {
         let rounds = self.last.duration_since(self.first).as_secs() / SHORTEST_ROUND.as_secs();
@@ -80,7 +83,7 @@ impl<'a> Events<'a> {
             };
             let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
             let begin = event.first_seen().unwrap_or(last).max(cluster.now.checked_sub(HOUR).unwrap_or(last));
-            let new = SeenAttachment { count: 0, first: begin, last };
+            let new = SeenAttachment { count: 0, first: begin, last, said: &event.message };
             let entry = seen.entry(&event.involved_object.name).or_insert(new);
             entry.count = entry.count.saturating_add(within_the_hour(cluster, event, last));
             (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
@@ -122,11 +125,14 @@ struct Hanging<'a> {
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     let mut cannot_start: BTreeMap<&str, Vec<Hanging>> = BTreeMap::new();
     for volume in cluster.objects.volumes.iter() {
-        // a faulted volume is not attached, and has a check of its own
-        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
+        if volume.metadata.is_deleting() {
             continue;
         }
         let Some(hanging) = hanging(cluster, out, volume, events) else { continue };
+        // a faulted volume is not attached, and has a check of its own; but in a loop it is called so each time its engine is dead
+        if volume.status.robustness == VolumeRobustness::Faulted && hanging.cause != &ATTACH_LOOP {
+            continue;
+        }
         let [name, namespace, claim] = volumes::labels(volume);
         out.sample(&STUCK, &[name, namespace, claim, hanging.cause.id], 1.0);
         match hanging.cause {
@@ -158,12 +164,12 @@ fn hanging<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     volume: &'a Volume,
-    events: &Events,
+    events: &Events<'a>,
 ) -> Option<Hanging<'a>> {
     let name = volume.metadata.name.as_str();
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
-    let recent = |found: Option<&SeenAttachment>| {
+    let recent = |found: Option<&SeenAttachment<'a>>| {
         found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
     };
     let works = || {
@@ -200,9 +206,11 @@ fn hanging<'a>(
         let mut hanging =
             new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
         hanging.evidence.extend(engine.and_then(start_error));
-        if let Some(SeenAttachment { count, last, .. }) = failed {
-            let text =
-                format!("{count} FailedStarting of its engine within the last hour, the last at {last}");
+        if let Some(SeenAttachment { count, last, said, .. }) = failed {
+            let text = format!(
+                "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
+                text::shortened(said.trim(), 300)
+            );
             hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
         }
         if let Some(engine) = error {
@@ -330,7 +338,21 @@ fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Reme
              longhorn-manager on {owner}, which owns the volume."
         ),
     };
-    Remedy::new(words)
+    let remedy = Remedy::new(words);
+    // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
+    let policies = matches!(cause.id, "attaching" | "detaching" | "engine_cannot_start")
+        && manager_release(cluster)
+            .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
+    let remedy = if policies {
+        let text = format!(
+            "{} The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).",
+            remedy.text
+        );
+        Remedy { text, ..remedy }.read(format!("kubectl -n {namespace} get networkpolicies"))
+    } else {
+        remedy
+    };
+    remedy
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
         .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
         .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))

@@ -221,6 +221,26 @@ fn a_workload_that_waits_for_a_volume_elsewhere_is_told() {
 }
 
 #[test]
+fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
+    let yaml = |release_of: &str, since, tickets_of: &[(&str, &str, &str, bool, &str)]| {
+        release(release_of)
+            + &volume("vol", "detached", "nodeID: ''", "")
+            + &csi("csi-a", "node-1", since)
+                .replace("---", "status: {attached: false, attachError: {message: no route}}\n---")
+            + &tickets("vol", tickets_of)
+    };
+    let stuck = ["warning ticket_waits Volume vol"];
+    let asked = [("csi-a", "csi-attacher", "node-1", true, OLD)];
+    let cluster = |text: String| cluster_at(NOW, &text.replace("pvcName: data", "pvName: pv, pvcName: data"));
+    let finding = run(&CHECK, &cluster(yaml("v1.12.1", OLD, &[]))).report.findings.remove(0);
+    assert!(finding.evidence.iter().any(|fact| fact.text.contains("no route")), "{:?}", finding.evidence);
+    assert_eq!(causes(&cluster(yaml("v1.12.1", OLD, &[]))), stuck);
+    assert!(causes(&cluster(yaml("v1.12.1", YOUNG, &[]))).is_empty(), "the attacher may pause");
+    assert!(causes(&cluster(yaml("v1.12.1", OLD, &asked))).is_empty(), "asked");
+    assert!(causes(&cluster(yaml("v1.4.4", OLD, &[]))).is_empty(), "no tickets yet");
+}
+
+#[test]
 fn a_ticket_without_attachment_is_left_over() {
     let yaml = |waits: bool| {
         let mut all = vec![("csi-a", "csi-attacher", "node-1", true, OLD)];

@@ -6,7 +6,7 @@ use super::*;
 use crate::cluster::Readability;
 use crate::facts::stuck::{self, Begun};
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
 /// A volume changes nodes in seconds to minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
@@ -37,7 +37,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         let tickets: Vec<Ticket> = tickets(cluster, attachment, volume).collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
         let waits = tickets.iter().find(|ticket| {
-            !ticket.satisfied && !left_over.iter().any(|other| other.id == ticket.id) && waits(volume, ticket)
+            !ticket.satisfied && !left_over.iter().any(|other| other.id == ticket.id) && waits(volume)
         });
         let waiting = waits.filter(|ticket| lasting(cluster, out, "waits", volume, ticket));
         for ticket in left_over {
@@ -87,11 +87,13 @@ fn tickets<'a>(
     })
 }
 
-/// True when the volume rests elsewhere, or otherwise, than the ticket wants it: it is not on its way.
-fn waits(volume: &Volume, ticket: &Ticket) -> bool {
+/// True when the volume rests elsewhere, or otherwise, than the ticket wants it: it is not on its way. A migration is no
+/// different: the ticket of its target is satisfied as soon as its engine runs there, before the virtual machine moves
+/// (longhorn-manager v1.9.2 controller/volume_attachment_controller.go updateStatusForDesiredAttachingAttachmentTicket).
+fn waits(volume: &Volume) -> bool {
     let status = &volume.status;
     match status.state {
-        VolumeState::Attached => status.current_migration_node_id != ticket.node,
+        VolumeState::Attached => true,
         VolumeState::Detached => volume.spec.node_id.is_empty(),
         _ => false,
     }
@@ -184,7 +186,10 @@ fn find(
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let at = &volume.status.current_node_id;
+    let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
+    let surplus = surplus_replica(cluster, volume);
     let why = match (cause.id, at.as_str()) {
+        (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
         ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
         (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
         (_, at) if at == ticket.node => {
@@ -195,26 +200,58 @@ fn find(
     let words = match cause.id {
         "migration_broke" => {
             "Find out on which node the virtual machine should run, and delete the pod on the other: Longhorn attaches the \
-                              volume as soon as one ticket is left."
+                              volume as soon as one ticket is left.".to_owned()
         }
+        _ if migrates => "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual \
+                          machine should go to takes the migration back."
+            .to_owned(),
+        _ if surplus.is_some() => "The validator of Longhorn denies every change of a strict-local volume that has two replicas. Delete \
+                                   the one without data."
+            .to_owned(),
+        _ if at.is_empty() => format!(
+            "Nothing else holds the volume: see in the log of the longhorn-manager on {}, which owns it, why it is not attached.",
+            volume.status.owner_id
+        ),
         _ => {
             "See what still uses the volume on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's \
               user interface, or a second pod that mounts a claim for one node. Stop one of them."
+                .to_owned()
         }
     };
+    let mut remedy = Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
+        .read("kubectl get volumeattachments.storage.k8s.io");
+    if migrates || surplus.is_some() {
+        remedy = remedy.read(format!(
+            "kubectl -n {namespace} get engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"
+        ));
+    }
+    if let Some(replica) = surplus {
+        remedy = remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {replica}"));
+    }
     let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
         .since(ticket.since)
         .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
         .volumes(users)
-        .remedy(
-            Remedy::new(words)
-                .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
-                .read("kubectl get volumeattachments.storage.k8s.io"),
-        );
+        .remedy(remedy);
+    if let Some(replica) = surplus {
+        let text = format!("the volume is strict-local, and replica {replica} is one too many, without data");
+        finding = finding.because(EvidenceSource::Api, text);
+    }
     finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.find(finding);
+}
+
+/// The replica without data of a strict-local volume that has two, which an automatic salvage can leave (longhorn issue 12319;
+/// longhorn-manager v1.9.2 webhook/resources/volume/validator.go).
+fn surplus_replica<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a str> {
+    let replicas = || cluster.replicas_of(&volume.metadata.name);
+    let doubled = volume.spec.data_locality == DataLocality::StrictLocal && replicas().count() > 1;
+    let kept = replicas().any(|replica| replica.spec.healthy_at.is_set());
+    let empty = replicas().find(|replica| !replica.spec.healthy_at.is_set())?;
+    (doubled && kept).then_some(empty.metadata.name.as_str())
 }
 
 fn ticket_text(ticket: &Ticket) -> String {

@@ -7,6 +7,12 @@ use crate::check::{Follows, Same};
 pub const FOLLOWS: &[Follows] = &[
     Follows::caused_by(&["replicas_unreachable"], &["disk_unavailable/*"], Same::Disk, "volume faulted"),
     Follows::caused_by(
+        &["engine_died", "salvage_pending"],
+        &["volume_attachment_stuck/attach_loop"],
+        Same::Volume,
+        "volume faulted",
+    ),
+    Follows::caused_by(
         &["replicas_unreachable", "engine_died", "salvage_pending"],
         &["instance_manager_down/*"],
         Same::Volume,

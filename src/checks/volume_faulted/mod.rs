@@ -22,7 +22,7 @@ mod tests;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::{nodes, text, volumes};
-use crate::longhorn::{Resource, Volume, VolumeRobustness};
+use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
 const REPLICAS_UNREACHABLE: Cause = Cause::critical(
@@ -107,6 +107,13 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
             "{} without healthyAt: never complete, or being rebuilt when it failed",
             counted(incomplete, "replica")
         );
+        finding = finding.because(EvidenceSource::Api, text);
+    }
+    if let Some(restore) = condition(&volume.status.conditions, "Restore")
+        .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty())
+    {
+        let text =
+            format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
         finding = finding.because(EvidenceSource::Api, text);
     }
     if let Some(at) = volume.status.last_auto_salvaged_at.get() {

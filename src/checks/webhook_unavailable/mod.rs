@@ -43,6 +43,7 @@ pub static CHECK: Check = Check {
         Resource::ValidatingWebhookConfigurations,
         Resource::MutatingWebhookConfigurations,
         Resource::LonghornNodes,
+        Resource::Events,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,

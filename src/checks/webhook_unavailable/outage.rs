@@ -10,8 +10,11 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping, probes, starts};
+use crate::facts::{age, looping, pods as facts_of_pods, probes, starts};
 use crate::longhorn::{Pod, Release, Resource, Suffix, WEBHOOK_LOCK};
+
+/// Makes the pods that serve it from 1.5 on.
+const DAEMON_SET: &str = "longhorn-manager";
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
@@ -31,6 +34,10 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         .remedy(remedy(cluster, webhook, cause));
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.because(EvidenceSource::Api, text);
+    }
+    if webhook.pods(cluster).next().is_none() {
+        let refusal = facts_of_pods::refusal(cluster, DAEMON_SET);
+        finding.evidence.extend(refusal.map(|refusal| facts_of_pods::not_created(DAEMON_SET, refusal)));
     }
     finding = match (since, seen) {
         (None, _) => finding.because(
@@ -125,6 +132,9 @@ fn message(
             format!(
                 "Service {service} has had no ready endpoint{age}, and the managers wait for it (deadlock)"
             )
+        }
+        _ if webhook.is_undeployed(cluster) => {
+            format!("Service {service} has had no ready endpoint{age}: its Deployment does not exist")
         }
         _ => match starts::stuck_holder(cluster) {
             Some(pod) => format!(
@@ -246,12 +256,20 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
              to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
              pod of its holder."
         }
+        _ if webhook.is_undeployed(cluster) => {
+            "Apply the manifest or the chart of the same release once more: it makes the Deployment anew. The managers wait \
+             for it and go on by themselves."
+        }
         _ => {
             "Bring one pod behind the Service to Ready: read why they do not start, and compare the labels of Ready pods \
              with the selector of the Service."
         }
     };
-    let remedy = Remedy::new(text)
+    let remedy = match webhook.is_undeployed(cluster) {
+        true => Remedy::new(text).read(format!("kubectl -n {namespace} get deployments")),
+        false => Remedy::new(text),
+    };
+    let remedy = remedy
         .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"))
         .read(format!(
             "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={} -o yaml",
@@ -259,6 +277,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
+    let remedy = facts_of_pods::admitted(cluster, facts_of_pods::refusal(cluster, DAEMON_SET), remedy);
     let remedy = match holder {
         Some(pod) => {
             remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))

@@ -85,11 +85,13 @@ impl WebhookRole {
 
     /// How many pods should serve it; zero when Longhorn does not run here.
     pub fn expected(self, cluster: &Cluster) -> usize {
-        let (meta, wanted) = if self.has_deployment(cluster) {
+        let set = cluster.manager_daemon_set();
+        let (meta, wanted) = if self.is_undeployed(cluster) {
+            (set.map(|set| &set.metadata), Some(1))
+        } else if self.has_deployment(cluster) {
             let deployment = cluster.objects.deployments.get(self.service());
             deployment.map(|deployment| (&deployment.metadata, deployment.spec.replicas.unwrap_or(1))).unzip()
         } else {
-            let set = cluster.manager_daemon_set();
             set.map(|set| (&set.metadata, set.status.desired_number_scheduled.0)).unzip()
         };
         // what is being uninstalled serves no one any more
@@ -97,6 +99,14 @@ impl WebhookRole {
             return 0;
         }
         usize::try_from(wanted.unwrap_or(0)).unwrap_or(0).max(self.pods(cluster).count())
+    }
+
+    /// True when its Deployment was deleted while the managers still wait for it.
+    pub fn is_undeployed(self, cluster: &Cluster) -> bool {
+        self.has_deployment(cluster)
+            && cluster.objects.deployments.get(self.service()).is_none()
+            && cluster.manager_daemon_set().is_some()
+            && cluster.knows_all(Resource::Deployments)
     }
 
     /// Pods that could serve it, whether they carry the labels of the Service or not.

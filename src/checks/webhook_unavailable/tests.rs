@@ -138,6 +138,17 @@ fn releases_with_webhook_deployments() {
     assert_eq!(found(&CHECK, &both), [DOWN, conversion_down], "two Deployments, two findings");
     let expected = "longhorn_health_webhook_expected_endpoints";
     assert_eq!(sample(&run(&CHECK, &both), expected, &["admission"]), Some(2.0));
+    let deleted =
+        release("v1.4.4") + &daemon_set(1) + &object("Service", "longhorn-admission-webhook", "") + &waiting;
+    let other = object("Deployment", "longhorn-ui", "");
+    let finding = run(&CHECK, &at_now(&(deleted.clone() + &other))).report.findings.remove(0);
+    assert!(finding.message.ends_with("its Deployment does not exist"), "{}", finding.message);
+    assert_eq!(finding.remedy.commands[0].run, "kubectl -n longhorn-system get deployments");
+    let uninstalled = deleted.replace(
+        "metadata: {name: longhorn-manager,",
+        "metadata: {deletionTimestamp: '2026-03-01T11:00:00Z', name: longhorn-manager,",
+    );
+    assert!(found(&CHECK, &at_now(&(uninstalled + &other))).is_empty(), "an uninstallation ends with it");
 }
 
 #[test]

@@ -8,16 +8,22 @@ pub(super) fn webhooks(case: &Case) -> String {
     let none_ready = manager.is_some_and(|manager| !manager.one);
     let configured = !case.cluster.fresh
         || others_started(case)
-        || manager.is_none_or(|manager| manager.reached >= Reached::Service);
+        || manager.is_none_or(|manager| manager.reached >= Reached::Service)
+        // Deployments of their own serve them
+        || minor < 5;
     let mut yaml = String::new();
     let names: &[&str] = if minor >= 10 { &["admission"] } else { &["admission", "conversion"] };
     for name in names {
         let service = format!("longhorn-{name}-webhook");
         let mut endpoints = Vec::new();
         for (index, node) in NODES.iter().enumerate() {
+            if minor >= 5 && is_bad(case, node) && manager.is_some_and(|manager| manager.absent) {
+                continue;
+            }
             endpoints.push(format!(
-                "{{conditions: {{ready: {}}}, targetRef: {{kind: Pod, name: longhorn-manager-{}}}}}",
-                !is_bad(case, node),
+                "{{conditions: {{ready: {}}}, targetRef: {{kind: Pod, name: {}-{}}}}}",
+                minor < 5 || !is_bad(case, node),
+                if minor < 5 { service.as_str() } else { "longhorn-manager" },
                 index + 1
             ));
         }

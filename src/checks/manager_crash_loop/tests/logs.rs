@@ -113,6 +113,10 @@ const LINES: &[(&Cause, &str)] = &[
     ),
     (
         &causes::WEBHOOK_DENIED,
+        r#"time="2022-08-02T13:44:52Z" level=fatal msg="Error starting manager: fail to set the setting priority-class with invalid value system-cluster-critical: cannot modify priority class setting before all volumes are detached""#,
+    ),
+    (
+        &causes::WEBHOOK_DENIED,
         r#"time="2023-08-10T15:35:53Z" level=fatal msg="Error starting manager: upgrade resources failed: admission webhook \"validator.longhorn.io\" denied the request: spec and status of disks on node n are being syncing and please retry later.""#,
     ),
     (

@@ -1,0 +1,118 @@
+//! Attachments of Kubernetes for which Longhorn has no ticket: its CSI controllers do not get their wish through to a manager.
+//!
+//! Longhorn's controller of CSI asks longhorn-backend for the volume and for a ticket, and refuses before that only what
+//! is restored, cloned or faulted (longhorn-manager v1.5.5 and v1.9.2 csi/controller_server.go ControllerPublishVolume).
+//! Before 1.5 there were no tickets.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::cluster::Readability;
+use crate::facts::releases::manager_release;
+use crate::facts::stuck::{self, Begun};
+use crate::facts::{api, text, volumes};
+use crate::longhorn::{CSI_DRIVER, CsiAttachment, Pod, Volume, VolumeRobustness};
+
+/// The attacher tries again with growing pauses, of five minutes at most.
+const QUIET: SignedDuration = SignedDuration::from_mins(15);
+
+pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
+    let tickets = manager_release(cluster).is_some_and(|release| release.at_least(1, 5, 0));
+    let complete = cluster.readability(Resource::CsiAttachments) == Readability::Readable
+        && cluster.knows_all(Resource::VolumeAttachments);
+    // without an attacher nobody asks, which csi_plugin_down says
+    let mut attachers = cluster
+        .objects
+        .pods
+        .iter()
+        .filter(|pod| pod.metadata.label("app") == Some("csi-attacher"))
+        .peekable();
+    let attacher = attachers.peek().is_none() || attachers.any(Pod::is_ready);
+    if !tickets || !complete || !attacher {
+        return;
+    }
+    let unasked = |csi: &&CsiAttachment| {
+        csi.spec.attacher == CSI_DRIVER && !csi.status.attached && !csi.metadata.is_deleting()
+    };
+    let mut waiting = cluster.objects.csi_attachments.iter().filter(unasked).peekable();
+    if waiting.peek().is_none() {
+        return;
+    }
+    let named = |volume| (pv_name(volume), volume);
+    let volumes: BTreeMap<&str, &Volume> = cluster.objects.volumes.iter().map(named).collect();
+    for csi in waiting {
+        let Some(volume) = volumes.get(csi.spec.source.persistent_volume_name.as_str()) else { continue };
+        if is_asked(cluster, volume, csi) || !may_attach(volume) {
+            continue;
+        }
+        let begun = Begun::NotBefore(csi.metadata.created());
+        let object = format!("{} {}", volume.metadata.name, csi.metadata.name);
+        if stuck::lasting(cluster, out, "unasked", &object, begun, QUIET).is_some() {
+            let [name, namespace, claim] = volumes::labels(volume);
+            out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id], 1.0);
+            out.find(finding(cluster, volume, csi));
+        }
+    }
+}
+
+fn pv_name(volume: &Volume) -> &str {
+    match volume.status.kubernetes_status.pv_name.as_str() {
+        "" => &volume.metadata.name,
+        name => name,
+    }
+}
+
+fn is_asked(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> bool {
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
+    attachment.is_none_or(|attachment| {
+        let tickets = &attachment.spec.attachment_tickets;
+        tickets.get(&csi.metadata.name).is_some()
+            || tickets
+                .values()
+                .any(|ticket| ticket.kind == "csi-attacher" && ticket.node_id == csi.spec.node_name)
+    })
+}
+
+fn may_attach(volume: &Volume) -> bool {
+    let status = &volume.status;
+    !volume.metadata.is_deleting()
+        && status.robustness != VolumeRobustness::Faulted
+        && !status.restore_required
+        && !status.is_standby
+}
+
+fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let (id, node) = (&csi.metadata.name, csi.spec.node_name.as_str());
+    let users = vec![cluster.volume_ref(name)];
+    let whose = text::users_of(&users);
+    let mut finding = Finding::new(
+        &TICKET_WAITS,
+        volumes::object(cluster, volume),
+        format!("{whose}: the workload on node {node} waits, and Longhorn was never asked to attach it"),
+    )
+    .node(node)
+    .since(csi.metadata.created())
+    .impact(format!("the pod on node {node} cannot start without {whose}"))
+    .volumes(users)
+    .because(
+        EvidenceSource::Api,
+        format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
+    )
+    .remedy(
+        Remedy::new(
+            "See why csi-attacher does not get through to Service longhorn-backend (port 9500): DNS, a NetworkPolicy (the default ones of 1.12.1 \
+             leave the side-cars of CSI out), a service mesh. Where its log has an answer of Longhorn, that names the reason.",
+        )
+        .read(format!("kubectl get volumeattachments.storage.k8s.io {id} -o yaml"))
+        .read(format!("kubectl -n {namespace} logs -l app=csi-attacher --tail=50"))
+        .read(format!("kubectl -n {namespace} get networkpolicies")),
+    );
+    let error = csi.status.attach_error.message.trim();
+    if !error.is_empty() {
+        finding.evidence.push(api(format!("its last error: {}", text::shortened(error, 300))));
+    }
+    finding
+}
