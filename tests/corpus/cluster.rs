@@ -1,5 +1,6 @@
 //! A recording of a small cluster, healthy but for the facts of a case.
 
+#[path = "cluster/services.rs"]
 mod services;
 
 use std::fmt::Write as _;
