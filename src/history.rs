@@ -87,6 +87,20 @@ impl History {
         self.facts.get(key).copied()
     }
 
+    /// Facts of this check and name about objects that begin so, with the rest of their names and since when
+    /// they hold.
+    pub fn first_seen_of<'a>(
+        &'a self,
+        check: &'static str,
+        fact: &'static str,
+        object: &'a str,
+    ) -> impl Iterator<Item = (&'a str, Timestamp)> {
+        let first = FactKey { check, fact, object: object.into() };
+        let of_fact = move |(key, _): &(&FactKey, _)| key.check == check && key.fact == fact;
+        let facts = self.facts.range(first..).take_while(of_fact);
+        facts.map_while(move |(key, since)| Some((key.object.strip_prefix(object)?, *since)))
+    }
+
     /// How many facts of this check and name have begun since the exporter started. Only grows, and
     /// outlives the facts and the bounded lists that they were read from, which is what a counter
     /// needs: a fact about something that happened once (a pod by its uid) is counted once.

@@ -164,6 +164,38 @@ fn idle_silent_and_dripping_connections_give_way() {
     }
 }
 
+/// Of connections from one address those give way that wait for the same as most others, so that a scraper in the
+/// middle of anything else keeps its connection.
+#[test]
+fn a_crowd_takes_no_connection_from_a_scraper_at_its_address() {
+    let (whole, half) = ("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: ");
+    let serve = Serve::start(&[]);
+    // what is said is answered if it is a whole request
+    let say = |stream: &mut TcpStream, text: &str| {
+        stream.write_all(text.as_bytes()).unwrap();
+        if text.ends_with("\r\n\r\n") {
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"\r\n\r\nok\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+                answer.extend(byte);
+            }
+        }
+    };
+    for (crowd, of_mine) in [("", half), ("", whole), (half, ""), (half, whole), (whole, ""), (whole, half)] {
+        let mut mine = serve.connect();
+        say(&mut mine, of_mine);
+        let _crowd: Vec<TcpStream> = (0..300)
+            .map(|_| {
+                let mut stream = serve.connect();
+                say(&mut stream, crowd);
+                stream
+            })
+            .collect();
+        say(&mut mine, if of_mine == half { "a\r\n\r\n" } else { whole });
+    }
+}
+
 #[test]
 fn a_handshake_that_never_ends_is_cut_off() {
     let directory = tempfile::tempdir().unwrap();

@@ -81,12 +81,16 @@ impl ListenAddress {
 /// `EAFNOSUPPORT` of Linux.
 const EAFNOSUPPORT: i32 = 97;
 
+/// As many as Linux allows unless told otherwise: the kernel drops what a burst brings beyond that, and a scrape
+/// among it waits a second or more before it tries again.
+const WAITING_TO_BE_ACCEPTED: u32 = 4096;
+
 /// The port may be taken again at once after a restart.
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(1024)
+    socket.listen(WAITING_TO_BE_ACCEPTED)
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ struct WebArgs {
     )]
     telemetry_path: String,
 
-    /// Requests answered at once; more are refused with 503. 0 means no limit
+    /// Requests answered at once, half of them for scrapes alone; more are refused with 503. 0 means no limit
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",

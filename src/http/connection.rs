@@ -29,7 +29,7 @@ pub async fn serve(
     watcher: Watcher,
 ) {
     let opened = tokio::select! {
-        opened = transport.open(stream) => opened,
+        opened = transport.open(stream, &phases) => opened,
         () = phases.overdue() => return tracing::debug!(%peer, "connection not opened in time"),
     };
     let stream = match opened {

@@ -1,12 +1,14 @@
 //! The open connections. When there are too many, one that waits for its client is closed for the new
-//! one, so that idle or silent clients cannot keep probes and scrapes out.
+//! one, so that idle or silent clients cannot keep probes and scrapes out. It is one of those that wait
+//! for the same as most others: who floods gives way to itself, and a client that connects and asks is
+//! answered, also from the address of the flood.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::Limits;
-use super::timeouts::Phases;
+use super::timeouts::{Phases, Waiting};
 use crate::sync;
 
 /// The open connections of all listeners; cheap to clone.
@@ -36,9 +38,8 @@ impl Connections {
         Connections { open: Arc::default(), total, per_address }
     }
 
-    /// Takes a connection in. Where that is one too many, the one that has waited longest for a client at
-    /// the same address, or at the address with most connections, gives way. `None` if all of these
-    /// are being answered.
+    /// Takes a connection in. Where that is one too many, one of the same address, or of the address with
+    /// most connections, gives way. `None` if none of these waits for its client.
     pub fn admit(&self, address: IpAddr, phases: &Phases) -> Option<Admitted> {
         let mut open = self.lock();
         let of_address = open.all.values().filter(|(of, _)| *of == address).count();
@@ -62,11 +63,17 @@ impl Connections {
 }
 
 impl Open {
+    /// Closes what has waited longest in the largest crowd: the connections that wait for the same.
     fn close_one(&mut self, address: IpAddr) -> Option<()> {
-        let waiting = self.all.iter().filter(|(_, (of, _))| *of == address);
-        let waiting = waiting.filter_map(|(id, (_, phases))| Some((phases.waiting()?, *id)));
-        let (_, id) = waiting.min()?;
-        let (_, phases) = self.all.remove(&id)?;
+        let mut crowds = [(0_usize, None); Waiting::KINDS];
+        for (id, (_, phases)) in self.all.iter().filter(|(_, (of, _))| *of == address) {
+            let Some((what, since)) = phases.waiting() else { continue };
+            let Some((size, longest)) = crowds.get_mut(what as usize) else { continue };
+            *size += 1;
+            *longest = longest.take().into_iter().chain([(since, *id)]).min();
+        }
+        let (_, longest) = crowds.into_iter().rev().max_by_key(|(size, _)| *size)?;
+        let (_, phases) = self.all.remove(&longest?.1)?;
         phases.give_way();
         Some(())
     }
@@ -95,6 +102,7 @@ mod tests {
     async fn client(list: &Connections, last: u8) -> Option<(Admitted, Phases)> {
         let phases = Phases::new(&limits());
         let admitted = list.admit(address(last), &phases);
+        phases.note_silence();
         tokio::time::advance(Duration::from_millis(1)).await;
         admitted.map(|admitted| (admitted, phases))
     }
@@ -117,6 +125,16 @@ mod tests {
         let _fourth = client(&list, 1).await.unwrap();
         let _fifth = client(&list, 1).await.unwrap();
         assert!(is_closed(&crowd[1].1), "an address has a limit of its own");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_nobody_has_looked_at_is_never_cut_off() {
+        let list = Connections::new(&limits());
+        let new = Phases::new(&limits());
+        let _new = list.admit(address(1), &new).unwrap();
+        let silent = [client(&list, 1).await.unwrap(), client(&list, 1).await.unwrap()];
+        let _next = client(&list, 1).await.unwrap();
+        assert!(!is_closed(&new) && is_closed(&silent[0].1) && !is_closed(&silent[1].1));
     }
 
     #[tokio::test(start_paused = true)]

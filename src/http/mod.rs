@@ -18,6 +18,7 @@ mod respond;
 mod reviewer;
 mod router;
 mod single_flight;
+mod slots;
 #[cfg(test)]
 mod slow_readers;
 mod timeouts;
@@ -68,6 +69,9 @@ pub(crate) fn read_headers(value: &HeaderValue) {
     reviewer::patience(&headers);
 }
 
+/// Connections accepted in one go: few beside those that there may be.
+const BURST: usize = 32;
+
 /// Time limits of a connection, and how many there may be.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -79,7 +83,7 @@ pub struct Limits {
     pub write: Duration,
     /// For running requests to end after shutdown was asked for.
     pub drain: Duration,
-    /// Connections at once; beyond that the one that has been waiting longest is closed.
+    /// Connections at once; beyond that one that waits for its client is closed.
     pub connections: usize,
     /// The same for one address.
     pub connections_per_address: usize,
@@ -114,6 +118,7 @@ pub async fn run(
         let (transport, router, limits) = (transport.clone(), router.clone(), limits.clone());
         let (connections, graceful) = (connections.clone(), graceful.clone());
         accepting.spawn(async move {
+            let mut burst = 0;
             loop {
                 let Some((stream, peer)) = accept(&listener).await else { continue };
                 let phases = Phases::new(&limits);
@@ -127,6 +132,11 @@ pub async fn run(
                     connection::serve(stream, peer, transport, router, &limits, phases, watcher).await;
                     drop(admitted);
                 });
+                // what they have sent already is looked at before more are let in
+                burst = (burst + 1) % BURST;
+                if burst == 0 {
+                    tokio::task::yield_now().await;
+                }
             }
         });
     }

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode, header};
-use tokio::sync::Semaphore;
 
 use super::access::Access;
 use super::links::Links;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
+use super::slots::Slots;
 use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
@@ -28,8 +28,7 @@ pub struct Router {
     evaluator: Arc<Evaluator>,
     access: Access,
     links: Arc<Links>,
-    slots: Option<Arc<Semaphore>>,
-    max_requests: usize,
+    slots: Arc<Slots>,
     /// Held while an answer for a single reader is made: the parts of reports that are copied for it would
     /// otherwise exist as many times as there are readers.
     making: Arc<Mutex<()>>,
@@ -58,8 +57,8 @@ enum Route {
 impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
-        let slots = (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests)));
-        Router { evaluator, access, links: Arc::new(links), slots, max_requests, making: Arc::default() }
+        let slots = Arc::new(Slots::new(max_requests));
+        Router { evaluator, access, links: Arc::new(links), slots, making: Arc::default() }
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -95,7 +94,7 @@ impl Router {
             request.extensions.get().map_or(Ipv4Addr::UNSPECIFIED.into(), |Client(address)| *address);
         self.access.authorize(config, request, client).await?;
         self.access.take_turn(config)?;
-        let _slot = self.take_slot()?;
+        let _slot = self.slots.take(route == Route::Metrics)?;
         let (router, headers) = (self.clone(), request.headers.clone());
         let query = request.uri.query().unwrap_or_default().to_owned();
         // evaluating and writing may take long on large clusters
@@ -136,14 +135,6 @@ impl Router {
         let mut answer = answer(StatusCode::SERVICE_UNAVAILABLE, respond::TEXT, lines);
         answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
         answer
-    }
-
-    fn take_slot(&self) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, Refusal> {
-        let Some(slots) = &self.slots else { return Ok(None) };
-        slots.try_acquire().map(Some).map_err(|_| {
-            let message = format!("{} requests are running already, try again later", self.max_requests);
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
-        })
     }
 
     fn render(&self, route: Route, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
@@ -330,13 +321,13 @@ pub mod tests {
     #[tokio::test]
     async fn over_the_limit_is_503_at_once_while_health_still_answers() {
         let router = demo_router();
-        let slots = router.slots.clone().unwrap();
-        let _taken = slots.acquire_many(2).await.unwrap();
+        let slots = router.slots.clone();
+        let taken = [slots.take(true), slots.take(true)];
         let answer = get(&router, "GET", "/metrics", &[]).await;
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(&body(answer).await[..], b"2 requests are running already, try again later\n");
         assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
-        drop(_taken);
+        drop(taken);
         assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);
     }
 

@@ -20,7 +20,11 @@ use super::Limits;
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// A head has been arriving since then.
+    /// Accepted then; nobody has looked yet whether there is a request.
+    New(Instant),
+    /// Accepted then, and the client has said nothing.
+    Silent(Instant),
+    /// A head has been arriving since then; the first one since the connection was accepted.
     Head(Instant),
     /// The request is being answered.
     Busy,
@@ -42,9 +46,9 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Begins with a head: a client that connects must also send something.
+    /// Of a connection that was just accepted. A client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(Phase::Head(Instant::now())));
+        let phase = Arc::new(watch::Sender::new(Phase::New(Instant::now())));
         Phases { phase, head: limits.head, idle: limits.idle }
     }
 
@@ -58,13 +62,15 @@ impl Phases {
         self.enter(Phase::Idle(Instant::now()));
     }
 
-    /// Since when the connection has been waiting for its client, with what it waits for: the worse
-    /// the sooner it is closed for another. `None` while a request is being answered.
+    /// What the connection waits for, and since when. `None` while it does not wait for its client: a
+    /// request is being answered, or may have come and has not been looked at.
     pub fn waiting(&self) -> Option<(Waiting, Instant)> {
         match *self.phase.borrow() {
-            Phase::Head(since) | Phase::Idle(since) => Some((Waiting::Request, since)),
+            Phase::Silent(since) => Some((Waiting::FirstByte, since)),
+            Phase::Head(since) => Some((Waiting::Head, since)),
+            Phase::Idle(since) => Some((Waiting::Request, since)),
             Phase::Writing(since) => Some((Waiting::Reader, since)),
-            Phase::Busy | Phase::Over => None,
+            Phase::New(_) | Phase::Busy | Phase::Over => None,
         }
     }
 
@@ -74,37 +80,37 @@ impl Phases {
     }
 
     fn enter(&self, next: Phase) {
-        self.phase.send_if_modified(|phase| {
-            let open = *phase != Phase::Over;
-            if open {
-                *phase = next;
-            }
-            open
-        });
+        self.turn(|phase| (phase != Phase::Over).then_some(next));
     }
 
     /// Bytes have come; the first after a pause begin a head.
-    fn note_read(&self) {
-        self.phase.send_if_modified(|phase| {
-            let begins = matches!(phase, Phase::Idle(_));
-            if begins {
-                *phase = Phase::Head(Instant::now());
-            }
-            begins
+    pub(super) fn note_read(&self) {
+        self.turn(|phase| match phase {
+            Phase::New(since) | Phase::Silent(since) => Some(Phase::Head(since)),
+            Phase::Idle(_) => Some(Phase::Head(Instant::now())),
+            _ => None,
+        });
+    }
+
+    /// No bytes have come.
+    pub(super) fn note_silence(&self) {
+        self.turn(|phase| match phase {
+            Phase::New(since) => Some(Phase::Silent(since)),
+            _ => None,
         });
     }
 
     /// Part of an answer waits for the client, or no longer does.
     fn note_blocked(&self, blocked: bool) {
-        self.phase.send_if_modified(|phase| {
-            let next = match (*phase, blocked) {
-                (Phase::Idle(_), true) => Phase::Writing(Instant::now()),
-                (Phase::Writing(_), false) => Phase::Idle(Instant::now()),
-                _ => return false,
-            };
-            *phase = next;
-            true
+        self.turn(|phase| match (phase, blocked) {
+            (Phase::Idle(_), true) => Some(Phase::Writing(Instant::now())),
+            (Phase::Writing(_), false) => Some(Phase::Idle(Instant::now())),
+            _ => None,
         });
+    }
+
+    fn turn(&self, next: impl FnOnce(Phase) -> Option<Phase>) {
+        self.phase.send_if_modified(|phase| next(*phase).map(|next| *phase = next).is_some());
     }
 
     /// Completes when a head or the next request does not come in time, or the connection gives way.
@@ -114,7 +120,9 @@ impl Phases {
             let phase = *phases.borrow_and_update();
             let in_time = async {
                 match phase {
-                    Phase::Head(since) => sleep_until(since + self.head).await,
+                    Phase::New(since) | Phase::Silent(since) | Phase::Head(since) => {
+                        sleep_until(since + self.head).await
+                    }
                     Phase::Idle(since) => sleep_until(since + self.idle).await,
                     // the stream itself limits how long nothing is read
                     Phase::Busy | Phase::Writing(_) => std::future::pending().await,
@@ -130,12 +138,21 @@ impl Phases {
 }
 
 /// What a connection expects of its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// The next request, or the rest of one.
+    /// That it says anything.
+    FirstByte,
+    /// The rest of a head.
+    Head,
+    /// The next request.
     Request,
     /// That it reads its answer.
     Reader,
+}
+
+impl Waiting {
+    /// How many there are.
+    pub const KINDS: usize = Waiting::Reader as usize + 1;
 }
 
 /// A stream that reports the bytes it reads, and fails when its client does not read what it writes.
@@ -179,7 +196,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_pending() {
+            self.phases.note_silence();
+        }
+        ready!(read)?;
         if buf.filled().len() > before {
             self.phases.note_read();
         }

@@ -76,7 +76,7 @@ async fn a_page_that_fails_is_asked_for_again_by_itself() {
 /// A watch that trickles, or sends what is no event, proves nothing: the kind is distrusted in time.
 #[tokio::test]
 async fn bytes_that_are_no_whole_event_do_not_keep_a_kind_fresh() {
-    for piece in ["{\"type\":\"MODIFIED\",\"object\":", " ", "\n"] {
+    for piece in ["{\"type\":\"MODIFIED\",\"object\":", " "] {
         let server = server().await;
         let stale_after = SignedDuration::from_millis(800);
         let live = start(&server, LiveOptions { stale_after, ..options() }).await;
@@ -116,7 +116,7 @@ async fn a_watch_that_trickles_is_ended_in_time() {
 #[tokio::test]
 async fn an_event_that_is_cut_leads_to_a_new_list() {
     let half = "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\"";
-    for (bytes, ends) in [(format!("{half}\n"), false), (half.to_owned(), true)] {
+    for (bytes, ends) in [(format!("{half}\n"), false), (half.to_owned(), true), ("\n".to_owned(), false)] {
         let server = server().await;
         let live = synced(&server).await;
         server.wait_for_watch(VOLUMES).await;
@@ -129,6 +129,37 @@ async fn an_event_that_is_cut_leads_to_a_new_list() {
         server.put(VOLUMES, volume("a"));
         until(&live, "the change", |cluster| volume_names(cluster) == ["a"]).await;
     }
+}
+
+/// Something between us and the API server may answer each watch with nothing, or with an error, or not at all,
+/// while lists come through.
+#[tokio::test]
+async fn a_kind_whose_watches_bring_nothing_is_listed_again_and_again() {
+    const ERROR: &str =
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500,\"message\":\"no\"}}\n";
+    for fault in [Fault::Raw(200, ""), Fault::Raw(200, ERROR), Fault::Hang] {
+        let server = server().await;
+        server.fault(VOLUMES, fault.clone().on(Verb::Watch));
+        let answer_timeout = Duration::from_millis(200);
+        let live = start(&server, LiveOptions { answer_timeout, ..options() }).await;
+        within("the first sync", live.synced()).await;
+        server.put(VOLUMES, volume("a"));
+        until(&live, "the change", |cluster| volume_names(cluster) == ["a"]).await;
+        server.put(VOLUMES, volume("b"));
+        until(&live, "the next change", |cluster| volume_names(cluster) == ["a", "b"]).await;
+        assert!(errors(&live, Resource::Volumes, ApiErrorReason::Other) > 0, "{fault:?}");
+    }
+}
+
+/// Nothing was missed where a server or proxy ends watches in time.
+#[tokio::test]
+async fn a_quiet_kind_whose_watches_end_in_their_time_is_not_listed_again() {
+    let server = server().await;
+    let live = start(&server, LiveOptions { watch_seconds: 1, ..options() }).await;
+    within("the first sync", live.synced()).await;
+    server.wait_for_requests(VOLUMES, Verb::Watch, 5).await;
+    assert_eq!(server.requests(VOLUMES, Verb::List), 1);
+    assert!(live.totals()[&Resource::Volumes].errors.is_empty());
 }
 
 #[tokio::test]

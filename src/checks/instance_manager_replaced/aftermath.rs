@@ -18,9 +18,9 @@ const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// The aftermath of all instance managers, looked up once.
 pub struct Aftermath<'a> {
-    cluster: &'a Cluster,
     failed: HashMap<&'a str, Vec<(Timestamp, &'a Replica)>>,
-    detached: Vec<(Timestamp, &'a str)>,
+    /// Unexpected detachments, by each node and each instance manager that the volume is of.
+    detached: HashMap<&'a str, Vec<(Timestamp, &'a str)>>,
     pod_events: HashMap<&'a str, Vec<&'a Event>>,
     dead_engines: HashMap<&'a str, Vec<&'a Engine>>,
     /// Events were kept since then.
@@ -65,7 +65,7 @@ impl<'a> Aftermath<'a> {
     /// Sorts the aftermath by node and pod.
     pub fn of(cluster: &'a Cluster) -> Self {
         let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
-        let mut detached = Vec::new();
+        let mut detached: HashMap<_, Vec<_>> = HashMap::new();
         for replica in cluster.objects.replicas.iter() {
             // a rebuild empties failedAt
             if let Some(at) = replica.spec.failed_at.get().or(replica.spec.last_failed_at.get()) {
@@ -77,7 +77,10 @@ impl<'a> Aftermath<'a> {
             match (object.kind.as_str(), event.reason.as_str()) {
                 ("Pod", _) => pod_events.entry(object.name.as_str()).or_default().push(event),
                 ("Volume", reason) if volumes::is_unexpected_detach(reason) => {
-                    detached.extend(event.last_seen().map(|at| (at, object.name.as_str())));
+                    let Some(at) = event.last_seen() else { continue };
+                    for place in places(cluster, &object.name) {
+                        detached.entry(place).or_default().push((at, object.name.as_str()));
+                    }
                 }
                 _ => {}
             }
@@ -89,7 +92,7 @@ impl<'a> Aftermath<'a> {
             }
         }
         let kept_since = cluster.objects.events.iter().filter_map(|event| event.last_seen()).min();
-        Aftermath { cluster, failed, detached, pod_events, dead_engines, kept_since }
+        Aftermath { failed, detached, pod_events, dead_engines, kept_since }
     }
 
     /// What an end of this instance manager hit.
@@ -101,8 +104,10 @@ impl<'a> Aftermath<'a> {
                 hits.facts.push(format!("replica {} failed at {at}", replica.metadata.name));
             }
         }
-        for (at, volume) in &self.detached {
-            if span.contains(*at) && self.runs_on(volume, manager, node) {
+        let here = [node, manager].into_iter().filter(|place| !place.is_empty());
+        let detached: BTreeSet<_> = here.filter_map(|place| self.detached.get(place)).flatten().collect();
+        for (at, volume) in detached {
+            if span.contains(*at) {
                 hits.volumes.insert(volume);
                 hits.engines = true;
                 hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));
@@ -121,15 +126,6 @@ impl<'a> Aftermath<'a> {
         }
     }
 
-    fn runs_on(&self, volume: &str, manager: &str, node: &str) -> bool {
-        let here = self.cluster.objects.volumes.get(volume);
-        here.is_some_and(|volume| volume.status.current_node_id == node)
-            || self
-                .cluster
-                .engines_of(volume)
-                .any(|engine| engine.status.instance_manager_name == manager || engine.spec.node_id == node)
-    }
-
     /// True when an Event of that moment would still be there.
     pub fn reach_back(&self, moment: Timestamp) -> bool {
         self.kept_since.is_some_and(|since| since < moment)
@@ -144,4 +140,12 @@ impl<'a> Aftermath<'a> {
         })
         .collect()
     }
+}
+
+/// The nodes and instance managers that a volume or its engines are of.
+fn places<'a>(cluster: &'a Cluster, volume: &'a str) -> BTreeSet<&'a str> {
+    let node = cluster.objects.volumes.get(volume).map(|volume| volume.status.current_node_id.as_str());
+    let engines = cluster.engines_of(volume);
+    let of_engines = engines.flat_map(|engine| [&engine.status.instance_manager_name, &engine.spec.node_id]);
+    node.into_iter().chain(of_engines.map(String::as_str)).collect()
 }

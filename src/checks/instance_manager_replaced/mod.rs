@@ -266,17 +266,15 @@ fn seen_end<'a>(
 /// Keeps the volumes that an end hit: a rebuild clears `failedAt`, and events expire.
 fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
     const HIT: &str = "hit";
-    for volume in cluster.objects.volumes.iter() {
-        let name = volume.metadata.name.as_str();
-        let object = format!("{uid}/{name}");
-        let key = FactKey { check: CHECK.id, fact: HIT, object: object.as_str().into() };
-        if hits.volumes.contains(name) {
-            out.first_seen(HIT, &object);
-        } else if let Some(seen) = cluster.history.first_seen(&key) {
-            out.first_seen(HIT, &object);
-            hits.volumes.insert(name);
+    let of_end = format!("{uid}/");
+    for (name, seen) in cluster.history.first_seen_of(CHECK.id, HIT, &of_end) {
+        let volume = cluster.objects.volumes.get(name).map(|volume| volume.metadata.name.as_str());
+        if let Some(name) = volume.filter(|name| hits.volumes.insert(name)) {
             hits.facts.push(format!("volume {name} was seen affected at {seen}"));
         }
+    }
+    for name in hits.volumes.iter().filter(|name| cluster.objects.volumes.get(name).is_some()) {
+        out.first_seen(HIT, &format!("{of_end}{name}"));
     }
 }
 

@@ -181,8 +181,8 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
         return None;
     }
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
-    let waits = start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
-    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| waits && !ready) {
+    let waits = || start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
+    if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
         let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
         return Some((&causes::MANIFEST_STALE, Reason { evidence, about: vec![probe.own.to_string()] }));
     }

@@ -136,10 +136,20 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
             _ => out.find(finding(cluster, hanging)),
         }
     }
+    let mut running: BTreeMap<&str, usize> = BTreeMap::new();
+    if !cannot_start.is_empty() {
+        let engines = cluster.objects.engines.iter();
+        let engines = engines.filter(|engine| engine.status.current_state == InstanceState::Running);
+        engines.for_each(|engine| *running.entry(&engine.spec.node_id).or_default() += 1);
+    }
+    let everywhere: usize = running.values().sum();
     for (node, all) in cannot_start {
         match <[Hanging; 1]>::try_from(all) {
             Ok([one]) => out.find(finding(cluster, one)),
-            Err(all) => out.find(one_node(cluster, node, &all)),
+            Err(all) => {
+                let elsewhere = everywhere - running.get(node).copied().unwrap_or_default();
+                out.find(one_node(cluster, node, &all, elsewhere));
+            }
         }
     }
 }
@@ -270,13 +280,10 @@ fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
 }
 
 /// Several volumes whose engines fail on one node: it is the node.
-fn one_node(cluster: &Cluster, node: &str, all: &[Hanging]) -> Finding {
+fn one_node(cluster: &Cluster, node: &str, all: &[Hanging], elsewhere: usize) -> Finding {
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
-    let elsewhere = cluster.objects.engines.iter().filter(|engine| {
-        engine.status.current_state == InstanceState::Running && engine.spec.node_id != node
-    });
-    let elsewhere = counted(elsewhere.count(), "engine");
+    let elsewhere = counted(elsewhere, "engine");
     let mut finding = Finding::new(
         &ENGINE_CANNOT_START,
         ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),

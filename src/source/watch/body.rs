@@ -5,6 +5,7 @@
 //! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event for ever. So only a whole
 //! line of JSON, or an end after one, counts as an answer, and anything else ends the watch.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Frame;
 use kube::client::Body;
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
@@ -29,6 +30,9 @@ pub(super) enum Garbled {
     /// A line that is no JSON.
     #[error("the watch sent a line that does not decode: {0}")]
     Line(String),
+    /// A line without anything in it, in place of an event.
+    #[error("the watch sent an empty line")]
+    Empty,
     /// The body ended within a line.
     #[error("the watch ended in the middle of an event")]
     Cut,
@@ -36,6 +40,11 @@ pub(super) enum Garbled {
     #[error("the watch sent a line of more than {LONGEST_LINE} bytes")]
     Long,
 }
+
+/// Watches bring nothing, so that a list has to tell what changed.
+#[derive(Debug, thiserror::Error)]
+#[error("watches bring neither events nor bookmarks and do not last; listing again")]
+pub(super) struct Barren;
 
 /// The body of an answer, with an end to its silence.
 pub(super) struct Watched {
@@ -45,6 +54,9 @@ pub(super) struct Watched {
     good: bool,
     /// The part of a watch's line that has come.
     line: Vec<u8>,
+    /// A watch brought an event or a bookmark.
+    fruitful: bool,
+    begun: Instant,
     ends: Instant,
     silence: Duration,
     timer: Pin<Box<Sleep>>,
@@ -58,7 +70,18 @@ impl Watched {
         let now = Instant::now();
         let timer = Box::pin(tokio::time::sleep_until(now));
         let silence = Duration::ZERO;
-        Watched { body, call: None, good: true, line: Vec::new(), ends: now, silence, timer, turn: None }
+        Watched {
+            body,
+            call: None,
+            good: true,
+            line: Vec::new(),
+            fruitful: false,
+            begun: now,
+            ends: now,
+            silence,
+            timer,
+            turn: None,
+        }
     }
 
     /// The body of a call; `good` if its status was.
@@ -70,6 +93,8 @@ impl Watched {
             body,
             good,
             line: Vec::new(),
+            fruitful: false,
+            begun: now,
             ends: now + life,
             silence,
             timer,
@@ -84,7 +109,7 @@ impl Watched {
         self
     }
 
-    /// Whether the bytes hold the end of at least one whole line.
+    /// Whether the bytes hold the end of at least one event.
     fn read_lines(&mut self, bytes: &[u8]) -> Result<bool, Garbled> {
         let mut answered = false;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -103,27 +128,53 @@ impl Watched {
         Ok(answered)
     }
 
+    /// A watch that brought nothing, and either ended long before its time or had to be ended.
+    fn is_barren(&self, call: &Call) -> bool {
+        let (life, _) = call.limits();
+        let lived = self.begun.elapsed();
+        call.watch && !self.fruitful && (lived < life / 4 || lived >= life)
+    }
+
+    fn ended(&mut self) {
+        if let Some(call) = self.call.take().filter(|call| call.watch && self.good) {
+            call.watch_ended(self.is_barren(&call));
+        }
+    }
+
     /// Ends the body with an error.
     fn end(
         &mut self,
         reason: Option<ApiErrorReason>,
         error: BoxError,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let (Some(call), Some(reason)) = (self.call.take(), reason) {
+        if let (Some(call), Some(reason)) = (&self.call, reason) {
             call.failed(reason);
         }
+        self.ended();
         Poll::Ready(Some(Err(error)))
     }
 }
 
-/// True for an event, false for an empty line.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+}
+
+/// True for an event or a bookmark, false for an error.
 fn is_event(line: &[u8]) -> Result<bool, Garbled> {
     if line.trim_ascii().is_empty() {
-        return Ok(false);
+        return Err(Garbled::Empty);
     }
-    match serde_json::from_slice::<IgnoredAny>(line) {
-        Ok(_) => Ok(true),
+    match serde_json::from_slice::<Line>(line) {
+        Ok(line) => Ok(line.kind != "ERROR"),
         Err(error) => Err(Garbled::Line(error.to_string())),
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.ended();
     }
 }
 
@@ -143,7 +194,10 @@ impl http_body::Body for Watched {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(bytes) = frame.data_ref().filter(|_| reads_lines) {
                     match this.read_lines(&bytes.clone()) {
-                        Ok(true) => call.answered(),
+                        Ok(true) => {
+                            this.fruitful = true;
+                            call.answered();
+                        }
                         Ok(false) => {}
                         // counted where the watcher reports it
                         Err(garbled) => return this.end(None, garbled.into()),
@@ -157,10 +211,10 @@ impl http_body::Body for Watched {
                 if reads_lines && !this.line.trim_ascii().is_empty() {
                     return this.end(None, Garbled::Cut.into());
                 }
-                if this.good {
+                if this.good && !this.is_barren(&call) {
                     call.answered();
                 }
-                this.call = None;
+                this.ended();
                 Poll::Ready(None)
             }
             Poll::Pending => {

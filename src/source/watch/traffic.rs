@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tower::BoxError;
 
 use super::backoff::Pauses;
-use super::body::Watched;
+use super::body::{Barren, Watched};
 use super::headers;
 use super::pages::{self, PageSize, TooHeavy};
 use super::streamed::{self, Streamed};
@@ -66,6 +66,8 @@ struct Calls {
     outage_logged: bool,
     watch_begun: Option<Instant>,
     short_watches: u32,
+    /// Watches in a row that brought nothing.
+    barren_watches: u32,
     page_size: PageSize,
     /// The API server wants to be left alone until then.
     not_before: Option<Instant>,
@@ -186,6 +188,10 @@ fn has_selector(resource: Resource) -> bool {
 impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
+        if self.watch && self.is_list_due() {
+            self.failed(ApiErrorReason::Other);
+            return Err(Barren.into());
+        }
         let turn = self.turn().await;
         let usual = pages::limit(request.uri()).filter(|_| !self.watch);
         let Some(usual) = usual else {
@@ -267,6 +273,9 @@ impl Call {
             }
             Err(_elapsed) => {
                 self.failed(ApiErrorReason::Timeout);
+                if self.watch {
+                    self.watch_ended(true);
+                }
                 return Err(silent(self.traffic.answer_timeout).into());
             }
         };
@@ -276,7 +285,7 @@ impl Call {
         let not_in_memory = self.streamed && response.status().as_u16() == 429;
         if !good && !not_in_memory {
             self.failed(reason_of_code(response.status().as_u16()));
-        } else if self.watch {
+        } else if self.watch && self.traffic.calls(self.resource).barren_watches == 0 {
             self.answered();
         }
         Ok(response.map(|body| Watched::new(body, self.clone(), good)))
@@ -344,6 +353,23 @@ impl Call {
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Notes the end of a watch, and whether it brought nothing.
+    pub(super) fn watch_ended(&self, barren: bool) {
+        let mut calls = self.traffic.calls(self.resource);
+        calls.barren_watches = if barren { calls.barren_watches.saturating_add(1) } else { 0 };
+    }
+
+    /// Something between us and the API server may answer watches with nothing, for ever. So after two such
+    /// watches a list comes first, and again after each further one.
+    fn is_list_due(&self) -> bool {
+        let mut calls = self.traffic.calls(self.resource);
+        let due = calls.barren_watches >= 2;
+        if due {
+            calls.barren_watches = 1;
+        }
+        due
     }
 
     /// Notes that the API server has answered with something that can be read.

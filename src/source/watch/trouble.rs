@@ -5,7 +5,7 @@ use std::error::Error;
 use kube::client::AuthError;
 use kube::runtime::watcher;
 
-use super::body::Garbled;
+use super::body::{Barren, Garbled};
 use crate::source::ApiErrorReason;
 
 /// Longest message that is kept; API servers repeat long URLs in theirs.
@@ -47,7 +47,7 @@ impl Trouble {
             ApiErrorReason::Decode => true,
             // Right or kind may come back with other objects, and only a list says so.
             ApiErrorReason::Forbidden | ApiErrorReason::Unauthorized | ApiErrorReason::NotServed => true,
-            _ => false,
+            _ => matches!(error, WatchStartFailed(error) if find::<Barren>(error).is_some()),
         };
         let in_band = in_band || reason == ApiErrorReason::Decode;
         Trouble { reason, message: one_line(&format!("{doing} failed: {detail}")), relist, in_band }
@@ -77,6 +77,7 @@ pub(crate) fn reason_of(error: &kube::Error) -> ApiErrorReason {
         Auth(_) => ApiErrorReason::Unauthorized,
         _ if find::<Garbled>(error).is_some() => ApiErrorReason::Decode,
         _ if find::<AuthError>(error).is_some() => ApiErrorReason::Unauthorized,
+        _ if find::<Barren>(error).is_some() => ApiErrorReason::Other,
         _ if timed_out(error) => ApiErrorReason::Timeout,
         HyperError(_) | Service(_) | ReadEvents(_) => ApiErrorReason::Connection,
         _ => ApiErrorReason::Other,
