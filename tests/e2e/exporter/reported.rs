@@ -53,8 +53,11 @@ pub async fn add_class(bench: &Bench) -> Result<()> {
     bench.apply_value(&class).await
 }
 
+/// Names and texts of files.
+type Files = Vec<(String, String)>;
+
 /// The recording of a case: its files, and the objects in them.
-pub fn recorded(case: &Case) -> Result<(Vec<(String, String)>, Vec<Value>)> {
+pub fn recorded(case: &Case) -> Result<(Files, Vec<Value>)> {
     let directory = tempfile::tempdir()?;
     cluster::write(case, directory.path(), true);
     let mut files = Vec::new();
