@@ -109,12 +109,12 @@ pub fn nearest(refusals: &[PlacementRefusal]) -> Option<Obstacle> {
 /// A failed replica of the volume but for which its disk could take another one: it counts there until it is deleted, as
 /// long as it is not used again (longhorn-manager v1.7.2 controller/node_controller.go updateDiskStatusSchedulableCondition).
 pub fn in_its_own_way<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a str> {
-    let limits = Limits::of(cluster, volume);
+    let limits = DiskLimits::of(cluster, volume);
     let taken = Taken::of(cluster, volume);
     let failed = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.failed_at.is_set());
     let mut failed = failed.filter(|replica| {
         let Some(node) = cluster.objects.longhorn_nodes.get(&replica.spec.node_id) else { return false };
-        let on = |(_, status): &(&String, &DiskStatus)| status.disk_uuid == replica.spec.disk_id;
+        let on = |(_, status): &(&SharedText, &DiskStatus)| status.disk_uuid == replica.spec.disk_id;
         let Some((name, now)) = node.status.disk_status.iter().find(on) else { return false };
         let Some(spec) = node.spec.disks.get(name) else { return false };
         let mut without = now.clone();

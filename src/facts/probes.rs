@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::releases::release_of;
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Release};
@@ -44,4 +46,29 @@ pub fn foreign(cluster: &Cluster, pod: &Pod) -> Option<ForeignProbe> {
         _ => 9502,
     };
     (port != own && [9500, 9501, 9502].contains(&port)).then_some(ForeignProbe { port, own, release })
+}
+
+/// How the readiness probe of a manager failed lately, as the kubelet's last event about it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failed {
+    /// When it failed last.
+    pub at: Timestamp,
+    /// Nothing listens: the manager does not serve its webhook.
+    pub refused: bool,
+}
+
+/// The last failure of the readiness probe within a minute; a pod that is not Ready has one every few seconds.
+pub fn failed_lately(cluster: &Cluster, pod: &Pod) -> Option<Failed> {
+    const LATELY: SignedDuration = SignedDuration::from_secs(60);
+    let of_pod = cluster.objects.events.iter().filter(|event| {
+        let object = &event.involved_object;
+        event.reason == "Unhealthy" && object.kind == "Pod" && object.name == pod.metadata.name
+    });
+    of_pod
+        .filter(|event| event.message.contains("Readiness probe failed"))
+        .filter_map(|event| {
+            Some(Failed { at: event.last_seen()?, refused: event.message.contains("connection refused") })
+        })
+        .filter(|failed| cluster.age(failed.at) <= LATELY)
+        .max_by_key(|failed| failed.at)
 }

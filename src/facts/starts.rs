@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::complaints::{self, Complaint};
 use super::leases::{self, is_expired};
 use super::nodes::kube_ready;
+use super::probes;
 use super::releases::{manager_release, release_of};
 use crate::cluster::Cluster;
 use crate::longhorn::{ConditionStatus, Pod, Release, WEBHOOK_LOCK, condition};
@@ -287,7 +288,11 @@ impl<'a> Queue<'a> {
             None => self.before(started, cluster.now),
         };
         let by_others = self.last.is_some_and(|(node, ..)| node != pod.spec.node_name);
-        let free = by_others && self.holder.is_none();
+        // given back since it was started, perhaps by itself: then it serves, and its probe fails for another reason than
+        // that nothing listens
+        let given = self.last.is_some_and(|(_, _, to)| to > started);
+        let serves = || probes::failed_lately(cluster, pod).is_some_and(|failed| !failed.refused);
+        let free = by_others && self.holder.is_none() && !(given && serves());
         UnderWay { pod, started, turn: turn.clamp(started, cluster.now.max(started)), holds, free }
     }
 }

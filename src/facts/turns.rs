@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::releases::release_of;
 use super::starts::{Done, PATIENCE, Starts, UnderWay};
-use super::{api, leases, looping};
+use super::{api, leases, looping, probes};
 use crate::check::{Evidence, EvidenceSource};
 use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
@@ -25,7 +25,9 @@ pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option
         return None;
     }
     let (at, by) = by_holder(cluster, starts, start).or_else(|| by_one_that_is_over(cluster, start))?;
-    let refused = refused(cluster, start.pod).filter(|refused| *refused > at)?;
+    let failed =
+        probes::failed_lately(cluster, start.pod).filter(|failed| failed.refused && failed.at > at)?;
+    let refused = failed.at;
     let probe = format!(
         "its readiness probe was still refused at {refused}, so its own start has not come to its end"
     );
@@ -89,18 +91,4 @@ fn life(pod: &Pod) -> Option<Timestamp> {
     let status = pod.container_status(CONTAINER)?;
     let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
     running.or_else(|| looping::last_end(status)?.started_at.get())
-}
-
-/// When the readiness probe of a manager was refused last: it does not serve its webhook.
-fn refused(cluster: &Cluster, pod: &Pod) -> Option<Timestamp> {
-    let of_pod = cluster.objects.events.iter().filter(|event| {
-        let object = &event.involved_object;
-        event.reason == "Unhealthy" && object.kind == "Pod" && object.name == pod.metadata.name
-    });
-    let words = ["Readiness probe failed", "connection refused"];
-    of_pod
-        .filter(|event| words.iter().all(|words| event.message.contains(words)))
-        .filter_map(|event| event.last_seen())
-        .filter(|seen| cluster.age(*seen) <= PATIENCE)
-        .max()
 }

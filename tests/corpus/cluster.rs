@@ -1,6 +1,8 @@
 //! A recording of a small cluster, healthy but for the facts of a case.
 
+#[path = "cluster/managers.rs"]
 mod managers;
+#[path = "cluster/services.rs"]
 mod services;
 
 use std::fmt::Write as _;

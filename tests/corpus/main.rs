@@ -5,35 +5,13 @@
 //! --nocapture` prints the table. With `CORPUS_BINARY` another build is judged, and nothing is asserted; with
 //! `CORPUS_KEEP` the recordings are left in that directory, to look at a report with `check --from`.
 
-mod cluster;
+mod cases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use serde::Deserialize;
-
-/// One report.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Case {
-    /// Number of the report in longhorn/longhorn, or `repository#number`, and what it is about.
-    report: String,
-    /// The release of the manager image.
-    release: String,
-    #[serde(flatten)]
-    cluster: cluster::Facts,
-    /// `check/cause`, or `nothing` where nothing is wrong.
-    expect: String,
-    /// The same where the log cannot be read, if that is another.
-    #[serde(default)]
-    without_log: Option<String>,
-    /// Further findings at warning or critical that are true, too.
-    #[serde(default)]
-    also: BTreeSet<String>,
-    /// Words of the finding's message, impact, evidence or remedy when the log can be read.
-    #[serde(default)]
-    says: Vec<String>,
-}
+use cases::{Case, cases, cluster};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -106,21 +84,6 @@ fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
         found.all.entry(cause).or_default().push_str(&finding.to_string());
     }
     found
-}
-
-fn cases() -> BTreeMap<String, Vec<Case>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    let mut classes = BTreeMap::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let cases: Vec<Case> =
-                serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            classes.insert(path.file_stem().unwrap().to_string_lossy().into_owned(), cases);
-        }
-    }
-    classes
 }
 
 /// How many cases of a class were judged how.

@@ -2,6 +2,9 @@
 
 mod auth;
 mod bench;
+#[path = "../corpus/cases.rs"]
+#[allow(dead_code, reason = "shared with the tests of verdicts, which use all of it")]
+mod corpus;
 mod deploy;
 mod exporter;
 mod recordings;

@@ -182,7 +182,7 @@ impl CrashedManager<'_> {
             && line.contains("setting ")
             && line.contains("with invalid value")
         {
-            self.why = Some(Why::Setting);
+            self.why = Some(CrashReason::Setting);
         }
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)

@@ -21,7 +21,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
         causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
-        causes::WEBHOOK_DENIED if diagnosis.why == Some(Why::Setting) => refused_setting(namespace, release, with_log("")),
+        causes::WEBHOOK_DENIED if diagnosis.why == Some(CrashReason::Setting) => refused_setting(namespace, release, with_log("")),
         causes::WEBHOOK_DENIED => with_log(
             "The line names the object and the rule. A refusal during a rollout passes on the next attempt; one that repeats needs \
              that object in order: compare it with the rule, change it or delete it if it is a leftover, with the previous \

@@ -230,3 +230,14 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     assert!(loops(pod(1, 3, "True") + &lease("")), "Longhorn does not know its node");
     assert!(loops(pod(2, 3, "True") + &synced + &lease("")), "a panic comes at any time");
 }
+
+#[test]
+fn a_conflict_is_critical_only_when_it_repeats() {
+    let line = "level=fatal msg=\"Error starting manager: Operation cannot be fulfilled on settings.longhorn.io \\\"priority-class\\\": \
+                the object has been modified; please apply your changes to the latest version and try again\"";
+    for (restarts, expected) in [(4, "warning"), (5, "critical")] {
+        let status = backing_off(1, 6).replace("restartCount: 12", &format!("restartCount: {restarts}"));
+        let cluster = with_log(&(manager("v1.12.1", &status) + &node("node-1")), line);
+        assert_eq!(found(&CHECK, &cluster), [format!("{expected} write_conflict Pod longhorn-manager-a")]);
+    }
+}

@@ -244,14 +244,17 @@ fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
         .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
         .read(format!("kubectl describe node {}", start.pod.spec.node_name));
     }
-    Remedy::new(
+    let mut remedy = Remedy::new(
         "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own \
          webhook). If nothing is repeated, see whether the node is short of CPU or memory, and delete the pod.",
     )
-    .read(logs(cluster, start))
-    .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
-    .read(format!("kubectl describe node {}", start.pod.spec.node_name))
-    .change(format!("kubectl -n {namespace} delete pod {pod}"))
+    .read(logs(cluster, start));
+    if release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
+        remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
+    }
+    remedy
+        .read(format!("kubectl describe node {}", start.pod.spec.node_name))
+        .change(format!("kubectl -n {namespace} delete pod {pod}"))
 }
 
 /// The published manifest, where Longhorn was installed from it.

@@ -7,6 +7,8 @@ mod interruptions;
 mod monitoring;
 mod page;
 mod record;
+mod remedies;
+mod reported;
 mod run;
 mod scenarios;
 

@@ -5,9 +5,16 @@ use serde_json::{Value, json};
 /// Fills in required fields; what the object has stays.
 pub fn complete(object: &mut Value) {
     match object["kind"].as_str() {
+        Some("Pod") => pod_spec(&mut object["spec"]),
+        Some("Deployment" | "DaemonSet") => pod_spec(&mut object["spec"]["template"]["spec"]),
+        _ => {}
+    }
+    match object["kind"].as_str() {
         Some("Service") => or(&mut object["spec"]["ports"], json!([{"port": 9500}])),
-        Some("Deployment") => {
-            let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+        Some("Deployment" | "DaemonSet") => {
+            let labels = &mut object["spec"]["template"]["metadata"]["labels"];
+            or(labels, json!({"app": "recorded"}));
+            let labels = labels.clone();
             or(&mut object["spec"]["selector"], json!({"matchLabels": labels}));
         }
         Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
@@ -19,7 +26,36 @@ pub fn complete(object: &mut Value) {
                 or(&mut webhook["clientConfig"], json!({"service": service}));
             }
         }
+        Some("EndpointSlice") => {
+            or(&mut object["addressType"], json!("IPv4"));
+            for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+                or(&mut endpoint["addresses"], json!(["10.0.0.1"]));
+            }
+        }
+        Some("Event") => {
+            let namespace = object["metadata"]["namespace"].clone();
+            or(&mut object["involvedObject"]["namespace"], namespace);
+        }
+        Some("Lease") => {
+            // parsed with a fraction only
+            for field in ["acquireTime", "renewTime"] {
+                let at = object["spec"][field].as_str().filter(|at| !at.contains('.')).map(str::to_owned);
+                if let Some(at) = at {
+                    object["spec"][field] = json!(at.replace('Z', ".000000Z"));
+                }
+            }
+        }
         _ => {}
+    }
+}
+
+/// At least one container, and an image for each.
+fn pod_spec(spec: &mut Value) {
+    or(&mut spec["containers"], json!([{"name": "recorded"}]));
+    for kind in ["containers", "initContainers"] {
+        for container in spec.get_mut(kind).and_then(Value::as_array_mut).into_iter().flatten() {
+            or(&mut container["image"], json!("recorded"));
+        }
     }
 }
 
