@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::backoff::{Backoff, Pauses};
 use super::item::Item;
-use super::state::Shared;
+use super::state::SharedState;
 use super::trouble::WatchTrouble;
 use crate::longhorn::{Kind, Resource, Scope, Store};
 use crate::source::ApiErrorReason;
@@ -28,7 +28,7 @@ fn page_size(resource: Resource) -> u32 {
 }
 
 /// Follows a kind for as long as the process lives.
-pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
+pub(super) async fn follow<T: Kind>(shared: Arc<SharedState>, client: Client) {
     let (api, config) = (api::<T>(client, &shared.options.namespace), config::<T>(&shared));
     let mut backoff = Backoff::new(shared.options.pauses);
     let mut by_pages = false;
@@ -43,7 +43,7 @@ pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
 
 /// A list and the watches after it, until another list is due. True if the list was completed.
 async fn follow_once<T: Kind>(
-    shared: &Shared,
+    shared: &SharedState,
     api: Api<Item<T>>,
     config: watcher::Config,
     backoff: &mut Backoff,
@@ -52,7 +52,7 @@ async fn follow_once<T: Kind>(
     let mut events = pin!(watcher(api, config));
     let mut listing = Listing::<T>::default();
     let mut failing_since = None;
-    let relist = Instant::now() + jittered(shared.options.relist_every);
+    let mut relist = Instant::now() + jittered(shared.options.relist_every);
     loop {
         let event = match tokio::time::timeout_at(relist, events.next()).await {
             Ok(Some(event)) => event,
@@ -67,8 +67,12 @@ async fn follow_once<T: Kind>(
         let error = match event {
             Ok(event) => {
                 failing_since = None;
+                let listed = matches!(event, Event::InitDone);
                 if listing.take(shared, event) {
                     backoff.worked();
+                }
+                if listed && listing.nameless {
+                    relist = relist.min(Instant::now() + jittered(shared.options.rebuild_after));
                 }
                 continue;
             }
@@ -102,7 +106,7 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
     }
 }
 
-fn config<T: Kind>(shared: &Shared) -> watcher::Config {
+fn config<T: Kind>(shared: &SharedState) -> watcher::Config {
     let config =
         watcher::Config::default().timeout(shared.options.watch_seconds).page_size(page_size(T::RESOURCE));
     match T::RESOURCE.info().scope {
@@ -124,19 +128,27 @@ struct Listing<T> {
     /// A list was completed.
     done: bool,
     objects: Store<T>,
+    /// An object has no name by which an event could make it good.
+    nameless: bool,
     /// Objects that do not decode, with the reason.
     undecodable: BTreeMap<Box<str>, String>,
 }
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Listing { under_way: false, done: false, objects: Store::default(), undecodable: BTreeMap::new() }
+        Listing {
+            under_way: false,
+            done: false,
+            objects: Store::default(),
+            nameless: false,
+            undecodable: BTreeMap::new(),
+        }
     }
 }
 
 impl<T: Kind> Listing<T> {
     /// Takes in an event; true if it proves that the watch works.
-    fn take(&mut self, shared: &Shared, event: Event<Item<T>>) -> bool {
+    fn take(&mut self, shared: &SharedState, event: Event<Item<T>>) -> bool {
         match event {
             Event::Init => {
                 *self = Listing { under_way: true, ..Listing::default() };
@@ -150,7 +162,8 @@ impl<T: Kind> Listing<T> {
                 }
             },
             Event::InitDone => {
-                let listed = std::mem::replace(self, Listing { done: true, ..Listing::default() });
+                let nameless = self.undecodable.contains_key("");
+                let listed = std::mem::replace(self, Listing { done: true, nameless, ..Listing::default() });
                 shared.listed(listed.objects, listed.undecodable);
             }
             Event::Apply(item) | Event::Delete(item) if item.name().is_empty() => {
