@@ -244,7 +244,7 @@ impl History {
 
     /// The log of the present run of a container that waits or hangs, if it could be read.
     pub fn current_log(&self, pod: &Pod, container: &str) -> Option<&CrashLog> {
-        let log = self.current_logs.get(&(pod.metadata.name.clone(), container.to_owned()))?;
+        let log = self.current_logs.get(&(pod.metadata.name.to_string(), container.to_owned()))?;
         let uid = &pod.metadata.uid;
         (log.pod_uid.is_empty() || uid.is_empty() || log.pod_uid == *uid).then_some(log)
     }
@@ -326,7 +326,7 @@ mod tests {
         for number in 0..2 * MAX_GONE_PODS {
             let mut pod = Pod::default();
             pod.metadata.name = "p".into();
-            pod.metadata.uid = number.to_string();
+            pod.metadata.uid = number.to_string().into();
             history.pod_gone(Arc::new(pod.clone()), "", at(1));
             history.pod_gone(Arc::new(pod), "", at(1));
         }

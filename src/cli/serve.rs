@@ -204,7 +204,7 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     announce(&args, &listeners);
 
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).wishing(wish);
+    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).sparing().wishing(wish);
     let evaluator = Arc::new(evaluator);
     let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
     let (shutdown, shut_down) = watch::channel(());

@@ -5,9 +5,10 @@ mod left_out;
 mod readability;
 mod refs;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::history::History;
@@ -68,8 +69,8 @@ pub struct DiskOfNode<'a> {
 #[derive(Debug, Default)]
 struct Joins {
     managers: OnceLock<Vec<usize>>,
-    manager_pods: OnceLock<HashMap<String, String>>,
-    disks: OnceLock<HashMap<String, (String, String)>>,
+    manager_pods: OnceLock<HashMap<SharedText, SharedText>>,
+    disks: OnceLock<HashMap<SharedText, (SharedText, SharedText)>>,
     left_out: OnceLock<BTreeSet<Resource>>,
 }
 
@@ -221,7 +222,7 @@ impl Cluster {
     /// is no other.
     pub fn manager_pod_on(&self, node: &str) -> Option<&Pod> {
         let names = self.joins.manager_pods.get_or_init(|| {
-            let mut pods: HashMap<String, &Pod> = HashMap::new();
+            let mut pods: HashMap<SharedText, &Pod> = HashMap::default();
             let rank = |pod: &Pod| (!pod.metadata.is_deleting(), pod.metadata.created());
             for pod in self.manager_pods() {
                 let known = pods.entry(pod.spec.node_name.clone()).or_insert(pod);
@@ -296,9 +297,9 @@ impl Cluster {
         }
     }
 
-    fn disks(&self) -> &HashMap<String, (String, String)> {
+    fn disks(&self) -> &HashMap<SharedText, (SharedText, SharedText)> {
         self.joins.disks.get_or_init(|| {
-            let mut disks = HashMap::new();
+            let mut disks = HashMap::default();
             for node in self.objects.longhorn_nodes.iter() {
                 for (name, disk) in node.status.disk_status.iter().filter(|(_, d)| !d.disk_uuid.is_empty()) {
                     let place = (node.metadata.name.clone(), name.clone());
@@ -327,7 +328,7 @@ fn refer(volume: &Volume) -> VolumeRef {
     workloads.dedup();
     let state = volume.status.state;
     VolumeRef {
-        name: volume.metadata.name.clone(),
+        name: volume.metadata.name.to_string(),
         pvc,
         robustness: Some(volume.status.health()),
         state: VolumeState::KNOWN.contains(&state).then(|| state.as_str()),

@@ -27,6 +27,8 @@ pub struct Moment {
     /// How long the checks ran, in seconds.
     pub seconds: f64,
     key: Key,
+    /// When it was evaluated, by the clock of this machine.
+    evaluated: Timestamp,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
     /// The whole report as JSON, once someone asked for it.
@@ -36,7 +38,7 @@ pub struct Moment {
 /// A page of metrics, and what it depends on beside the moment.
 #[derive(Debug)]
 struct WrittenPage {
-    second: i64,
+    written: Timestamp,
     web_config: Option<WebConfigReload>,
     page: Arc<Rendered>,
 }
@@ -70,12 +72,19 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 3,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
+/// How often what changes all the time is evaluated: so rarely that it takes half a percent of a core, however
+/// many ask. An evaluation of 20 ms answers for 4 s; one of a small cluster for the second it was made in.
+const TIMES_ITS_COST: f64 = 200.0;
+/// No verdict is older than this because it was dear.
+const AT_MOST: SignedDuration = SignedDuration::from_secs(5);
+
 /// Evaluates the source on demand, never twice for the same generation and second.
 pub struct Evaluator {
     source: Arc<dyn Source>,
     clock: fn() -> Timestamp,
     began: Timestamp,
     self_metrics: bool,
+    sparing: bool,
     wish: Wish,
     last: Mutex<Option<Arc<Moment>>>,
     render_seconds: Mutex<Option<f64>>,
@@ -90,7 +99,24 @@ impl Evaluator {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
         let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
         let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
-        Evaluator { source, clock, began, self_metrics, wish, last, render_seconds, for_scrapes, for_readers }
+        let sparing = false;
+        Evaluator {
+            source,
+            clock,
+            began,
+            self_metrics,
+            sparing,
+            wish,
+            last,
+            render_seconds,
+            for_scrapes,
+            for_readers,
+        }
+    }
+
+    /// The same, but an evaluation answers for the longer the more it cost, at most for five seconds.
+    pub fn sparing(self) -> Self {
+        Evaluator { sparing: true, ..self }
     }
 
     /// The same with other bounds, in bytes, on what scrapes and what other answers hold together.
@@ -111,12 +137,25 @@ impl Evaluator {
         // Read before the snapshot: what changes in between is then evaluated again next time.
         let waiting_for = self.waiting_for();
         let key = Key { waiting_for, generation: self.source.generation(), second: now.as_second() };
-        if let Some(moment) = last.as_ref().filter(|moment| moment.key == key) {
+        let still_good = |moment: &&Arc<Moment>| {
+            let same_kinds = moment.key.waiting_for == key.waiting_for;
+            moment.key == key || (same_kinds && self.is_recent(moment.evaluated, moment.seconds))
+        };
+        if let Some(moment) = last.as_ref().filter(still_good) {
             return moment.clone();
         }
         let moment = Arc::new(self.evaluate(key, now));
         *last = Some(moment.clone());
         moment
+    }
+
+    /// Whether what was made then, at this cost in seconds, need not be made again yet.
+    fn is_recent(&self, made: Timestamp, cost: f64) -> bool {
+        let age = (self.clock)().duration_since(made);
+        let good_for = SignedDuration::try_from_secs_f64(TIMES_ITS_COST * cost)
+            .map_or(AT_MOST, |good| good.min(AT_MOST));
+        // a clock that was set back makes nothing recent
+        self.sparing && (SignedDuration::ZERO..good_for).contains(&age)
     }
 
     /// Kinds about which nothing is known yet and that are still waited for; empty when ready.
@@ -157,8 +196,11 @@ impl Evaluator {
         });
         let begin = (self.clock)();
         // what the process uses grows older even where the moment stands still, as in a recording
-        let second = begin.as_second();
-        if let Some(same) = written.as_ref().filter(|is| (is.second, is.web_config) == (second, web_config)) {
+        let still_good = |is: &&WrittenPage| {
+            let same_second = is.written.as_second() == begin.as_second();
+            is.web_config == web_config && (same_second || self.is_recent(is.written, moment.seconds))
+        };
+        if let Some(same) = written.as_ref().filter(still_good) {
             return Ok(same.page.clone());
         }
         let render_seconds = *lock(&self.render_seconds);
@@ -167,7 +209,7 @@ impl Evaluator {
         *written = None; // no longer of use, and in the way of the new one where the budget is short
         let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);
         *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
-        *written = Some(WrittenPage { second, web_config, page: page.clone() });
+        *written = Some(WrittenPage { written: begin, web_config, page: page.clone() });
         Ok(page)
     }
 
@@ -208,6 +250,7 @@ impl Evaluator {
             instance_managers: instance_managers(&cluster),
             waiting_for: key.waiting_for.clone(),
             seconds: seconds_between(begin, (self.clock)()),
+            evaluated: begin,
             key,
             pages: Default::default(),
             json: Mutex::default(),
@@ -240,4 +283,63 @@ fn instance_managers(cluster: &Cluster) -> BTreeMap<&'static str, usize> {
 /// Never negative, although a wall clock may be set back.
 fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
     end.duration_since(begin).as_secs_f64().max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::history::FactKey;
+    use crate::testing::time;
+
+    static MILLISECONDS: AtomicI64 = AtomicI64::new(0);
+
+    /// Two milliseconds pass whenever somebody looks.
+    fn clock() -> Timestamp {
+        let passed = MILLISECONDS.fetch_add(2, Ordering::Relaxed);
+        time("2026-01-01T12:00:00Z") + SignedDuration::from_millis(passed)
+    }
+
+    /// Something changes all the time.
+    struct Busy(AtomicI64);
+
+    impl Source for Busy {
+        fn snapshot(&self, now: Timestamp) -> Cluster {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Cluster::new("longhorn-system", now, Default::default(), Default::default(), BTreeMap::new())
+        }
+
+        fn generation(&self) -> u64 {
+            clock().as_millisecond() as u64
+        }
+
+        fn keep_facts(&self, _: Vec<FactKey>, _: &BTreeSet<&'static str>, _: Timestamp) {}
+
+        fn waiting_for(&self) -> Vec<Resource> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn an_evaluation_answers_for_two_hundred_times_its_cost() {
+        let source = Arc::new(Busy(AtomicI64::new(0)));
+        let evaluations = || source.0.load(Ordering::Relaxed);
+        let eager = Evaluator::new(source.clone(), clock, false);
+        (0..10).for_each(|_| drop(eager.moment()));
+        assert_eq!(evaluations(), 10, "it answers for no other generation");
+
+        let sparing = Evaluator::new(source.clone(), clock, false).sparing();
+        let cost = sparing.moment().seconds;
+        assert!((0.002..0.01).contains(&cost), "{cost}");
+        (0..10).for_each(|_| drop(sparing.page(Format::Text, None)));
+        assert_eq!(evaluations(), 11);
+        MILLISECONDS.fetch_add((1_000.0 * TIMES_ITS_COST * cost) as i64, Ordering::Relaxed);
+        sparing.moment();
+        assert_eq!(evaluations(), 12, "after that it is made again");
+        MILLISECONDS.fetch_sub(60_000, Ordering::Relaxed);
+        sparing.moment();
+        assert_eq!(evaluations(), 13, "a clock that was set back makes nothing recent");
+    }
 }

@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, Volume, condition, status,
+    ConditionStatus, DataEngine, DataLocality, DiskSpec, DiskStatus, LonghornNode, SharedText, Volume,
+    condition, status,
 };
 
 /// What keeps a replica from a disk, from the far to the near.
@@ -76,7 +77,7 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<Refusal>> {
         let name = &node.metadata.name;
         let refuse = |obstacle, disk: &str, text: String| Refusal {
             obstacle,
-            node: name.clone(),
+            node: name.to_string(),
             disk: disk.to_owned(),
             text: format!("{name}: {text}"),
         };
@@ -266,11 +267,12 @@ fn space(disk: &DiskSpec, now: &DiskStatus, volume: &Volume, limits: &Limits) ->
     })
 }
 
-fn missing_tags(tags: &[String], wanted: &[String], empty_selector: bool) -> Option<String> {
+fn missing_tags(tags: &[SharedText], wanted: &[SharedText], empty_selector: bool) -> Option<String> {
     if wanted.is_empty() && !empty_selector && !tags.is_empty() {
         return Some(format!("has tags ({}), and the volume selects none", tags.join(", ")));
     }
-    let missing: Vec<&str> = wanted.iter().filter(|tag| !tags.contains(tag)).map(String::as_str).collect();
+    let missing: Vec<&str> =
+        wanted.iter().filter(|tag| !tags.contains(tag)).map(SharedText::as_str).collect();
     (!missing.is_empty()).then(|| format!("lacks the tag {}", missing.join(", ")))
 }
 

@@ -3,6 +3,7 @@
 use super::lenient::{Int, StringMap, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::Meta;
+use super::shared_text::SharedText;
 
 narrow! {
     /// A backing image: a file that volumes are layered on, with a copy on each disk that needs it.
@@ -28,8 +29,8 @@ narrow! {
     /// Which copies there are.
     pub struct BackingImageStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
-        pub uuid: String,
+        pub owner_id: SharedText,
+        pub uuid: SharedText,
         /// Disk UUID to copy.
         pub disk_file_status_map: Map<CopyStatus>,
     }
@@ -38,7 +39,7 @@ narrow! {
     pub struct CopyStatus {
         pub state: CopyState,
         pub progress: Int,
-        pub message: String,
+        pub message: SharedText,
         pub last_state_transition_time: Time,
     }
 
@@ -51,11 +52,11 @@ narrow! {
 
     /// What is wanted of a backing image manager.
     pub struct BackingImageManagerSpec {
-        pub image: String,
+        pub image: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         #[serde(rename = "diskUUID")]
-        pub disk_uuid: String,
+        pub disk_uuid: SharedText,
         /// Backing image name to UUID.
         pub backing_images: StringMap,
     }
@@ -63,7 +64,7 @@ narrow! {
     /// How a backing image manager is.
     pub struct BackingImageManagerStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
+        pub owner_id: SharedText,
         pub current_state: BackingImageManagerState,
     }
 
@@ -77,9 +78,9 @@ narrow! {
     /// What is wanted of a data source.
     pub struct BackingImageDataSourceSpec {
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         #[serde(rename = "diskUUID")]
-        pub disk_uuid: String,
+        pub disk_uuid: SharedText,
         pub file_transferred: bool,
     }
 
@@ -87,7 +88,7 @@ narrow! {
     pub struct BackingImageDataSourceStatus {
         pub current_state: CopyState,
         pub progress: Int,
-        pub message: String,
+        pub message: SharedText,
     }
 }
 
@@ -120,6 +121,9 @@ impl BackingImageSpec {
     /// UUIDs of the disks that should hold a copy, whichever field the release uses.
     pub fn disk_uuids(&self) -> impl Iterator<Item = &str> {
         let old = self.disk_file_spec_map.is_empty().then_some(&self.disks);
-        self.disk_file_spec_map.keys().chain(old.into_iter().flat_map(StringMap::keys)).map(String::as_str)
+        self.disk_file_spec_map
+            .keys()
+            .chain(old.into_iter().flat_map(StringMap::keys))
+            .map(SharedText::as_str)
     }
 }

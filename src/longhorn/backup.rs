@@ -2,6 +2,7 @@
 
 use super::lenient::{Int, StringMap, Time, narrow, open_enum};
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// A backup that is not complete. There may be a hundred thousand complete ones, which are not kept: the newest
@@ -15,7 +16,7 @@ narrow! {
     /// What is to be backed up.
     pub struct BackupSpec {
         /// Empty for a backup that was found in the backup store.
-        pub snapshot_name: String,
+        pub snapshot_name: SharedText,
     }
 
     /// How far it is.
@@ -23,7 +24,7 @@ narrow! {
         pub state: BackupState,
         /// In percent.
         pub progress: Int,
-        pub error: String,
+        pub error: SharedText,
         /// What it waits for, among harmless notes on locks.
         pub messages: StringMap,
     }
@@ -39,8 +40,8 @@ narrow! {
     pub struct BackupTargetSpec {
         /// Empty where backups are not wanted.
         #[serde(rename = "backupTargetURL")]
-        pub backup_target_url: String,
-        pub credential_secret: String,
+        pub backup_target_url: SharedText,
+        pub credential_secret: SharedText,
     }
 
     /// Whether it answers.
@@ -60,9 +61,9 @@ narrow! {
     /// What it does, when and for which volumes.
     pub struct RecurringJobSpec {
         /// `backup`, `backup-force-create`, `snapshot`, `system-backup`, …
-        pub task: String,
-        pub cron: String,
-        pub groups: Vec<String>,
+        pub task: SharedText,
+        pub cron: SharedText,
+        pub groups: Vec<SharedText>,
     }
 
     /// A CronJob.
@@ -74,7 +75,7 @@ narrow! {
 
     /// When it runs.
     pub struct CronJobSpec {
-        pub schedule: String,
+        pub schedule: SharedText,
         pub suspend: bool,
     }
 
@@ -89,7 +90,7 @@ narrow! {
 
     /// A Job that runs.
     pub struct ActiveJob {
-        pub name: String,
+        pub name: SharedText,
     }
 }
 

@@ -4,6 +4,7 @@ use super::instance_manager::{DataEngine, InstanceState};
 use super::lenient::{Int, StringMap, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
@@ -15,9 +16,9 @@ narrow! {
 
     /// What is wanted of an engine.
     pub struct EngineSpec {
-        pub volume_name: String,
+        pub volume_name: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub active: bool,
@@ -29,10 +30,10 @@ narrow! {
     /// (longhorn-manager v1.12.1 controller/instance_handler.go syncStatusWithInstanceManager).
     pub struct EngineStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
-        pub instance_manager_name: String,
+        pub owner_id: SharedText,
+        pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
-        pub current_image: String,
+        pub current_image: SharedText,
         pub replica_mode_map: Map<ReplicaMode>,
         /// By address of the replica.
         pub rebuild_status: Map<RebuildStatus>,
@@ -45,7 +46,7 @@ narrow! {
         pub is_rebuilding: bool,
         /// In percent.
         pub progress: Int,
-        pub error: String,
+        pub error: SharedText,
     }
 
     /// A replica of a volume.
@@ -57,15 +58,15 @@ narrow! {
 
     /// What is wanted of a replica.
     pub struct ReplicaSpec {
-        pub volume_name: String,
+        pub volume_name: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         /// UUID of the disk, not its name.
         #[serde(rename = "diskID")]
-        pub disk_id: String,
+        pub disk_id: SharedText,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
-        pub backing_image: String,
+        pub backing_image: SharedText,
         pub active: bool,
         /// When it was first in step with its engine; emptied when it is rebuilt.
         pub healthy_at: Time,
@@ -77,7 +78,7 @@ narrow! {
         /// How often the rebuild of this replica was tried again.
         pub rebuild_retry_count: Int,
         /// The node on which data locality wants it.
-        pub hard_node_affinity: String,
+        pub hard_node_affinity: SharedText,
         /// 1.5.4, 1.6.0 and later.
         pub eviction_requested: bool,
     }
@@ -85,8 +86,8 @@ narrow! {
     /// How a replica is.
     pub struct ReplicaStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
-        pub instance_manager_name: String,
+        pub owner_id: SharedText,
+        pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
         pub conditions: Vec<Condition>,
         /// Up to 1.9; deprecated from 1.5.4 on.
@@ -102,9 +103,9 @@ narrow! {
 
     /// What is wanted of an engine frontend.
     pub struct EngineFrontendSpec {
-        pub volume_name: String,
+        pub volume_name: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
     }
@@ -112,8 +113,8 @@ narrow! {
     /// How an engine frontend is.
     pub struct EngineFrontendStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
-        pub instance_manager_name: String,
+        pub owner_id: SharedText,
+        pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
     }
 }

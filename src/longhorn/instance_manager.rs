@@ -3,6 +3,7 @@
 use super::lenient::{narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// An instance manager: the process host of engines and replicas on one node.
@@ -14,9 +15,9 @@ narrow! {
 
     /// What the manager wants of it.
     pub struct InstanceManagerSpec {
-        pub image: String,
+        pub image: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         #[serde(rename = "type")]
         pub kind: InstanceManagerType,
         pub data_engine: DataEngine,
@@ -27,7 +28,7 @@ narrow! {
     /// (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncInstanceStatus).
     pub struct InstanceManagerStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
+        pub owner_id: SharedText,
         pub current_state: InstanceManagerState,
         /// Since 1.11: PodReady, NodeReady, SettingSynced.
         pub conditions: Vec<Condition>,
@@ -53,7 +54,7 @@ narrow! {
 
     /// What the process is.
     pub struct InstanceSpec {
-        pub name: String,
+        pub name: SharedText,
         pub data_engine: DataEngine,
     }
 
@@ -61,7 +62,7 @@ narrow! {
     pub struct InstanceStatus {
         pub state: InstanceState,
         #[serde(rename = "type")]
-        pub kind: String,
+        pub kind: SharedText,
     }
 }
 

@@ -4,6 +4,7 @@ use super::lenient::{Int, StringMap, Time, narrow};
 use super::map::Map;
 use super::meta::{Condition, Meta};
 use super::pod::{PodSpec, Quantity};
+use super::shared_text::SharedText;
 
 narrow! {
     /// A Kubernetes node.
@@ -21,9 +22,9 @@ narrow! {
 
     /// A taint.
     pub struct Taint {
-        pub key: String,
-        pub value: String,
-        pub effect: String,
+        pub key: SharedText,
+        pub value: SharedText,
+        pub effect: SharedText,
         /// Written by the node controller for the taints that it puts on itself.
         pub time_added: Time,
     }
@@ -37,19 +38,19 @@ narrow! {
 
     /// What the node runs.
     pub struct NodeInfo {
-        pub kernel_version: String,
-        pub os_image: String,
-        pub kubelet_version: String,
+        pub kernel_version: SharedText,
+        pub os_image: SharedText,
+        pub kubelet_version: SharedText,
     }
 
     /// An event of the core API.
     pub struct Event {
         pub metadata: Meta,
         pub involved_object: InvolvedObject,
-        pub reason: String,
-        pub message: String,
+        pub reason: SharedText,
+        pub message: SharedText,
         #[serde(rename = "type")]
-        pub kind: String,
+        pub kind: SharedText,
         pub count: Int,
         pub first_timestamp: Time,
         pub last_timestamp: Time,
@@ -60,11 +61,11 @@ narrow! {
 
     /// What an event is about.
     pub struct InvolvedObject {
-        pub kind: String,
-        pub name: String,
-        pub namespace: String,
-        pub uid: String,
-        pub field_path: String,
+        pub kind: SharedText,
+        pub name: SharedText,
+        pub namespace: SharedText,
+        pub uid: SharedText,
+        pub field_path: SharedText,
     }
 
     /// Repetitions of an event in the newer form.
@@ -75,8 +76,8 @@ narrow! {
 
     /// Who wrote an event.
     pub struct EventSource {
-        pub component: String,
-        pub host: String,
+        pub component: SharedText,
+        pub host: SharedText,
     }
 
     /// A Service.
@@ -99,7 +100,7 @@ narrow! {
     /// One endpoint.
     pub struct Endpoint {
         pub conditions: EndpointConditions,
-        pub node_name: String,
+        pub node_name: SharedText,
         pub target_ref: TargetRef,
     }
 
@@ -111,8 +112,8 @@ narrow! {
 
     /// The pod behind an endpoint.
     pub struct TargetRef {
-        pub kind: String,
-        pub name: String,
+        pub kind: SharedText,
+        pub name: SharedText,
     }
 
     /// A DaemonSet.
@@ -167,7 +168,7 @@ narrow! {
 
     /// Who holds a Lease since when.
     pub struct LeaseSpec {
-        pub holder_identity: String,
+        pub holder_identity: SharedText,
         pub lease_duration_seconds: Int,
         pub acquire_time: Time,
         pub renew_time: Time,
@@ -193,7 +194,7 @@ narrow! {
 
     /// One webhook.
     pub struct Webhook {
-        pub name: String,
+        pub name: SharedText,
         pub client_config: WebhookClientConfig,
     }
 
@@ -204,8 +205,8 @@ narrow! {
 
     /// A Service in front of a webhook.
     pub struct WebhookService {
-        pub namespace: String,
-        pub name: String,
+        pub namespace: SharedText,
+        pub name: SharedText,
     }
 }
 

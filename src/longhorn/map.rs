@@ -8,9 +8,12 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
+use super::lenient::Compact;
+use super::shared_text::SharedText;
+
 /// Values by name, ordered by name, in exactly the memory they need. Read often, changed rarely.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Map<V>(Vec<(String, V)>);
+pub struct Map<V>(Vec<(SharedText, V)>);
 
 impl<V> Map<V> {
     /// An empty map.
@@ -24,7 +27,7 @@ impl<V> Map<V> {
     }
 
     /// The value of this name, with the name as it is held.
-    pub fn get_key_value(&self, name: &str) -> Option<(&String, &V)> {
+    pub fn get_key_value(&self, name: &str) -> Option<(&SharedText, &V)> {
         let found = self.find(name).ok()?;
         self.0.get(found).map(|(name, value)| (name, value))
     }
@@ -41,7 +44,7 @@ impl<V> Map<V> {
     }
 
     /// Adds a value; returns the one that had this name.
-    pub fn insert(&mut self, name: String, value: V) -> Option<V> {
+    pub fn insert(&mut self, name: SharedText, value: V) -> Option<V> {
         match self.find(&name) {
             Ok(found) => self.0.get_mut(found).map(|entry| std::mem::replace(&mut entry.1, value)),
             Err(place) => {
@@ -77,7 +80,7 @@ impl<V> Map<V> {
     }
 
     /// The names in their order.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> + DoubleEndedIterator + Clone {
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &SharedText> + DoubleEndedIterator + Clone {
         self.0.iter().map(|(name, _)| name)
     }
 
@@ -91,8 +94,15 @@ impl<V> Map<V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// Gives back memory that no entry uses.
-    pub fn shrink_to_fit(&mut self) {
+    /// Gives back memory that nothing uses.
+    pub fn compact_entries(&mut self)
+    where
+        V: Compact,
+    {
+        for (name, value) in &mut self.0 {
+            name.compact();
+            value.compact();
+        }
         self.0.shrink_to_fit();
     }
 
@@ -103,7 +113,7 @@ impl<V> Map<V> {
 
 /// Names and values of a [`Map`].
 pub type Iter<'a, V> =
-    std::iter::Map<std::slice::Iter<'a, (String, V)>, fn(&'a (String, V)) -> (&'a String, &'a V)>;
+    std::iter::Map<std::slice::Iter<'a, (SharedText, V)>, fn(&'a (SharedText, V)) -> (&'a SharedText, &'a V)>;
 
 impl<V> Default for Map<V> {
     fn default() -> Self {
@@ -117,8 +127,8 @@ impl<V: fmt::Debug> fmt::Debug for Map<V> {
     }
 }
 
-impl<V> FromIterator<(String, V)> for Map<V> {
-    fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
+impl<V> FromIterator<(SharedText, V)> for Map<V> {
+    fn from_iter<I: IntoIterator<Item = (SharedText, V)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         // of several with one name the last counts, as in JSON
         entries.reverse();
@@ -129,24 +139,24 @@ impl<V> FromIterator<(String, V)> for Map<V> {
     }
 }
 
-impl<V, const N: usize> From<[(String, V); N]> for Map<V> {
-    fn from(entries: [(String, V); N]) -> Self {
+impl<V, const N: usize> From<[(SharedText, V); N]> for Map<V> {
+    fn from(entries: [(SharedText, V); N]) -> Self {
         entries.into_iter().collect()
     }
 }
 
 impl<'a, V> IntoIterator for &'a Map<V> {
-    type Item = (&'a String, &'a V);
+    type Item = (&'a SharedText, &'a V);
     type IntoIter = Iter<'a, V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter().map(|(name, value)| (name, value))
+        self.iter()
     }
 }
 
 impl<V> IntoIterator for Map<V> {
-    type Item = (String, V);
-    type IntoIter = std::vec::IntoIter<(String, V)>;
+    type Item = (SharedText, V);
+    type IntoIter = std::vec::IntoIter<(SharedText, V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -184,10 +194,10 @@ mod tests {
     #[test]
     fn entries_are_ordered_and_the_last_of_a_name_counts() {
         let mut map: Map<u32> = serde_json::from_str(r#"{"b": 1, "a": 2, "b": 3}"#).unwrap();
-        assert_eq!(map.iter().collect::<Vec<_>>(), [(&"a".to_owned(), &2), (&"b".to_owned(), &3)]);
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(&"a".into(), &2), (&"b".into(), &3)]);
         assert_eq!((map.get("b"), map.get("c"), map.len()), (Some(&3), None, 2));
-        assert_eq!(map.insert("aa".to_owned(), 7), None);
-        assert_eq!(map.insert("aa".to_owned(), 8), Some(7));
+        assert_eq!(map.insert("aa".into(), 7), None);
+        assert_eq!(map.insert("aa".into(), 8), Some(7));
         assert_eq!(map.keys().collect::<Vec<_>>(), ["a", "aa", "b"]);
         assert_eq!((map.remove("a"), map.contains_key("a")), (Some(2), false));
         assert!(serde_json::from_str::<Map<u32>>("[1]").is_err());

@@ -3,15 +3,16 @@
 use jiff::Timestamp;
 
 use super::lenient::{StringMap, Time, narrow, open_enum};
+use super::shared_text::SharedText;
 
 narrow! {
     /// `metadata` of any object. Annotations, managed fields and finalizers are not kept.
     pub struct Meta {
-        pub name: String,
-        pub namespace: String,
-        pub uid: String,
+        pub name: SharedText,
+        pub namespace: SharedText,
+        pub uid: SharedText,
         /// Read for the watch, which takes it away before the object is stored.
-        pub resource_version: String,
+        pub resource_version: SharedText,
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap,
@@ -20,10 +21,10 @@ narrow! {
     /// A condition of a Longhorn or Kubernetes object.
     pub struct Condition {
         #[serde(rename = "type")]
-        pub kind: String,
+        pub kind: SharedText,
         pub status: ConditionStatus,
-        pub reason: String,
-        pub message: String,
+        pub reason: SharedText,
+        pub message: SharedText,
         pub last_transition_time: Time,
     }
 }
@@ -41,7 +42,7 @@ open_enum! {
 impl Meta {
     /// Value of a label, if set.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.get(key).map(String::as_str)
+        self.labels.get(key).map(SharedText::as_str)
     }
 
     /// True while deletion is under way.

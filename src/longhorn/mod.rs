@@ -17,6 +17,7 @@ pub mod release;
 pub mod resource;
 pub mod setting;
 pub mod share_manager;
+pub mod shared_text;
 pub mod start;
 pub mod store;
 pub mod volume;
@@ -45,6 +46,7 @@ pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
+pub use shared_text::SharedText;
 pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{

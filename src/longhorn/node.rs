@@ -3,6 +3,7 @@
 use super::lenient::{Int, narrow};
 use super::map::Map;
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// A node as Longhorn knows it, named as the Kubernetes node.
@@ -20,18 +21,18 @@ narrow! {
         #[serde(rename = "instanceManagerCPURequest")]
         pub instance_manager_cpu_request: Int,
         pub disks: Map<DiskSpec>,
-        pub tags: Vec<String>,
+        pub tags: Vec<SharedText>,
     }
 
     /// What is wanted of a disk.
     pub struct DiskSpec {
-        pub path: String,
-        pub disk_type: String,
+        pub path: SharedText,
+        pub disk_type: SharedText,
         pub allow_scheduling: bool,
         pub eviction_requested: bool,
         /// In bytes.
         pub storage_reserved: Int,
-        pub tags: Vec<String>,
+        pub tags: Vec<SharedText>,
     }
 
     /// How the node is.
@@ -40,7 +41,7 @@ narrow! {
         pub disk_status: Map<DiskStatus>,
         /// 1.5.4, 1.6.0 and later.
         pub auto_evicting: bool,
-        pub zone: String,
+        pub zone: SharedText,
     }
 
     /// How a disk is. `scheduled_replica` is emptied while the disk is not Ready, so it does not
@@ -48,7 +49,7 @@ narrow! {
     /// (longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition).
     pub struct DiskStatus {
         #[serde(rename = "diskUUID")]
-        pub disk_uuid: String,
+        pub disk_uuid: SharedText,
         pub conditions: Vec<Condition>,
         pub scheduled_replica: Map<Int>,
         /// Free bytes of the file system.

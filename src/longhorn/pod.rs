@@ -3,6 +3,7 @@
 use super::lenient::{Int, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// A pod.
@@ -14,18 +15,18 @@ narrow! {
 
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
-        pub node_name: String,
-        pub priority_class_name: String,
+        pub node_name: SharedText,
+        pub priority_class_name: SharedText,
         pub init_containers: Vec<Container>,
         pub containers: Vec<Container>,
     }
 
     /// A container of a pod.
     pub struct Container {
-        pub name: String,
-        pub image: String,
-        pub args: Vec<String>,
-        pub command: Vec<String>,
+        pub name: SharedText,
+        pub image: SharedText,
+        pub args: Vec<SharedText>,
+        pub command: Vec<SharedText>,
         pub env: Vec<EnvVar>,
         pub ports: Vec<ContainerPort>,
         pub resources: Resources,
@@ -36,12 +37,12 @@ narrow! {
 
     /// Name of an environment variable; values are not read.
     pub struct EnvVar {
-        pub name: String,
+        pub name: SharedText,
     }
 
     /// A port of a container.
     pub struct ContainerPort {
-        pub name: String,
+        pub name: SharedText,
         pub container_port: Int,
     }
 
@@ -64,7 +65,7 @@ narrow! {
 
     /// HTTP action of a probe.
     pub struct HttpGet {
-        pub path: String,
+        pub path: SharedText,
         pub port: Port,
     }
 
@@ -75,14 +76,14 @@ narrow! {
 
     /// Exec action of a probe.
     pub struct ExecAction {
-        pub command: Vec<String>,
+        pub command: Vec<SharedText>,
     }
 
     /// How a pod is.
     pub struct PodStatus {
         pub phase: PodPhase,
-        pub reason: String,
-        pub message: String,
+        pub reason: SharedText,
+        pub message: SharedText,
         pub start_time: Time,
         pub conditions: Vec<Condition>,
         pub init_container_statuses: Vec<ContainerStatus>,
@@ -91,8 +92,8 @@ narrow! {
 
     /// How a container is. Look containers up by name: from 1.7 on the manager pod has two.
     pub struct ContainerStatus {
-        pub name: String,
-        pub image: String,
+        pub name: SharedText,
+        pub image: SharedText,
         pub ready: bool,
         pub restart_count: Int,
         pub state: ContainerState,
@@ -108,8 +109,8 @@ narrow! {
 
     /// Not started, with the reason (`CrashLoopBackOff`, `PodInitializing`, …).
     pub struct Waiting {
-        pub reason: String,
-        pub message: String,
+        pub reason: SharedText,
+        pub message: SharedText,
     }
 
     /// Running.
@@ -120,8 +121,8 @@ narrow! {
     /// Ended.
     pub struct Terminated {
         pub exit_code: i64,
-        pub reason: String,
-        pub message: String,
+        pub reason: SharedText,
+        pub message: SharedText,
         pub started_at: Time,
         pub finished_at: Time,
     }

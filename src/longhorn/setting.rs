@@ -6,12 +6,13 @@ use super::instance_manager::DataEngine;
 use super::lenient::{StringMap, narrow, open_enum};
 use super::map::Map;
 use super::meta::Meta;
+use super::shared_text::SharedText;
 
 narrow! {
     /// A setting. It has no spec: the value stands at the root.
     pub struct Setting {
         pub metadata: Meta,
-        pub value: String,
+        pub value: SharedText,
         pub status: SettingStatus,
     }
 
@@ -30,7 +31,7 @@ narrow! {
 
     /// The image itself.
     pub struct EngineImageSpec {
-        pub image: String,
+        pub image: SharedText,
     }
 
     /// How far it is deployed.
@@ -51,7 +52,7 @@ narrow! {
     /// What was found. Instance orphans (1.9.0 and later) name InstanceName and InstanceManager.
     pub struct OrphanSpec {
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         pub orphan_type: OrphanType,
         pub parameters: StringMap,
     }
@@ -85,7 +86,7 @@ impl Setting {
     pub fn value_for(&self, engine: DataEngine) -> String {
         let json = serde_json::from_str::<BTreeMap<String, serde_json::Value>>(&self.value);
         match json {
-            Err(_) => self.value.clone(),
+            Err(_) => self.value.to_string(),
             Ok(values) => match values.get(engine.or_v1().as_str()) {
                 None => String::new(),
                 Some(serde_json::Value::String(text)) => text.clone(),
@@ -101,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn value_for(value: &str, engine: DataEngine) -> String {
-        Setting { value: value.to_owned(), ..Setting::default() }.value_for(engine)
+        Setting { value: value.into(), ..Setting::default() }.value_for(engine)
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::lenient::{narrow, open_enum};
 use super::meta::Meta;
+use super::shared_text::SharedText;
 
 narrow! {
     /// The NFS server of an RWX volume, named as the volume; its pod is `share-manager-<volume>`.
@@ -13,7 +14,7 @@ narrow! {
     /// How it is.
     pub struct ShareManagerStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
+        pub owner_id: SharedText,
         pub state: ShareManagerState,
     }
 
@@ -30,7 +31,7 @@ narrow! {
 
     /// One driver.
     pub struct CsiDriver {
-        pub name: String,
+        pub name: SharedText,
     }
 }
 

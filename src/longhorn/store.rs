@@ -30,7 +30,7 @@ struct Held<T> {
 
 /// Hashes of the names of owners with the places of what they own: first by hash, then in the order of the
 /// names. Comparing tens of thousands of long names costs more than everything else.
-type Join = OnceLock<Arc<[(u64, u32)]>>;
+type Join = OnceLock<Arc<[(u32, u32)]>>;
 
 /// What an object may belong to, and is found by.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +60,9 @@ impl Owner {
     ];
 }
 
-fn hash(text: &str) -> u64 {
-    FixedState::default().hash_one(text)
+/// Half of it is enough: those that are equal by chance are told apart by the text.
+fn hash(text: &str) -> u32 {
+    FixedState::default().hash_one(text) as u32
 }
 
 /// An object that is found by its name, without a second copy of the name.
@@ -262,7 +263,7 @@ impl<T: Kind> Held<T> {
         }
     }
 
-    fn join(&self, owner: Owner) -> &[(u64, u32)] {
+    fn join(&self, owner: Owner) -> &[(u32, u32)] {
         let [volume, disk, node, instance_manager, persistent_volume, about] = &self.joins;
         let join = match owner {
             Owner::Volume => volume,
@@ -300,7 +301,7 @@ mod tests {
             store.insert(setting(name, value));
         }
         let copy = store.clone();
-        assert_eq!(store.remove("c").map(|object| object.value.clone()), Some("1".to_owned()));
+        assert_eq!(store.remove("c").map(|object| object.value.clone()), Some("1".into()));
         assert!(store.remove("c").is_none());
         let seen: Vec<_> = store.iter().map(|one| (one.metadata.name.as_str(), one.value.as_str())).collect();
         assert_eq!(seen, [("a", "1"), ("b", "2"), ("d", "2")]);

@@ -4,6 +4,7 @@ use super::instance_manager::DataEngine;
 use super::lenient::{Int, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
+use super::shared_text::SharedText;
 
 narrow! {
     /// A volume.
@@ -16,44 +17,44 @@ narrow! {
     /// What is wanted of it.
     pub struct VolumeSpec {
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
         /// Wanted engine image since 1.6.
-        pub image: String,
+        pub image: SharedText,
         /// Wanted engine image up to 1.5; a leftover until 1.8.
-        pub engine_image: String,
-        pub access_mode: String,
+        pub engine_image: SharedText,
+        pub access_mode: SharedText,
         /// 1.8 and later; before there is one target.
-        pub backup_target_name: String,
+        pub backup_target_name: SharedText,
         pub migratable: bool,
         pub data_locality: DataLocality,
         pub data_engine: DataEngine,
-        pub backing_image: String,
+        pub backing_image: SharedText,
         pub number_of_replicas: Int,
         /// In bytes.
         pub size: Int,
-        pub node_selector: Vec<String>,
-        pub disk_selector: Vec<String>,
+        pub node_selector: Vec<SharedText>,
+        pub disk_selector: Vec<SharedText>,
         /// `enabled`, `disabled`, or `ignored` and empty for the setting; since 1.5.
-        pub replica_soft_anti_affinity: String,
+        pub replica_soft_anti_affinity: SharedText,
         /// The same for zones; since 1.5.
-        pub replica_zone_soft_anti_affinity: String,
+        pub replica_zone_soft_anti_affinity: SharedText,
         /// The same for disks; since 1.6.
-        pub replica_disk_soft_anti_affinity: String,
+        pub replica_disk_soft_anti_affinity: SharedText,
         #[serde(rename = "migrationNodeID")]
-        pub migration_node_id: String,
+        pub migration_node_id: SharedText,
     }
 
     /// How it is.
     pub struct VolumeStatus {
         #[serde(rename = "ownerID")]
-        pub owner_id: String,
+        pub owner_id: SharedText,
         pub state: VolumeState,
         pub robustness: VolumeRobustness,
-        pub current_image: String,
+        pub current_image: SharedText,
         /// When the newest complete backup was taken, also of a detached volume.
         pub last_backup_at: Time,
         #[serde(rename = "currentNodeID")]
-        pub current_node_id: String,
+        pub current_node_id: SharedText,
         pub conditions: Vec<Condition>,
         pub kubernetes_status: KubernetesStatus,
         /// Empty while the volume is not degraded, and at every change to it.
@@ -61,7 +62,7 @@ narrow! {
         /// Since 1.12.
         pub last_auto_salvaged_at: Time,
         #[serde(rename = "currentMigrationNodeID")]
-        pub current_migration_node_id: String,
+        pub current_migration_node_id: SharedText,
         /// In bytes, of the largest replica.
         pub actual_size: Int,
         /// A disaster recovery volume.
@@ -72,17 +73,17 @@ narrow! {
 
     /// Who uses it, as Longhorn writes it down.
     pub struct KubernetesStatus {
-        pub pv_name: String,
-        pub pvc_name: String,
-        pub namespace: String,
+        pub pv_name: SharedText,
+        pub pvc_name: SharedText,
+        pub namespace: SharedText,
         pub workloads_status: Vec<Workload>,
     }
 
     /// One pod that uses the volume.
     pub struct Workload {
-        pub pod_name: String,
-        pub workload_name: String,
-        pub workload_type: String,
+        pub pod_name: SharedText,
+        pub workload_name: SharedText,
+        pub workload_type: SharedText,
     }
 
     /// Longhorn's own attachment object (since 1.5), named as the volume.
@@ -100,9 +101,9 @@ narrow! {
     /// One wish.
     pub struct AttachmentTicket {
         #[serde(rename = "type")]
-        pub kind: String,
+        pub kind: SharedText,
         #[serde(rename = "nodeID")]
-        pub node_id: String,
+        pub node_id: SharedText,
     }
 
     /// What became of the wishes, by the same keys.
@@ -125,14 +126,14 @@ narrow! {
 
     /// Which volume, where, by whom.
     pub struct CsiAttachmentSpec {
-        pub attacher: String,
-        pub node_name: String,
+        pub attacher: SharedText,
+        pub node_name: SharedText,
         pub source: CsiAttachmentSource,
     }
 
     /// The volume.
     pub struct CsiAttachmentSource {
-        pub persistent_volume_name: String,
+        pub persistent_volume_name: SharedText,
     }
 
     /// What the attacher made of it.

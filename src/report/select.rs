@@ -64,9 +64,9 @@ impl Selection {
     pub fn unknown_name(&self, cluster: &Cluster, report: &Report) -> Option<String> {
         let objects = &cluster.objects;
         let nodes = || {
-            let longhorn = objects.longhorn_nodes.iter().map(|node| node.metadata.name.clone());
-            let kube = objects.kube_nodes.iter().map(|node| node.metadata.name.clone());
-            let pods = cluster.manager_pods().map(|pod| pod.spec.node_name.clone());
+            let longhorn = objects.longhorn_nodes.iter().map(|node| node.metadata.name.to_string());
+            let kube = objects.kube_nodes.iter().map(|node| node.metadata.name.to_string());
+            let pods = cluster.manager_pods().map(|pod| pod.spec.node_name.to_string());
             // a node that is gone can still be what a finding is about
             let found = report.findings.iter().filter_map(|finding| finding.node.clone());
             longhorn.chain(kube).chain(pods).chain(found).collect()

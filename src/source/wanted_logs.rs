@@ -44,7 +44,7 @@ pub(in crate::source) struct Run {
 
 impl Run {
     fn of(pod: &Pod, container: &'static str, is_over: bool, which: i64) -> Self {
-        let (pod, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
+        let (pod, uid) = (pod.metadata.name.to_string(), pod.metadata.uid.to_string());
         Run { pod, uid, container, is_over, which }
     }
 

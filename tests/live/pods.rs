@@ -11,7 +11,7 @@ fn replacements(cluster: &Cluster) -> Vec<(String, String, String)> {
     let gone = cluster.history.gone_pods();
     gone.map(|gone| {
         let last = &gone.last.metadata;
-        (last.name.clone(), last.uid.clone(), gone.replaced_by.clone())
+        (last.name.to_string(), last.uid.to_string(), gone.replaced_by.clone())
     })
     .collect()
 }

@@ -67,7 +67,7 @@ async fn events_about_nodes_come_from_their_own_namespace_and_only_what_is_read_
     server.put("events", event("ours", NAMESPACE, "Node", "Ready"));
     let live = synced(&server).await;
     let names = |cluster: &Cluster| -> Vec<String> {
-        cluster.objects.node_events.iter().map(|event| event.metadata.name.clone()).collect()
+        cluster.objects.node_events.iter().map(|event| event.metadata.name.to_string()).collect()
     };
     let cluster = live.snapshot(now());
     assert_eq!(names(&cluster), ["lost"]);

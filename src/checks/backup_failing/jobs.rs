@@ -158,7 +158,7 @@ pub(super) fn volumes_of<'a>(cluster: &'a Cluster, job: &RecurringJob) -> Vec<&'
     let labels = labels_of(job);
     let has = |volume: &&Volume| {
         let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
-        enabled.into_iter().any(|(label, _)| labels.contains(label))
+        enabled.into_iter().any(|(label, _)| labels.contains(label.as_str()))
     };
     cluster.objects.volumes.iter().filter(has).map(|volume| volume.metadata.name.as_str()).collect()
 }
@@ -187,5 +187,5 @@ pub(super) fn of_volume<'a>(
     volume: &'a Volume,
 ) -> impl Iterator<Item = usize> {
     let enabled = volume.metadata.labels.iter().filter(|(_, value)| *value == "enabled");
-    enabled.filter_map(|(label, _)| by_label.get(label)).flatten().copied()
+    enabled.filter_map(|(label, _)| by_label.get(label.as_str())).flatten().copied()
 }

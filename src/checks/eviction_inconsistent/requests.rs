@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_down, manager_not_ready};
-use crate::longhorn::{LonghornNode, Resource, condition};
+use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
 pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
     let images = images_by_disk(cluster);
@@ -141,7 +141,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Su
 /// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced.
 fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let (spec, status) = (&node.spec.disks, &node.status.disk_status);
-    let only = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let only = |names: Vec<&SharedText>| names.into_iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
     let new = only(spec.keys().filter(|name| !status.contains_key(name)).collect());
     let old = only(status.keys().filter(|name| !spec.contains_key(name)).collect());
     if (new.is_empty() && old.is_empty()) || is_down(node) {

@@ -236,7 +236,11 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
             changes.push(format!("{what} changed from '{old}' to '{new}'"));
         }
     };
-    differ("priorityClassName", old.spec.priority_class_name.clone(), new.spec.priority_class_name.clone());
+    differ(
+        "priorityClassName",
+        old.spec.priority_class_name.to_string(),
+        new.spec.priority_class_name.to_string(),
+    );
     let cpu = |pod: &Pod| {
         let cpu = container_of(pod).and_then(|container| container.resources.requests.get("cpu"));
         cpu.map(|quantity| quantity.0.clone()).unwrap_or_default()

@@ -132,7 +132,7 @@ impl Failing {
         }
         if self.last.is_none() || event.last_seen() >= self.last {
             self.last = event.last_seen();
-            self.message = event.message.clone();
+            self.message = event.message.to_string();
         }
     }
 }

@@ -126,9 +126,9 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
 fn waits_for(pod: &Pod) -> String {
     let waiting = pod.container_status("longhorn-manager").and_then(|status| status.state.waiting.as_ref());
     match waiting.filter(|waiting| !waiting.reason.is_empty()) {
-        Some(waiting) => waiting.reason.clone(),
+        Some(waiting) => waiting.reason.to_string(),
         None => match condition(&pod.status.conditions, "PodScheduled") {
-            Some(placed) if placed.status == ConditionStatus::False => placed.reason.clone(),
+            Some(placed) if placed.status == ConditionStatus::False => placed.reason.to_string(),
             _ => format!("phase {}", pod.status.phase.as_str()),
         },
     }

@@ -111,7 +111,7 @@ fn servers_that_are_replaced_again_and_again_are_found_while_they_run() {
         let mut cluster = live_at(NOW, &yaml);
         for number in 0..times {
             let mut pod = cluster.objects.pods.get("share-manager-vol-1").unwrap().clone();
-            pod.metadata.uid = number.to_string();
+            pod.metadata.uid = number.to_string().into();
             cluster.history.pod_gone(
                 Arc::new(pod),
                 "",

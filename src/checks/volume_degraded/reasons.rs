@@ -151,7 +151,7 @@ fn looping(cluster: &Cluster, volume: &Volume, engine: Option<&Engine>, wide: &W
     if retries > 0 {
         let replica = &worst.metadata.name;
         reason = reason.because(format!("replica {replica} on {node}: rebuildRetryCount is {retries}"));
-        reason.node.clone_from(node);
+        reason.node = node.to_string();
     }
     if events > 0 {
         let text = format!(
@@ -196,7 +196,7 @@ fn is_planned(cluster: &Cluster, node: &str, age: &Age) -> bool {
 
 fn failed_on(cluster: &Cluster, volume: &Volume, wanted: impl Fn(&str) -> bool) -> Option<String> {
     let failed = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.failed_at.is_set());
-    failed.map(|replica| replica.spec.node_id.clone()).find(|node| !node.is_empty() && wanted(node))
+    failed.map(|replica| replica.spec.node_id.to_string()).find(|node| !node.is_empty() && wanted(node))
 }
 
 fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Reason> {
@@ -254,7 +254,7 @@ fn not_rebuilding(
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
         let state = replica.status.current_state.as_str();
         reason = reason.because(format!("replica {name} on {node} is {state} and has never been in step"));
-        reason.node.clone_from(node);
+        reason.node = node.to_string();
     }
     Some(reason)
 }

@@ -165,7 +165,7 @@ impl<'a> InstanceManagers<'a> {
                 objects.engine_frontends.get(name).map(|frontend| &frontend.spec.volume_name)
             }
         };
-        volume.map(String::as_str).filter(|volume| !volume.is_empty())
+        volume.map(SharedText::as_str).filter(|volume| !volume.is_empty())
     }
 
     /// The pod of an instance manager, which has its name.
@@ -213,7 +213,7 @@ pub fn missing_labels(im: &InstanceManager, release: Option<Release>) -> Vec<&'s
 
 fn image_argument(container: &Container) -> Option<&str> {
     const FLAG: &str = "--instance-manager-image";
-    let mut words = container.command.iter().chain(&container.args).map(String::as_str);
+    let mut words = container.command.iter().chain(&container.args).map(SharedText::as_str);
     while let Some(word) = words.next() {
         match word.strip_prefix(FLAG) {
             Some("") => return words.next(),

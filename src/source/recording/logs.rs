@@ -41,9 +41,9 @@ pub(super) fn add_to(history: &mut History, objects: &Objects, file: RecordedFil
             .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
         if let Some(container) = container {
             let log = CrashLog {
-                pod: pod.metadata.name.clone(),
-                container: container.name.clone(),
-                pod_uid: pod.metadata.uid.clone(),
+                pod: pod.metadata.name.to_string(),
+                container: container.name.to_string(),
+                pod_uid: pod.metadata.uid.to_string(),
                 text: text.clone(),
             };
             if !order(&file.name).0 {

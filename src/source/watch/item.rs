@@ -8,7 +8,7 @@ use kube::core::DynamicResourceScope;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::longhorn::{Kind, Resource, Scope};
+use crate::longhorn::{Kind, Resource, Scope, SharedText};
 
 /// One object of a list or watch.
 #[derive(Debug, Clone)]
@@ -43,8 +43,8 @@ impl<T: Kind> Item<T> {
         let meta = object.meta_mut();
         let version = std::mem::take(&mut meta.resource_version);
         let meta = ObjectMeta {
-            name: Some(meta.name.clone()),
-            resource_version: Some(version),
+            name: Some(meta.name.to_string()),
+            resource_version: Some(version.into()),
             ..Default::default()
         };
         prune(&mut object);
@@ -74,19 +74,22 @@ fn prune<T: Kind>(object: &mut T) {
     use Resource::*;
     let meta = object.meta_mut();
     if T::RESOURCE.info().scope == Scope::Namespaced {
-        meta.namespace = String::new(); // always Longhorn's
+        meta.namespace = SharedText::new(); // always Longhorn's
     }
     if matches!(T::RESOURCE, Engines | EngineFrontends | Replicas | VolumeAttachments | Settings) {
         meta.labels.clear();
-        meta.uid = String::new();
+        meta.uid = SharedText::new();
     }
     if T::RESOURCE == Volumes {
         // which recurring jobs back it up
         let labels = std::mem::take(&mut meta.labels);
         meta.labels = labels.into_iter().filter(|(label, _)| label.starts_with("recurring-job")).collect();
-        meta.uid = String::new();
+        meta.uid = SharedText::new();
     }
-    object.compact();
+    // what is not kept must not stay among the texts of what is: a cluster has more backups than objects
+    if object.is_kept() {
+        object.compact();
+    }
 }
 
 impl<T: Kind> kube::Resource for Item<T> {

@@ -62,7 +62,7 @@ mod tests {
     fn gone(history: &History) -> Vec<(String, String, String)> {
         let text = |gone: &crate::history::GonePod| {
             let meta = &gone.last.metadata;
-            (meta.name.clone(), meta.uid.clone(), gone.replaced_by.clone())
+            (meta.name.to_string(), meta.uid.to_string(), gone.replaced_by.clone())
         };
         history.gone_pods().map(text).collect()
     }
