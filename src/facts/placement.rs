@@ -114,8 +114,10 @@ pub fn in_its_own_way<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a s
     let failed = cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.failed_at.is_set());
     let mut failed = failed.filter(|replica| {
         let Some(node) = cluster.objects.longhorn_nodes.get(&replica.spec.node_id) else { return false };
-        let on = |(_, status): &(&String, &DiskStatus)| status.disk_uuid == replica.spec.disk_id;
-        let Some((name, now)) = node.status.disk_status.iter().find(on) else { return false };
+        let mut disks = node.status.disk_status.iter();
+        let Some((name, now)) = disks.find(|(_, now)| now.disk_uuid == replica.spec.disk_id) else {
+            return false;
+        };
         let Some(spec) = node.spec.disks.get(name) else { return false };
         let mut without = now.clone();
         without.storage_scheduled.0 = now.storage_scheduled.0.saturating_sub(volume.spec.size.0);

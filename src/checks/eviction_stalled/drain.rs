@@ -88,7 +88,7 @@ fn misdirected<'a>(
 ) -> Vec<(&'a PodDisruptionBudget, &'a KubeNode)> {
     let each = cluster.objects.pod_disruption_budgets.iter().filter_map(|budget| {
         let selects = &budget.spec.selector.match_labels;
-        let node = cordoned.get(selects.get("longhorn.io/node").map(String::as_str)?)?;
+        let node = cordoned.get(selects.get("longhorn.io/node").map(AsRef::as_ref)?)?;
         let manager = cluster.objects.instance_managers.get(&budget.metadata.name)?;
         (manager.spec.node_id != node.metadata.name).then_some((budget, *node))
     });
