@@ -173,6 +173,17 @@ async fn a_quiet_kind_is_listed_again_from_time_to_time() {
     assert!(live.totals()[&Resource::Volumes].errors.is_empty());
 }
 
+/// No event can tell what an object without a name has become.
+#[tokio::test]
+async fn a_list_with_an_object_without_a_name_is_asked_for_again() {
+    const LIST: &str = r#"{"metadata": {"resourceVersion": "1"}, "items": [{"metadata": {}}, null]}"#;
+    let server = server().await;
+    server.fault(VOLUMES, Fault::Raw(200, LIST).on(Verb::List).times(1));
+    let live = start(&server, options()).await;
+    until(&live, "the odd list", |cluster| status(cluster, Resource::Volumes).undecodable > 0).await;
+    until(&live, "the next list", |cluster| status(cluster, Resource::Volumes).undecodable == 0).await;
+}
+
 #[tokio::test]
 async fn a_list_that_drips_is_given_up() {
     let server = server().await;

@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::CHECK;
 use crate::cluster::Cluster;
 use crate::facts::instance_managers::fixtures::*;
+use crate::longhorn::store::looks;
 use crate::longhorn::{Objects, Pod};
 
 const NOW: &str = "2026-01-02T12:00:00Z";
@@ -362,4 +363,16 @@ fn a_later_replacement_is_not_taken_for_this_one() {
     let family = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
     let labels = ["im-1", "node-1", "panic", "false"];
     assert_eq!(sample(&evaluation, family, &labels), Some(time(AGAIN).as_second() as f64));
+}
+
+#[test]
+fn an_end_is_compared_with_what_it_hit_and_not_with_every_volume() {
+    let volumes: String = (0..200).map(|number| volume(&format!("v-{number}"), "engine:new")).collect();
+    let mut cluster = saw(&last("Failed", &terminated(137, "Error")), &(after() + &volumes));
+    for number in 3..33 {
+        let again = last("Failed", &terminated(137, "Error")).replace("uid-1", &format!("uid-{number}"));
+        cluster.history.pod_gone(Arc::new(pod(&again)), "", time(GONE));
+    }
+    let looks = looks::during(|| assert_eq!(found(&CHECK, &cluster).len(), 1));
+    assert!(looks < 200 * 30 / 2, "{looks}");
 }

@@ -52,7 +52,7 @@ async fn follow_once<T: Kind>(
     let mut events = pin!(watcher(api, config));
     let mut listing = Listing::<T>::default();
     let mut failing_since = None;
-    let relist = Instant::now() + jittered(shared.options.relist_every);
+    let mut relist = Instant::now() + jittered(shared.options.relist_every);
     loop {
         let event = match tokio::time::timeout_at(relist, events.next()).await {
             Ok(Some(event)) => event,
@@ -67,8 +67,12 @@ async fn follow_once<T: Kind>(
         let error = match event {
             Ok(event) => {
                 failing_since = None;
+                let listed = matches!(event, Event::InitDone);
                 if listing.take(shared, event) {
                     backoff.worked();
+                }
+                if listed && listing.nameless {
+                    relist = relist.min(Instant::now() + jittered(shared.options.rebuild_after));
                 }
                 continue;
             }
@@ -124,13 +128,21 @@ struct Listing<T> {
     /// A list was completed.
     done: bool,
     objects: Store<T>,
+    /// An object has no name by which an event could make it good.
+    nameless: bool,
     /// Objects that do not decode, with the reason.
     undecodable: BTreeMap<Box<str>, String>,
 }
 
 impl<T> Default for Listing<T> {
     fn default() -> Self {
-        Listing { under_way: false, done: false, objects: Store::default(), undecodable: BTreeMap::new() }
+        Listing {
+            under_way: false,
+            done: false,
+            objects: Store::default(),
+            nameless: false,
+            undecodable: BTreeMap::new(),
+        }
     }
 }
 
@@ -150,7 +162,8 @@ impl<T: Kind> Listing<T> {
                 }
             },
             Event::InitDone => {
-                let listed = std::mem::replace(self, Listing { done: true, ..Listing::default() });
+                let nameless = self.undecodable.contains_key("");
+                let listed = std::mem::replace(self, Listing { done: true, nameless, ..Listing::default() });
                 shared.listed(listed.objects, listed.undecodable);
             }
             Event::Apply(item) | Event::Delete(item) if item.name().is_empty() => {
