@@ -27,7 +27,7 @@ pub struct Moment {
     /// How long the checks ran, in seconds.
     pub seconds: f64,
     key: EvaluationKey,
-    /// When it was evaluated, by the clock of this machine.
+    /// When the checks were done, by the clock of this machine.
     evaluated: Timestamp,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
@@ -132,6 +132,7 @@ impl Evaluator {
     /// The present moment. A caller that comes while another evaluates waits for that result. May take
     /// long: not for async threads.
     pub fn moment(&self) -> Arc<Moment> {
+        let arrived = (self.clock)();
         let mut last = lock(&self.last);
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
@@ -140,7 +141,10 @@ impl Evaluator {
             EvaluationKey { waiting_for, generation: self.source.generation(), second: now.as_second() };
         let still_good = |moment: &&Arc<Moment>| {
             let same_kinds = moment.key.waiting_for == key.waiting_for;
-            moment.key == key || (same_kinds && self.is_recent(moment.evaluated, moment.seconds))
+            // done while this caller waited; a clock that was set back meanwhile proves nothing
+            let waited_for = arrived < moment.evaluated && moment.evaluated <= (self.clock)();
+            moment.key == key
+                || (same_kinds && (waited_for || self.is_recent(moment.evaluated, moment.seconds)))
         };
         if let Some(moment) = last.as_ref().filter(still_good) {
             return moment.clone();
@@ -245,13 +249,14 @@ impl Evaluator {
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
+        let evaluated = (self.clock)();
         Moment {
             evaluation,
             resources: Resource::all().map(|resource| resource_facts(&cluster, resource)).collect(),
             instance_managers: instance_managers(&cluster),
             waiting_for: key.waiting_for.clone(),
-            seconds: seconds_between(begin, (self.clock)()),
-            evaluated: begin,
+            seconds: seconds_between(begin, evaluated),
+            evaluated,
             key,
             pages: Default::default(),
             json: Mutex::default(),

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use self::read::{Unread, read};
 use super::CrashLogs;
-use super::state::Shared;
+use super::state::SharedState;
 use crate::history::{CrashLog, History};
 use crate::longhorn::Resource;
 use crate::source::ApiErrorReason;
@@ -58,7 +58,7 @@ impl Tried {
 }
 
 /// Reads logs for as long as the process lives.
-pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
+pub(super) async fn follow(shared: Arc<SharedState>, client: Client) {
     if shared.options.crash_logs == CrashLogs::Off {
         shared.history(|history| history.set_crash_logs_denied(Some("switched off")));
         shared.changed();
@@ -130,7 +130,7 @@ pub(super) async fn follow(shared: Arc<Shared>, client: Client) {
 
 /// Runs whose logs are to be read now. Forgets the logs of those that are gone or of no interest any
 /// more.
-fn wanted(shared: &Shared, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
+fn wanted(shared: &SharedState, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
     let (pods, leases) = shared.pods_and_leases();
     let runs = runs(&pods, &leases, shared.now());
     let found: HashSet<&Run> = runs.iter().collect();
@@ -156,11 +156,11 @@ fn wanted(shared: &Shared, tried: &mut HashMap<Run, Tried>) -> Vec<Run> {
     over.into_iter().chain(present).collect()
 }
 
-fn pause(shared: &Shared, run: &Run) -> Instant {
+fn pause(shared: &SharedState, run: &Run) -> Instant {
     Instant::now() + run.pause(shared.now())
 }
 
-fn keep(shared: &Shared, run: &Run, text: String) {
+fn keep(shared: &SharedState, run: &Run, text: String) {
     let log = CrashLog {
         pod: run.pod.clone(),
         container: run.container.to_owned(),
@@ -179,7 +179,7 @@ fn keep(shared: &Shared, run: &Run, text: String) {
 
 /// Drops what is held of pods whose last log cannot be read: it is of an earlier run, which may have
 /// ended for another reason.
-fn forget(shared: &Shared, unread: &[Run]) {
+fn forget(shared: &SharedState, unread: &[Run]) {
     let over = || unread.iter().filter(|run| run.is_over);
     let forgot = |history: &mut History| over().filter(|run| history.forget_crash_log(&run.pod)).count();
     if shared.history(forgot) > 0 {
@@ -187,7 +187,7 @@ fn forget(shared: &Shared, unread: &[Run]) {
     }
 }
 
-fn refuse(shared: &Shared) {
+fn refuse(shared: &SharedState) {
     let known = shared.history(|history| {
         let known = history.crash_logs_denied().is_some();
         history.set_crash_logs_denied(Some("forbidden"));
@@ -201,7 +201,7 @@ fn refuse(shared: &Shared) {
 }
 
 /// Says why a log could not be read, so that no one waits for it.
-fn note(shared: &Shared, run: &Run, unread: &Unread) {
+fn note(shared: &SharedState, run: &Run, unread: &Unread) {
     tracing::debug!(pod = %run.pod, reason = unread.reason.as_str(), unread.message, "crash log not read");
     if shared.history(|history| history.crash_log_unread(&run.pod, &run.uid, &unread.message)) {
         shared.changed();

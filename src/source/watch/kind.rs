@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::backoff::{Backoff, Pauses};
 use super::item::Item;
-use super::state::Shared;
+use super::state::SharedState;
 use super::trouble::WatchTrouble;
 use crate::longhorn::{Kind, Resource, Scope, Store};
 use crate::source::ApiErrorReason;
@@ -28,7 +28,7 @@ fn page_size(resource: Resource) -> u32 {
 }
 
 /// Follows a kind for as long as the process lives.
-pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
+pub(super) async fn follow<T: Kind>(shared: Arc<SharedState>, client: Client) {
     let (api, config) = (api::<T>(client, &shared.options.namespace), config::<T>(&shared));
     let mut backoff = Backoff::new(shared.options.pauses);
     let mut by_pages = false;
@@ -43,7 +43,7 @@ pub(super) async fn follow<T: Kind>(shared: Arc<Shared>, client: Client) {
 
 /// A list and the watches after it, until another list is due. True if the list was completed.
 async fn follow_once<T: Kind>(
-    shared: &Shared,
+    shared: &SharedState,
     api: Api<Item<T>>,
     config: watcher::Config,
     backoff: &mut Backoff,
@@ -106,7 +106,7 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
     }
 }
 
-fn config<T: Kind>(shared: &Shared) -> watcher::Config {
+fn config<T: Kind>(shared: &SharedState) -> watcher::Config {
     let config =
         watcher::Config::default().timeout(shared.options.watch_seconds).page_size(page_size(T::RESOURCE));
     match T::RESOURCE.info().scope {
@@ -148,7 +148,7 @@ impl<T> Default for Listing<T> {
 
 impl<T: Kind> Listing<T> {
     /// Takes in an event; true if it proves that the watch works.
-    fn take(&mut self, shared: &Shared, event: Event<Item<T>>) -> bool {
+    fn take(&mut self, shared: &SharedState, event: Event<Item<T>>) -> bool {
         match event {
             Event::Init => {
                 *self = Listing { under_way: true, ..Listing::default() };

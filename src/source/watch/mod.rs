@@ -39,7 +39,7 @@ use crate::cluster::Cluster;
 use crate::history::FactKey;
 use crate::history::saved::{Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
-use state::Shared;
+use state::SharedState;
 
 /// What comes of the bytes of a list that arrive in pieces of this size.
 pub(crate) fn lines_of_list(bytes: &[u8], piece: usize) -> Result<Vec<u8>, String> {
@@ -132,7 +132,7 @@ pub struct TaskEnded(String);
 /// The cluster as the Kubernetes API shows it, kept up to date in the background. Dropping it ends
 /// the background tasks.
 pub struct Live {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -140,7 +140,7 @@ impl Live {
     /// Begins to follow every kind, on the current runtime. Never fails: what cannot be read is a
     /// state of its kind.
     pub fn start(client: Client, options: LiveOptions) -> Self {
-        let shared = Arc::new(Shared::new(options));
+        let shared = Arc::new(SharedState::new(options));
         let mut tasks = JoinSet::new();
         tasks.spawn(crash_logs::follow(shared.clone(), client.clone()));
         let client = shared.traffic.through(client);
@@ -210,7 +210,7 @@ impl Source for Live {
 }
 
 struct WatchStart<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<SharedState>,
     client: Client,
     tasks: &'a mut JoinSet<()>,
 }

@@ -19,7 +19,7 @@ use crate::source::ApiErrorReason;
 use crate::sync;
 
 /// What the tasks of the live source share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) options: LiveOptions,
     pub(super) traffic: Arc<Traffic>,
     /// Told whenever a pod changed, and when something is known about Leases.
@@ -65,7 +65,7 @@ enum Standing {
     Refused,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn new(options: LiveOptions) -> Self {
         let now = (options.clock)();
         let state = WatchState {
@@ -73,7 +73,7 @@ impl Shared {
             history: History::starting(now),
             kinds: PerKind::new(|_| KindState::default()),
         };
-        Shared {
+        SharedState {
             traffic: Arc::new(Traffic::new(&options)),
             pods_changed: Notify::new(),
             logs_read: watch::Sender::new(false),

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::source::ApiErrorReason;
 use crate::source::recording::logs::tail;
 use crate::source::wanted_logs::Run;
-use crate::source::watch::state::Shared;
+use crate::source::watch::state::SharedState;
 use crate::source::watch::trouble::{describe, one_line, reason_of, reason_of_code};
 
 /// Lines asked for: a panic with its stack fits, and hours of ordinary log do not come along.
@@ -32,7 +32,7 @@ impl From<kube::Error> for Unread {
 }
 
 /// The end of one log.
-pub(super) async fn read(shared: &Shared, client: &Client, run: &Run) -> Result<String, Unread> {
+pub(super) async fn read(shared: &SharedState, client: &Client, run: &Run) -> Result<String, Unread> {
     match timeout(PATIENCE, get(client, &shared.options.namespace, run)).await {
         Ok(result) => result.map(|bytes| tail(&bytes)),
         Err(_elapsed) => {
