@@ -7,6 +7,11 @@ pub fn complete(object: &mut Value) {
     match object["kind"].as_str() {
         Some("Pod") => pod_spec(&mut object["spec"]),
         Some("Deployment" | "DaemonSet") => pod_spec(&mut object["spec"]["template"]["spec"]),
+        Some("CronJob") => {
+            let spec = &mut object["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+            pod_spec(spec);
+            or(&mut spec["restartPolicy"], json!("Never"));
+        }
         _ => {}
     }
     match object["kind"].as_str() {
