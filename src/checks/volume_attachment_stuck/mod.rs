@@ -60,6 +60,8 @@ pub static CHECK: Check = Check {
         Resource::Pods,
         Resource::KubeNodes,
         Resource::LonghornNodes,
+        Resource::DaemonSets,
+        Resource::Settings,
     ],
     causes: &[
         &ATTACH_LOOP,
