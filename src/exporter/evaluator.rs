@@ -73,7 +73,7 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 const BUDGET: u32 = 32 * 1024 * 1024;
 
 /// How often what changes all the time is evaluated: so rarely that it takes half a percent of a core, however
-/// many ask. An evaluation of 20 ms answers for 4 s; one of a small cluster for the second it was made in.
+/// many ask. An evaluation of 20 ms answers for 4 s, one of a small cluster for some tenths of a second.
 const TIMES_ITS_COST: f64 = 200.0;
 /// No verdict is older than this because it was dear.
 const AT_MOST: SignedDuration = SignedDuration::from_secs(5);

@@ -14,13 +14,13 @@ use crate::sync;
 /// The open connections of all listeners; cheap to clone.
 #[derive(Clone)]
 pub struct Connections {
-    open: Arc<Mutex<OpenConnection>>,
+    open: Arc<Mutex<OpenConnections>>,
     total: usize,
     per_address: usize,
 }
 
 #[derive(Default)]
-struct OpenConnection {
+struct OpenConnections {
     next: u64,
     all: HashMap<u64, (IpAddr, Phases)>,
 }
@@ -57,12 +57,12 @@ impl Connections {
         Some(Admitted { list: self.clone(), id })
     }
 
-    fn lock(&self) -> MutexGuard<'_, OpenConnection> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         sync::lock(&self.open)
     }
 }
 
-impl OpenConnection {
+impl OpenConnections {
     /// Closes what has waited longest in the largest crowd: the connections that wait for the same.
     fn close_one(&mut self, address: IpAddr) -> Option<()> {
         let mut crowds = [(0_usize, None); WaitingClient::KINDS];

@@ -156,12 +156,6 @@ impl<T: Compact> Compact for Vec<T> {
     }
 }
 
-impl<T: Compact> Compact for Map<T> {
-    fn compact(&mut self) {
-        self.compact_entries();
-    }
-}
-
 /// Declares structs that read a few fields of a Kubernetes object: camelCase names, every field
 /// optional, `null` read as absence.
 macro_rules! narrow {

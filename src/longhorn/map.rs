@@ -89,23 +89,6 @@ impl<V> Map<V> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// The values in the order of their names, to change them.
-    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut V> {
-        self.0.iter_mut().map(|(_, value)| value)
-    }
-
-    /// Gives back memory that nothing uses.
-    pub fn compact_entries(&mut self)
-    where
-        V: Compact,
-    {
-        for (name, value) in &mut self.0 {
-            name.compact();
-            value.compact();
-        }
-        self.0.shrink_to_fit();
-    }
-
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(other, _)| other.as_str().cmp(name))
     }
@@ -114,6 +97,16 @@ impl<V> Map<V> {
 /// Names and values of a [`Map`].
 pub type Iter<'a, V> =
     std::iter::Map<std::slice::Iter<'a, (SharedText, V)>, fn(&'a (SharedText, V)) -> (&'a SharedText, &'a V)>;
+
+impl<V: Compact> Compact for Map<V> {
+    fn compact(&mut self) {
+        for (name, value) in &mut self.0 {
+            name.compact();
+            value.compact();
+        }
+        self.0.shrink_to_fit();
+    }
+}
 
 impl<V> Default for Map<V> {
     fn default() -> Self {

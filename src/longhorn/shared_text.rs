@@ -1,4 +1,4 @@
-//! SharedText of an object, held once for all objects that say the same.
+//! Texts of objects, held once for all objects that say the same.
 //!
 //! Three replicas, an engine, two attachments and an instance manager name one volume, and ten thousands
 //! of objects one of a hundred nodes. Shared, such a text costs a pointer each, and to compare or to find

@@ -41,7 +41,7 @@ pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
     let view = CopyView::new(cluster);
     for image in cluster.objects.backing_images.iter() {
         let wanted = image.spec.disk_uuids();
-        let present = image.status.disk_file_status_map.keys().map(|text| &**text);
+        let present = image.status.disk_file_status_map.keys().map(|text| text.as_str());
         let mut uuids: Vec<_> = wanted.chain(present).collect();
         uuids.sort_unstable();
         uuids.dedup();

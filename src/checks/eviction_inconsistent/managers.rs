@@ -64,7 +64,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         return None;
     }
     let namespace = &cluster.namespace;
-    let mut images: Vec<_> = manager.spec.backing_images.keys().map(|text| &**text).collect();
+    let mut images: Vec<_> = manager.spec.backing_images.keys().map(|text| text.as_str()).collect();
     images.sort_unstable();
     let why = match (old_image, no_disk) {
         (true, true) => "has an old image and serves a disk that no node lists",

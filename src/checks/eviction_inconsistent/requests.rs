@@ -141,7 +141,8 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Su
 /// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced.
 fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let (spec, status) = (&node.spec.disks, &node.status.disk_status);
-    let only = |names: Vec<&SharedText>| names.into_iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
+    let only =
+        |names: Vec<&SharedText>| names.into_iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let new = only(spec.keys().filter(|name| !status.contains_key(name)).collect());
     let old = only(status.keys().filter(|name| !spec.contains_key(name)).collect());
     if (new.is_empty() && old.is_empty()) || is_down(node) {

@@ -224,7 +224,7 @@ impl<'a> DrainView<'a> {
             .flat_map(|other| {
                 let old = (other.spec.kind == InstanceManagerType::Engine).then_some(&other.status.instances);
                 let maps = [&other.status.instance_engines, &other.status.instance_engine_frontends];
-                maps.into_iter().chain(old).flat_map(|map| map.keys()).map(|text| &**text)
+                maps.into_iter().chain(old).flat_map(|map| map.keys()).map(|text| text.as_str())
             })
             .collect()
     }

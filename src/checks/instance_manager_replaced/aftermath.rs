@@ -147,5 +147,5 @@ fn places<'a>(cluster: &'a Cluster, volume: &'a str) -> BTreeSet<&'a str> {
     let node = cluster.objects.volumes.get(volume).map(|volume| volume.status.current_node_id.as_str());
     let engines = cluster.engines_of(volume);
     let of_engines = engines.flat_map(|engine| [&engine.status.instance_manager_name, &engine.spec.node_id]);
-    node.into_iter().chain(of_engines.map(|name| &**name)).collect()
+    node.into_iter().chain(of_engines.map(|name| name.as_str())).collect()
 }

@@ -186,7 +186,7 @@ fn orphans_by_instance(cluster: &Cluster) -> Orphans<'_> {
         .iter()
         .filter(|orphan| of_instances.contains(&orphan.spec.orphan_type))
         .filter_map(|orphan| {
-            let parameter = |key| orphan.spec.parameters.get(key).map(|text| &**text);
+            let parameter = |key| orphan.spec.parameters.get(key).map(|text| text.as_str());
             Some(((parameter("InstanceManager")?, parameter("InstanceName")?), orphan.metadata.name.as_str()))
         })
         .collect()

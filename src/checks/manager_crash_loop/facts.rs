@@ -130,7 +130,7 @@ pub fn failed_call(cluster: &Cluster) -> Option<String> {
 }
 
 fn words(container: &Container) -> impl Iterator<Item = &str> {
-    container.command.iter().chain(&container.args).map(|text| &**text)
+    container.command.iter().chain(&container.args).map(|text| text.as_str())
 }
 
 fn is_shipped_command(container: &Container) -> bool {

@@ -338,20 +338,16 @@ fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Reme
              longhorn-manager on {owner}, which owns the volume."
         ),
     };
-    let remedy = Remedy::new(words);
+    let mut remedy = Remedy::new(words);
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = matches!(cause.id, "attaching" | "detaching" | "engine_cannot_start")
         && manager_release(cluster)
             .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
-    let remedy = if policies {
-        let text = format!(
-            "{} The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).",
-            remedy.text
-        );
-        Remedy { text, ..remedy }.read(format!("kubectl -n {namespace} get networkpolicies"))
-    } else {
-        remedy
-    };
+    if policies {
+        remedy.text += " The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance \
+             manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).";
+        remedy = remedy.read(format!("kubectl -n {namespace} get networkpolicies"));
+    }
     remedy
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
         .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))

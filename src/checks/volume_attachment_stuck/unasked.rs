@@ -4,8 +4,6 @@
 //! is restored, cloned or faulted (longhorn-manager v1.5.5 and v1.9.2 csi/controller_server.go ControllerPublishVolume).
 //! Before 1.5 there were no tickets.
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 
 use super::*;
@@ -13,7 +11,7 @@ use crate::cluster::Readability;
 use crate::facts::releases::manager_release;
 use crate::facts::stuck::{self, Begun};
 use crate::facts::{api, text, volumes};
-use crate::longhorn::{CSI_DRIVER, CsiAttachment, Pod, Volume, VolumeRobustness};
+use crate::longhorn::{CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
@@ -33,17 +31,9 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     if !tickets || !complete || !attacher {
         return;
     }
-    let unasked = |csi: &&CsiAttachment| {
-        csi.spec.attacher == CSI_DRIVER && !csi.status.attached && !csi.metadata.is_deleting()
-    };
-    let mut waiting = cluster.objects.csi_attachments.iter().filter(unasked).peekable();
-    if waiting.peek().is_none() {
-        return;
-    }
-    let named = |volume| (pv_name(volume), volume);
-    let volumes: BTreeMap<&str, &Volume> = cluster.objects.volumes.iter().map(named).collect();
-    for csi in waiting {
-        let Some(volume) = volumes.get(csi.spec.source.persistent_volume_name.as_str()) else { continue };
+    let waiting = |csi: &&CsiAttachment| !csi.status.attached && !csi.metadata.is_deleting();
+    for csi in cluster.objects.csi_attachments.iter().filter(waiting) {
+        let Some(volume) = volume_of(cluster, csi) else { continue };
         if is_asked(cluster, volume, csi) || !may_attach(volume) {
             continue;
         }
@@ -57,11 +47,12 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn pv_name(volume: &Volume) -> &str {
-    match volume.status.kubernetes_status.pv_name.as_str() {
-        "" => &volume.metadata.name,
-        name => name,
-    }
+/// By its persistent volume; where Longhorn has not noted that name yet, it is called as the volume.
+fn volume_of<'a>(cluster: &'a Cluster, csi: &CsiAttachment) -> Option<&'a Volume> {
+    let (volumes, pv) = (&cluster.objects.volumes, csi.spec.source.persistent_volume_name.as_str());
+    let unnamed = |volume: &&Volume| volume.status.kubernetes_status.pv_name.is_empty();
+    let named = volumes.of(Owner::PersistentVolume, pv).last().filter(|_| !pv.is_empty());
+    named.or_else(|| volumes.get(pv).filter(unnamed))
 }
 
 fn is_asked(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> bool {
