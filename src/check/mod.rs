@@ -19,6 +19,7 @@ mod words;
 pub use crate::cluster::{ObjectRef, VolumeRef};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
+pub(crate) use cause::causes;
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use follows::{Follows, Link, Same};

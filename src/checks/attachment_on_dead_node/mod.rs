@@ -21,14 +21,12 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
 use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource, condition};
 
-const NODE_DOWN: Cause = Cause::warning(
-    "node_down",
-    "the node has not been Ready for ten minutes, and its pods and volumes cannot move",
-);
-const NODE_GONE: Cause = Cause::warning(
-    "node_gone",
-    "the node no longer exists in Kubernetes, and volumes are still attached to it",
-);
+causes! {
+    NODE_DOWN = warning "node_down"
+        "the node has not been Ready for ten minutes, and its pods and volumes cannot move";
+    NODE_GONE = warning "node_gone"
+        "the node no longer exists in Kubernetes, and volumes are still attached to it";
+}
 
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
@@ -37,7 +35,7 @@ pub static CHECK: Check = Check {
               what is safe to do.",
     needs: &[Resource::CsiAttachments, Resource::KubeNodes],
     uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
-    causes: &[&NODE_DOWN, &NODE_GONE],
+    causes: ALL,
     follows: follows::FOLLOWS,
     gauges: &[&HELD],
     alerts: &[Alert {

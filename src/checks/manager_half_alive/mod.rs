@@ -29,14 +29,12 @@ use crate::facts::{nodes, text};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition};
 use undone::Undone;
 
-const WORK_UNDONE: Cause = Cause::warning(
-    "work_undone",
-    "the manager is Ready, and for five minutes has not done what it alone does at once, while others do",
-);
-const NODE_STATUS_STILL: Cause = Cause::info(
-    "node_status_still",
-    "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same",
-);
+causes! {
+    WORK_UNDONE = warning "work_undone"
+        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do";
+    NODE_STATUS_STILL = info "node_status_still"
+        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same";
+}
 
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
@@ -50,7 +48,7 @@ pub static CHECK: Check = Check {
         Resource::InstanceManagers,
     ],
     uses: &[Resource::CsiAttachments, Resource::Settings],
-    causes: &[&WORK_UNDONE, &NODE_STATUS_STILL],
+    causes: ALL,
     gauges: &[&UNDONE],
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",

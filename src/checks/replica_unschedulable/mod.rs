@@ -21,30 +21,20 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
 
-const SPACE_SHORT: Cause = Cause::warning(
-    "space_short",
-    "too little is free on the disks that could take the replica (storage-minimal-available-percentage)",
-);
-const OVER_PROVISIONED: Cause = Cause::warning(
-    "over_provisioned",
-    "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)",
-);
-const ANTI_AFFINITY: Cause = Cause::warning(
-    "anti_affinity",
-    "every node, zone or disk that could take the replica has one of the volume already",
-);
-const TAGS_UNMET: Cause =
-    Cause::warning("tags_unmet", "no free node or disk has the tags that the volume selects");
-const NODES_UNAVAILABLE: Cause = Cause::warning(
-    "nodes_unavailable",
-    "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon",
-);
-const LOCAL_ONLY: Cause =
-    Cause::warning("local_only", "data locality wants the replica on one node, which cannot take it");
-const UNEXPLAINED: Cause = Cause::warning(
-    "unexplained",
-    "Longhorn finds no disk, though by the objects that can be read one could take the replica",
-);
+causes! {
+    SPACE_SHORT = warning "space_short"
+        "too little is free on the disks that could take the replica (storage-minimal-available-percentage)";
+    OVER_PROVISIONED = warning "over_provisioned"
+        "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)";
+    ANTI_AFFINITY = warning "anti_affinity"
+        "every node, zone or disk that could take the replica has one of the volume already";
+    TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects";
+    NODES_UNAVAILABLE = warning "nodes_unavailable"
+        "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon";
+    LOCAL_ONLY = warning "local_only" "data locality wants the replica on one node, which cannot take it";
+    UNEXPLAINED = warning "unexplained"
+        "Longhorn finds no disk, though by the objects that can be read one could take the replica";
+}
 
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
@@ -52,15 +42,7 @@ pub static CHECK: Check = Check {
     summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::KubeNodes],
-    causes: &[
-        &SPACE_SHORT,
-        &OVER_PROVISIONED,
-        &ANTI_AFFINITY,
-        &TAGS_UNMET,
-        &NODES_UNAVAILABLE,
-        &LOCAL_ONLY,
-        &UNEXPLAINED,
-    ],
+    causes: ALL,
     follows: follows::FOLLOWS,
     gauges: &[&WITHOUT_DISK],
     alerts: &[Alert {

@@ -5,15 +5,7 @@ use super::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
     when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
-    also: &[
-        &ATTACH_LOOP,
-        &ENGINE_CANNOT_START,
-        &ATTACHING,
-        &DETACHING,
-        &TICKET_WAITS,
-        &TICKET_LEFT_OVER,
-        &MIGRATION_BROKE,
-    ],
+    also: ALL,
     hold: "5m",
     summary: "A Longhorn volume does not attach or detach.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not attach or detach as \

@@ -27,30 +27,20 @@ use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
-const REBUILD_STALLED: Cause = Cause::warning(
-    "rebuild_stalled",
-    "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day",
-);
-const REBUILD_LOOPING: Cause =
-    Cause::warning("rebuild_looping", "rebuilds of the volume fail and start again");
-const REBUILD_DISABLED: Cause = Cause::warning(
-    "rebuild_disabled",
-    "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off",
-);
-const REBUILD_BLOCKED: Cause = Cause::warning(
-    "rebuild_blocked",
-    "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end",
-);
-const UNSCHEDULABLE: Cause = Cause::warning(
-    "unschedulable",
-    "no disk takes the missing replica; info during the first hour of the maintenance of a node",
-);
-const WAITS_FOR_NODE: Cause = Cause::warning(
-    "waits_for_node",
-    "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon",
-);
-const NOT_REBUILDING: Cause =
-    Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
+causes! {
+    REBUILD_STALLED = warning "rebuild_stalled"
+        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day";
+    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again";
+    REBUILD_DISABLED = warning "rebuild_disabled"
+        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off";
+    REBUILD_BLOCKED = warning "rebuild_blocked"
+        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end";
+    UNSCHEDULABLE = warning "unschedulable"
+        "no disk takes the missing replica; info during the first hour of the maintenance of a node";
+    WAITS_FOR_NODE = warning "waits_for_node"
+        "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon";
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_degraded",
@@ -65,15 +55,7 @@ pub static CHECK: Check = Check {
         Resource::Settings,
     ],
     uses: &[Resource::KubeNodes, Resource::Pods, Resource::Events],
-    causes: &[
-        &REBUILD_STALLED,
-        &REBUILD_LOOPING,
-        &REBUILD_DISABLED,
-        &REBUILD_BLOCKED,
-        &UNSCHEDULABLE,
-        &WAITS_FOR_NODE,
-        &NOT_REBUILDING,
-    ],
+    causes: ALL,
     follows: follows::FOLLOWS,
     gauges: &[&MISSING, &PROGRESS, &STUCK],
     alerts: rules::ALERTS,

@@ -5,15 +5,7 @@ use super::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
     when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
-    also: &[
-        &REBUILD_STALLED,
-        &REBUILD_LOOPING,
-        &REBUILD_DISABLED,
-        &REBUILD_BLOCKED,
-        &UNSCHEDULABLE,
-        &WAITS_FOR_NODE,
-        &NOT_REBUILDING,
-    ],
+    also: ALL,
     hold: "10m",
     summary: "A degraded Longhorn volume does not recover.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \

@@ -25,26 +25,19 @@ use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
-const REPLICAS_UNREACHABLE: Cause = Cause::critical(
-    "replicas_unreachable",
-    "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use",
-);
-const AUTO_SALVAGE_OFF: Cause = Cause::critical(
-    "auto_salvage_off",
-    "a replica is usable, but auto-salvage is switched off, so a person has to choose",
-);
-const SALVAGE_PENDING: Cause =
-    Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
-const ENGINE_DIED: Cause =
-    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data have not failed");
-const RESTORE_FAILED: Cause = Cause::critical(
-    "restore_failed",
-    "every replica failed while data was restored into the volume, which auto-salvage leaves alone",
-);
-const NO_DATA: Cause = Cause::critical("no_data", "no replica is left that ever held all data of the volume");
-
-const CAUSES: &[&Cause] =
-    &[&REPLICAS_UNREACHABLE, &AUTO_SALVAGE_OFF, &SALVAGE_PENDING, &ENGINE_DIED, &RESTORE_FAILED, &NO_DATA];
+causes! {
+    REPLICAS_UNREACHABLE = critical "replicas_unreachable"
+        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use";
+    AUTO_SALVAGE_OFF = critical "auto_salvage_off"
+        "a replica is usable, but auto-salvage is switched off, so a person has to choose";
+    SALVAGE_PENDING = critical "salvage_pending"
+        "a replica is usable and auto-salvage may take it, but has not";
+    ENGINE_DIED = critical "engine_died"
+        "the engine stopped unexpectedly; replicas with the data have not failed";
+    RESTORE_FAILED = critical "restore_failed"
+        "every replica failed while data was restored into the volume, which auto-salvage leaves alone";
+    NO_DATA = critical "no_data" "no replica is left that ever held all data of the volume";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_faulted",
@@ -53,7 +46,7 @@ pub static CHECK: Check = Check {
               whether Longhorn takes it by itself.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::Pods, Resource::KubeNodes],
-    causes: CAUSES,
+    causes: ALL,
     follows: follows::FOLLOWS,
     gauges: &[&FAULTED],
     alerts: rules::ALERTS,

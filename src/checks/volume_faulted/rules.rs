@@ -5,7 +5,7 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
     when: When::Flag { gauge: &super::FAULTED, labels: &[], without: &[] },
-    also: super::CAUSES,
+    also: super::ALL,
     hold: "2m",
     severity: Severity::Critical,
     summary: "A Longhorn volume has no usable replica.",

@@ -19,10 +19,10 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{text, volumes};
 use crate::longhorn::{ConditionStatus, Engine, InstanceState, Resource, Volume, VolumeState, condition};
 
-const FILESYSTEM_READ_ONLY: Cause = Cause::warning(
-    "filesystem_read_only",
-    "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
-);
+causes! {
+    FILESYSTEM_READ_ONLY = warning "filesystem_read_only"
+        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_read_only",
@@ -31,7 +31,7 @@ pub static CHECK: Check = Check {
               on kernels before 6.12.",
     needs: &[Resource::Volumes, Resource::Engines],
     uses: &[Resource::Events, Resource::KubeNodes],
-    causes: &[&FILESYSTEM_READ_ONLY],
+    causes: ALL,
     gauges: &[&READ_ONLY],
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
