@@ -23,6 +23,7 @@ pub(crate) use cause::causes;
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub use follows::{Follows, Link, Same};
+pub(crate) use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Cut, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};

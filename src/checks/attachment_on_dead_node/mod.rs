@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
     uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
     causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&HELD],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
@@ -54,10 +54,8 @@ pub static CHECK: Check = Check {
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or gone.",
         columns: &["node", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
+        legend: "{{node}}",
         no_data: "no dead node holds a volume, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -65,14 +63,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static HELD: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_dead_node_attachments",
-    help: "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
-    labels: ["node"],
-    absent: "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
-    example: "sum by (node) (longhorn_health_dead_node_attachments)",
-    ..Gauge::PLAIN
-};
+gauges! {
+    HELD = Gauge "longhorn_health_dead_node_attachments" ["node"]
+        "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
+        absent "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
+        example "sum by (node) (longhorn_health_dead_node_attachments)";
+}
 
 /// A reboot takes less; Kubernetes marks pods for deletion after five minutes.
 const DEAD: SignedDuration = SignedDuration::from_mins(10);

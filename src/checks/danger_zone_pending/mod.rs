@@ -30,7 +30,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::Settings],
     uses: &[Resource::InstanceManagers, Resource::Pods, Resource::Volumes],
     causes: settings::CAUSES,
-    gauges: &[&PENDING],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
         when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
@@ -48,10 +48,8 @@ pub static CHECK: Check = Check {
         description: "Settings that are changed but not in force. Most of them restart instance managers \
                       once their volumes are detached.",
         columns: &["setting"],
-        queries: &[Query {
-            expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
-            legend: "{{setting}}",
-        }],
+        expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
+        legend: "{{setting}}",
         no_data: "no setting is pending, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -59,14 +57,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static PENDING: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_danger_zone_pending",
-    help: "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
-    labels: ["setting"],
-    absent: "the setting is in force, or Longhorn is older than 1.7 and does not say",
-    example: "longhorn_health_danger_zone_pending > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
+        "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
+        absent "the setting is in force, or Longhorn is older than 1.7 and does not say",
+        example "longhorn_health_danger_zone_pending > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for setting in cluster.objects.settings.iter() {

@@ -65,10 +65,8 @@ pub static CHECK: Check = Check {
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
         columns: &["severity", "cause", "object_kind", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
-            legend: "{{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
+        legend: "{{cause}}",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
         ..Panel::TABLE
     }],

@@ -33,21 +33,19 @@ pub static CHECK: Check = Check {
     needs: &[Resource::EngineImages, Resource::LonghornNodes],
     uses: &[Resource::Pods, Resource::Volumes, Resource::Replicas, Resource::KubeNodes, Resource::Settings],
     causes: causes::ALL,
-    gauges: &[&IMAGES],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static IMAGES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_engine_images",
-    help: "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
-    labels: ["state"],
-    absent: "no image is in that state, or engineimages.longhorn.io cannot be read",
-    example: "longhorn_health_engine_images{state!=\"deployed\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    IMAGES = Gauge "longhorn_health_engine_images" ["state"]
+        "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
+        absent "no image is in that state, or engineimages.longhorn.io cannot be read",
+        example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = || cluster.objects.engine_images.iter().filter(|image| !image.metadata.is_deleting());

@@ -49,7 +49,7 @@ pub static CHECK: Check = Check {
     ],
     uses: &[Resource::CsiAttachments, Resource::Settings],
     causes: ALL,
-    gauges: &[&UNDONE],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
         when: When::Found(&[&WORK_UNDONE]),
@@ -66,10 +66,8 @@ pub static CHECK: Check = Check {
         title: "Work left undone by Ready managers",
         description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
         columns: &["node", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
+        legend: "{{node}}",
         no_data: "every Ready manager works, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -77,14 +75,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static UNDONE: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_work_undone",
-    help: "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
-    labels: ["node"],
-    absent: "the manager works or is not Ready, or its objects cannot be read",
-    example: "longhorn_health_manager_work_undone > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    UNDONE = Gauge "longhorn_health_manager_work_undone" ["node"]
+        "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
+        absent "the manager works or is not Ready, or its objects cannot be read",
+        example "longhorn_health_manager_work_undone > 0";
+}
 
 /// What a manager does at once may wait behind other work for so long.
 const BUSY: SignedDuration = SignedDuration::from_mins(5);

@@ -74,10 +74,8 @@ pub static CHECK: Check = Check {
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
         columns: &["severity", "cause", "object_kind", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
-            legend: "{{node}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
+        legend: "{{node}} {{cause}}",
         no_data: "no manager is stuck in its start, or the exporter does not report",
         ..Panel::TABLE
     }],

@@ -44,7 +44,7 @@ pub static CHECK: Check = Check {
     uses: &[Resource::KubeNodes],
     causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&WITHOUT_DISK],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
         when: When::FoundBut {
@@ -73,10 +73,8 @@ pub static CHECK: Check = Check {
         title: "Replicas without a disk",
         description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
         columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
-            legend: "{{volume}}",
-        }],
+        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
+        legend: "{{volume}}",
         no_data: "every replica has a disk, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -84,14 +82,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static WITHOUT_DISK: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_replicas_without_disk",
-    help: "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "Longhorn has placed every replica of the volume, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)",
-    ..Gauge::PLAIN
-};
+gauges! {
+    WITHOUT_DISK = Gauge "longhorn_health_volume_replicas_without_disk" ["volume", "pvc_namespace", "pvc"]
+        "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
+        absent "Longhorn has placed every replica of the volume, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
+}
 
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);

@@ -57,21 +57,19 @@ pub static CHECK: Check = Check {
     ],
     causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&STUCK],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static STUCK: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_volume_attachment_stuck",
-    help: "1 for every volume that does not attach or detach, by cause; not for what is info only.",
-    labels: ["volume", "pvc_namespace", "pvc", "cause"],
-    absent: "the volume attaches and detaches, or volumes or engines cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every volume that does not attach or detach, by cause; not for what is info only.",
+        absent "the volume attaches and detaches, or volumes or engines cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let events = states::Events::of(cluster);

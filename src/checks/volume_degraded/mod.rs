@@ -57,39 +57,27 @@ pub static CHECK: Check = Check {
     uses: &[Resource::KubeNodes, Resource::Pods, Resource::Events],
     causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&MISSING, &PROGRESS, &STUCK],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static MISSING: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_missing_replicas",
-    help: "Replicas that a degraded volume lacks.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "the volume is not degraded, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1",
-    ..Gauge::PLAIN
-};
-
-static PROGRESS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_volume_rebuild_progress_ratio",
-    help: "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
-    labels: ["volume"],
-    absent: "no rebuild of the volume runs, or its engine does not report how far it is",
-    example: "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0",
-    ..Gauge::PLAIN
-};
-
-static STUCK: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_volume_not_recovering",
-    help: "1 for every degraded volume that does not recover, by cause; not for what is info only.",
-    labels: ["volume", "pvc_namespace", "pvc", "cause"],
-    absent: "the volume is not degraded, or a rebuild advances or may still begin",
-    example: "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    MISSING = Gauge "longhorn_health_volume_missing_replicas" ["volume", "pvc_namespace", "pvc"]
+        "Replicas that a degraded volume lacks.",
+        absent "the volume is not degraded, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
+    PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
+        "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
+        absent "no rebuild of the volume runs, or its engine does not report how far it is",
+        example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
+    STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every degraded volume that does not recover, by cause; not for what is info only.",
+        absent "the volume is not degraded, or a rebuild advances or may still begin",
+        example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
+}
 
 /// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
 const QUIET: SignedDuration = SignedDuration::from_mins(5);

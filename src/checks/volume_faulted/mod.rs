@@ -48,21 +48,19 @@ pub static CHECK: Check = Check {
     uses: &[Resource::Pods, Resource::KubeNodes],
     causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&FAULTED],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static FAULTED: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_faulted",
-    help: "1 for every volume without a usable replica.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "the volume has a usable replica, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_faulted) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
+        "1 for every volume without a usable replica.",
+        absent "the volume has a usable replica, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {

@@ -22,10 +22,8 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
-    queries: &[Query {
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
-        legend: "{{volume}}",
-    }],
+    expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
+    legend: "{{volume}}",
     no_data: "no volume is faulted, or the exporter does not report",
     ..Panel::TABLE
 }];
