@@ -131,11 +131,10 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
         let text =
             format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if !policy.is_empty() {
-        finding = finding
-            .because(EvidenceSource::Api, format!("setting node-down-pod-deletion-policy is {policy}"));
+        finding = finding.fact(format!("setting node-down-pod-deletion-policy is {policy}"));
     }
     finding.remedy(remedy(node, gone, attachments))
 }

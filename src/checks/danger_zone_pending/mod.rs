@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
 use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
@@ -71,7 +72,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let Some(cause) = settings::cause_of(name).filter(|_| not_applied) else { continue };
         out.sample(&PENDING, &[name], 1.0);
         let text = format!("settings.longhorn.io {name}: status.applied is false");
-        out.find(finding(cluster, cause, name).because(EvidenceSource::Api, text));
+        out.find(finding(cluster, cause, name).fact(text));
     }
     probe_timeout(cluster, out);
     let mut holders: BTreeMap<&str, Vec<&InstanceManager>> = BTreeMap::new();
@@ -116,7 +117,7 @@ fn probe_timeout(cluster: &Cluster, out: &mut Outcome) {
     if !differing.is_empty() {
         out.sample(&PENDING, &[NAME], 1.0);
         let text = format!("liveness probes of instance manager pods: {}", listed(&differing));
-        out.find(finding(cluster, cause, NAME).because(EvidenceSource::Api, text));
+        out.find(finding(cluster, cause, NAME).fact(text));
     }
 }
 
@@ -177,7 +178,7 @@ fn in_every_pod(cluster: &Cluster, name: &str) -> bool {
 
 /// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.
 fn add_holders(finding: &mut Finding, managers: &[&InstanceManager]) {
-    let fact = |text| Evidence { source: EvidenceSource::Api, text };
+    let fact = |text| api(text);
     for manager in managers.iter().take(SHOWN) {
         let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
         let text = format!("instance manager {name} on {node}: condition SettingSynced is False");

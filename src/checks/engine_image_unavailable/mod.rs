@@ -84,8 +84,8 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("its volumes cannot be attached, and those that are attached cannot be managed")
-    .because(EvidenceSource::Api, format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
-    .because(EvidenceSource::Api, format!("in use by {}", counted(image.status.ref_count.0, "object")))
+    .fact(format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
+    .fact(format!("in use by {}", counted(image.status.ref_count.0, "object")))
     .remedy(
         Remedy::new(
             "Upgrade the engines of its volumes before Longhorn itself is upgraded further. Where Longhorn has been upgraded over several \

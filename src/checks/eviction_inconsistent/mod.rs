@@ -116,7 +116,7 @@ impl Suspicion {
     }
 
     fn fact(mut self, text: impl Into<String>) -> Self {
-        self.finding = self.finding.because(EvidenceSource::Api, text);
+        self.finding = self.finding.fact(text);
         self
     }
 

@@ -253,10 +253,11 @@ fn about(
     let (im, _) = shared.first()?;
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
-    Some(Finding::new(cause, object, message).node(&im.spec.node_id).because(
-        EvidenceSource::Api,
-        format!("{}: {}", counted(facts.len(), "instance manager"), listed(&facts)),
-    ))
+    Some(Finding::new(cause, object, message).node(&im.spec.node_id).fact(format!(
+        "{}: {}",
+        counted(facts.len(), "instance manager"),
+        listed(&facts)
+    )))
 }
 
 fn probe_window_short(

@@ -225,19 +225,15 @@ fn seen_end<'a>(
     let settled = settled_verdict(cluster, uid);
     let verdict = settled.unwrap_or(now_judged);
     if verdict != now_judged {
-        evidence = vec![Evidence {
-            source: EvidenceSource::History,
-            text: format!(
-                "judged as {} when it happened; the objects that it rested on are gone",
-                verdict.cause()
-            ),
-        }];
+        let cause = verdict.cause();
+        let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
+        evidence = vec![EvidenceSource::History.says(text)];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
         out.first_seen(verdict.fact(), uid);
     }
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
-    evidence.push(Evidence { source: EvidenceSource::History, text });
+    evidence.push(EvidenceSource::History.says(text));
     End {
         manager: name,
         node,

@@ -206,8 +206,7 @@ fn finding(
     finding.evidence.extend(case.holders.iter().map(|holder| holder.evidence.clone()));
     for holder in &case.holders {
         if let Some(orphan) = orphans.get(&(name.as_str(), holder.name)) {
-            finding = finding
-                .because(EvidenceSource::Api, format!("Longhorn's Orphan {orphan} names {}", holder.name));
+            finding = finding.fact(format!("Longhorn's Orphan {orphan} names {}", holder.name));
         }
     }
     if !shards.is_empty() {

@@ -150,8 +150,8 @@ fn finding(
         },
     )
     .impact(impact)
-    .because(EvidenceSource::Api, format!("the managers run {release}"))
-    .because(EvidenceSource::Api, fact)
+    .fact(format!("the managers run {release}"))
+    .fact(fact)
     .remedy(remedy(cluster, issue, release))
 }
 

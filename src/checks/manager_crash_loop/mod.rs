@@ -222,7 +222,7 @@ fn finding(
             Some(last) if cluster.age(started) < last => "not yet for as long as its last run",
             _ => "not for long enough to call the loop over",
         };
-        found = found.because(EvidenceSource::Api, format!("the container is running now, but {text}"));
+        found = found.fact(format!("the container is running now, but {text}"));
     }
     found
 }

@@ -155,7 +155,7 @@ fn still<'a>(
         "the free space of its disks has not changed for {}, on the other nodes it has",
         text::duration(age(since))
     );
-    BTreeMap::from([(*node, Evidence { source: EvidenceSource::History, text })])
+    BTreeMap::from([(*node, EvidenceSource::History.says(text))])
 }
 
 fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
@@ -179,7 +179,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     ))
     .volumes(owned);
     for undone in left.iter().take(8) {
-        finding = finding.because(EvidenceSource::Api, undone.text.clone());
+        finding = finding.fact(undone.text.clone());
     }
     finding.evidence.extend(still.cloned());
     finding.remedy(remedy(namespace, name, true))

@@ -151,8 +151,8 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
-    .because(EvidenceSource::Api, format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
+    .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
+    .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
     .remedy(
         Remedy::new(match pod.container_status("longhorn-manager").and_then(looping::cannot_start) {
             Some(_) => "The container cannot be started at all: see manager_crash_loop, cause container_cannot_start.",
@@ -221,8 +221,8 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
         count => format!("{} on it cannot be reached: fewer copies than wanted", counted(count, "replica")),
     })
-    .because(EvidenceSource::Api, how)
-    .because(EvidenceSource::Api, format!("{} placed on it", counted(replicas, "replica")))
+    .fact(how)
+    .fact(format!("{} placed on it", counted(replicas, "replica")))
     .remedy(
         Remedy::new(
             "If the node comes back under the same name, there is nothing to do. Otherwise wait until no volume needs \

@@ -145,10 +145,10 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     let shown: Vec<&PlacementRefusal> =
         refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     for refusal in shown.iter().take(SHOWN) {
-        finding = finding.because(EvidenceSource::Api, refusal.text.clone());
+        finding = finding.fact(refusal.text.clone());
     }
     if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding = finding.because(EvidenceSource::Api, format!("and {}", counted(more, "further disk")));
+        finding = finding.fact(format!("and {}", counted(more, "further disk")));
     }
     if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
         finding = finding.node(&place.node).disk(&place.disk);

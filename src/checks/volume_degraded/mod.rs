@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
@@ -183,8 +183,6 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
     finding = finding.because(source, degraded);
     finding.evidence.extend(reason.evidence);
-    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))
 }

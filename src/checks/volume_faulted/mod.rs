@@ -21,7 +21,7 @@ mod tests;
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
@@ -84,13 +84,13 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
             .volumes(users)
             .since(since)
             .impact(format!("{whose} cannot read or write; {}", state(volume)))
-            .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+            .fact(format!("status.robustness is faulted, {}", state(volume)));
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
     }
     for candidate in candidates.iter().take(5) {
-        finding = finding.because(EvidenceSource::Api, candidate.text());
+        finding = finding.fact(candidate.text());
     }
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 {
@@ -98,23 +98,20 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
             "{} without healthyAt: never complete, or being rebuilt when it failed",
             counted(incomplete, "replica")
         );
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if let Some(restore) = condition(&volume.status.conditions, "Restore")
         .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty())
     {
         let text =
             format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if let Some(at) = volume.status.last_auto_salvaged_at.get() {
-        finding =
-            finding.because(EvidenceSource::Api, format!("Longhorn last salvaged it by itself at {at}"));
+        finding = finding.fact(format!("Longhorn last salvaged it by itself at {at}"));
     }
     // it is the manager that owns the volume which salvages it
-    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.remedy(remedy(cluster, volume, cause, &candidates))
 }
 

@@ -114,9 +114,6 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .node(node)
     .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
     .volumes(users)
-    .because(
-        EvidenceSource::Api,
-        format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name),
-    )
+    .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .remedy(remedy)
 }
