@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use longhorn_health_exporter::parsers::{PARSERS, told};
+use super::{PARSERS, told};
 
-#[path = "support/numbers.rs"]
+#[path = "../../../tests/support/numbers.rs"]
 mod numbers;
 
 use numbers::Numbers;
