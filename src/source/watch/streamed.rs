@@ -219,7 +219,8 @@ impl Split {
 }
 
 /// The lines of a list that comes in pieces of this size.
-pub(super) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
+#[cfg(any(test, fuzzing))]
+pub(crate) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
     let (mut split, mut lines) = (Split::default(), Vec::new());
     for bytes in list.chunks(piece) {
         lines.extend(split.feed(bytes)?);

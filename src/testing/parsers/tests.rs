@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use longhorn_health_exporter::longhorn::{Objects, Resource};
-use longhorn_health_exporter::parsers::{PARSERS, told};
+use super::{PARSERS, told};
+use crate::longhorn::{Objects, Resource};
 
-#[path = "support/numbers.rs"]
+#[path = "../../../tests/support/numbers.rs"]
 mod numbers;
 
 use numbers::Numbers;
