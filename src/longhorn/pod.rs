@@ -1,6 +1,6 @@
 //! Pods, as far as probes, container states and ownership go.
 
-use super::lenient::{Int, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
 use super::shared_text::SharedText;
@@ -19,6 +19,15 @@ narrow! {
         pub priority_class_name: SharedText,
         pub init_containers: Vec<Container>,
         pub containers: Vec<Container>,
+        pub tolerations: Vec<Toleration>,
+        pub node_selector: StringMap,
+    }
+
+    /// What a pod bears of a node.
+    pub struct Toleration {
+        pub key: SharedText,
+        pub value: SharedText,
+        pub effect: SharedText,
     }
 
     /// A container of a pod.

@@ -55,6 +55,9 @@ narrow! {
         pub last_backup_at: Time,
         #[serde(rename = "currentNodeID")]
         pub current_node_id: SharedText,
+        /// Up to 1.8; empty unless 1.4 left it behind.
+        #[serde(rename = "pendingNodeID")]
+        pub pending_node_id: SharedText,
         pub conditions: Vec<Condition>,
         pub kubernetes_status: KubernetesStatus,
         /// Empty while the volume is not degraded, and at every change to it.

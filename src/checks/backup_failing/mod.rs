@@ -15,6 +15,7 @@
 
 mod backups;
 mod causes;
+mod follows;
 mod jobs;
 mod rules;
 pub(crate) mod schedule;
@@ -43,6 +44,7 @@ pub static CHECK: Check = Check {
     ],
     uses: &[Resource::Settings, Resource::Pods],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: &[&BACKUPS, &LAST_BACKUP],
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -109,6 +109,9 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     if let Some(more) = volumes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         finding.evidence.push(api(format!("and {}", counted(more, "further volume"))));
     }
+    if !detached {
+        finding.evidence.extend(jobs::troubled_pods(cluster, name));
+    }
     finding.remedy(remedy(cluster, job, detached))
 }
 

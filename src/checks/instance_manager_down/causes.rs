@@ -28,7 +28,8 @@ pub const NODE_CORDONED: Cause = Cause::info(
     "node_cordoned",
     "its node is cordoned, so Longhorn creates no pod for it; expected in a drain",
 );
-pub const NODE_DOWN: Cause = Cause::warning("node_down", "its node does not answer");
+pub const NODE_DOWN: Cause =
+    Cause::warning("node_down", "its node does not answer; info for the first 5 minutes");
 pub const LABELS_MISSING: Cause = Cause::warning(
     "labels_missing",
     "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node",

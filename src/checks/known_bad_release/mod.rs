@@ -49,6 +49,7 @@ pub static CHECK: Check = Check {
         Resource::LonghornNodes,
         Resource::InstanceManagers,
         Resource::Volumes,
+        Resource::RecurringJobs,
         Resource::KubeNodes,
     ],
     causes: &LIST,

@@ -90,10 +90,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
             let held = age::held(cluster, out, "down", name, young, AWAY);
             let by_pod = young.is_some_and(|since| cluster.age(since) >= AWAY);
-            // where nothing tells how long, servers that end one after the other are the trouble, not the newest one
+            // where nothing tells how long, one that has just followed another moves, or they end one after the other
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < AWAY);
-            let one_of_many = share.replaced >= OFTEN && new && held.since.is_none();
-            if (held.lasting || by_pod) && !one_of_many {
+            let follows_another = share.replaced > 0 && new && held.since.is_none();
+            if (held.lasting || by_pod) && !follows_another {
                 out.find(finding::down(cluster, &share, held));
                 continue;
             }
