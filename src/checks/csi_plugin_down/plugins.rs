@@ -9,7 +9,7 @@ use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, ConditionStatus, Pod, Resource, condition, status};
+use crate::longhorn::{CSI_DRIVER, Engine, Pod, Resource, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 
@@ -133,16 +133,19 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     Some(finding)
 }
 
-/// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed.
+/// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,
+/// too, does not end the use of those that have an engine.
 fn without_plugin<'a>(cluster: &'a Cluster, seen: &BTreeSet<&str>) -> Vec<&'a str> {
     if cluster.objects.daemon_sets.get(PLUGIN).is_none() || !cluster.decoded_all(Resource::Pods) {
         return Vec::new();
     }
-    let ready = |node: &&crate::longhorn::LonghornNode| {
-        status(&node.status.conditions, "Ready") == ConditionStatus::True
+    let used = |node: &&str| {
+        let runs = |engine: &Engine| engine.spec.node_id == *node;
+        nodes::is_ready(cluster, node) || cluster.objects.engines.iter().any(runs)
     };
-    let names = cluster.objects.longhorn_nodes.iter().filter(ready).map(|node| node.metadata.name.as_str());
-    names.filter(|name| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false)).collect()
+    let names = cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str());
+    let here = |name: &&str| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false);
+    names.filter(here).filter(used).collect()
 }
 
 fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> {
