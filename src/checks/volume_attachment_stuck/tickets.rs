@@ -159,7 +159,7 @@ fn find_left_over(
     .node(ticket.node)
     .volumes(users)
     .impact(impact)
-    .because(EvidenceSource::Api, ticket_text(ticket))
+    .fact(ticket_text(ticket))
     .remedy(
         Remedy::new(
             "Make sure that no pod on that node uses the volume, then take the ticket away: Longhorn detaches the volume, and attaches it \
