@@ -42,6 +42,14 @@ narrow! {
         pub replica_disk_soft_anti_affinity: SharedText,
         #[serde(rename = "migrationNodeID")]
         pub migration_node_id: SharedText,
+        /// The volume or snapshot that it is a clone of.
+        pub data_source: SharedText,
+    }
+
+    /// How far the copy of a clone is.
+    pub struct CloneStatus {
+        /// `completed` and `failed` are final.
+        pub state: SharedText,
     }
 
     /// How it is.
@@ -55,6 +63,7 @@ narrow! {
         pub last_backup_at: Time,
         #[serde(rename = "currentNodeID")]
         pub current_node_id: SharedText,
+        pub clone_status: CloneStatus,
         /// Up to 1.8; empty unless 1.4 left it behind.
         #[serde(rename = "pendingNodeID")]
         pub pending_node_id: SharedText,

@@ -53,7 +53,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
 fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let object = ObjectRef::new("Pod", &cluster.namespace, name);
-    if let Some((container, crash)) = crashing(cluster, pod) {
+    // after a reboot it ends until the manager of the node answers
+    let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= AWAY);
+    if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
             Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
             None => "how it ended is not recorded".to_owned(),
@@ -66,7 +68,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         );
     }
     let since = pods::since(pod);
-    if pod.is_ready() || since.is_some_and(|since| cluster.age(since) < AWAY) {
+    if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < AWAY) {
         return None;
     }
     let mut finding = Finding::new(

@@ -107,6 +107,13 @@ fn a_node_without_plugin_is_context_until_a_volume_is_attached_there() {
     assert!(found(&CHECK, &cluster_at(NOW, &rebooted)).is_empty());
 }
 
+#[test]
+fn a_plugin_that_ends_until_the_manager_is_back_after_a_reboot_is_left_alone() {
+    let crashing = |back: &str| plugin("False", LONG_AGO, LOOP) + &kube("True", back);
+    assert!(found(&CHECK, &cluster_at(NOW, &crashing(JUST_NOW))).is_empty());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &crashing(LONG_AGO))).len(), 1);
+}
+
 fn deployment(name: &str, replicas: u8) -> String {
     format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: longhorn-system, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\

@@ -9,7 +9,8 @@ use crate::facts::releases::manager_release;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
-    ConditionStatus, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState, condition,
+    ConditionStatus, CsiAttachment, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState,
+    condition,
 };
 
 /// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
@@ -35,6 +36,8 @@ pub(super) struct Events<'a> {
     failed: BTreeMap<&'a str, SeenAttachment<'a>>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// When Kubernetes last asked to attach or to detach a persistent volume.
+    asked: BTreeMap<&'a str, Timestamp>,
 }
 
 /// Events of one reason about one object within the last hour.
@@ -63,8 +66,17 @@ impl SeenAttachment<'_> {
 
 impl<'a> Events<'a> {
     pub(super) fn of(cluster: &'a Cluster) -> Self {
-        let mut events =
-            Events { detached: BTreeMap::new(), failed: BTreeMap::new(), lives: BTreeMap::new() };
+        let mut events = Events {
+            detached: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            asked: BTreeMap::new(),
+        };
+        for csi in cluster.objects.csi_attachments.iter() {
+            let Some(at) = asked_by(csi) else { continue };
+            let known = events.asked.entry(&csi.spec.source.persistent_volume_name).or_insert(at);
+            *known = at.max(*known);
+        }
         let gone = cluster.history.gone_pods().filter(|gone| cluster.age(gone.at) < HOUR);
         for pod in gone.map(|gone| &*gone.last).chain(cluster.objects.pods.iter()) {
             if pod.is_instance_manager() {
@@ -197,7 +209,7 @@ fn hanging<'a>(
         _ => return None,
     };
     let engine = volumes::current_engine(cluster, volume);
-    let begun = Begun::NotBefore(asked(cluster, volume));
+    let begun = Begun::NotBefore(asked(cluster, volume, events));
     let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
     let since = held.and_then(|held| held.since);
     let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
@@ -239,14 +251,19 @@ fn hanging<'a>(
     Some(hanging)
 }
 
-/// When the volume was asked for, or to be let go: by its attachments in Kubernetes and their tickets.
-fn asked(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
-    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name)?;
-    let wishes = attachment.spec.attachment_tickets.keys();
-    wishes
-        .filter_map(|ticket| cluster.objects.csi_attachments.get(ticket))
-        .filter_map(|csi| csi.metadata.deletion_timestamp.get().max(csi.metadata.created()))
-        .max()
+/// When the volume was asked for, or to be let go: by its attachments in Kubernetes, found by its tickets, which a detachment
+/// takes away first, or by its persistent volume.
+fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestamp> {
+    let name = &volume.metadata.name;
+    let attachment = cluster.objects.volume_attachments.get(name);
+    let wishes = attachment.into_iter().flat_map(|attachment| attachment.spec.attachment_tickets.keys());
+    let by_ticket = wishes.filter_map(|ticket| asked_by(cluster.objects.csi_attachments.get(ticket)?)).max();
+    let pv = Some(&volume.status.kubernetes_status.pv_name).filter(|pv| !pv.is_empty());
+    by_ticket.max(events.asked.get(pv.unwrap_or(name).as_str()).copied())
+}
+
+fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
+    csi.metadata.deletion_timestamp.get().max(csi.metadata.created())
 }
 
 fn start_error(engine: &Engine) -> Option<Evidence> {

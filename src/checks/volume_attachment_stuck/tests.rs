@@ -240,6 +240,32 @@ fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
     assert!(causes(&cluster(yaml("v1.4.4", OLD, &[]))).is_empty(), "no tickets yet");
 }
 
+/// The ticket goes first, the attachment stays until the volume is detached.
+#[test]
+fn a_detachment_is_as_old_as_the_deletion_of_its_attachment() {
+    let yaml = |deleted: &str| {
+        let leaving = format!("name: csi-a, deletionTimestamp: '{deleted}'");
+        volume("vol", "detaching", "nodeID: ''", "node-1").replace("pvcName", "pvName: pv, pvcName")
+            + &csi("csi-a", "node-1", "2026-01-01T00:00:00Z").replace("name: csi-a", &leaving)
+    };
+    assert_eq!(recorded(&yaml(OLD)), ["warning detaching Volume vol"]);
+    assert!(recorded(&yaml("2026-03-01T11:59:00Z")).is_empty());
+}
+
+#[test]
+fn a_clone_is_attached_when_its_data_is_there() {
+    let yaml = |state: &str| {
+        volume("vol", "attached", "dataSource: 'vol://origin'", "node-1")
+            .replace("pvcName", "pvName: pv, pvcName")
+            .replace("robustness:", &format!("cloneStatus: {{state: {state}}}, robustness:"))
+            + &tickets("vol", &[("c", "volume-clone-controller", "node-1", true, OLD)])
+            + &csi("csi-a", "node-2", OLD)
+            + &object("Setting", "current-longhorn-version", "value: v1.9.2")
+    };
+    assert!(recorded(&yaml("initiated")).is_empty());
+    assert_eq!(recorded(&yaml("completed")), ["warning ticket_waits Volume vol"]);
+}
+
 #[test]
 fn a_ticket_without_attachment_is_left_over() {
     let yaml = |waits: bool| {

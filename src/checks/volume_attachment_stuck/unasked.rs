@@ -68,10 +68,13 @@ fn is_asked(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> bool {
 
 fn may_attach(volume: &Volume) -> bool {
     let status = &volume.status;
+    let copied = ["completed", "failed"].contains(&status.clone_status.state.as_str());
+    let is_copied = volume.spec.data_source.is_empty() || copied;
     !volume.metadata.is_deleting()
         && status.robustness != VolumeRobustness::Faulted
         && !status.restore_required
         && !status.is_standby
+        && is_copied
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
