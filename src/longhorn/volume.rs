@@ -5,6 +5,7 @@ use super::lenient::{Int, Time, narrow, open_enum};
 use super::map::Map;
 use super::meta::{Condition, Meta};
 use super::shared_text::SharedText;
+use crate::word_enum::word_enum;
 
 narrow! {
     /// A volume.
@@ -183,46 +184,24 @@ open_enum! {
     }
 }
 
-/// How a volume is, in a word for people. Longhorn calls every detached volume `unknown`, because
-/// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
-/// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
-/// are detached.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum VolumeHealth {
-    /// No replica is usable: no I/O, and data at stake.
-    Faulted,
-    /// Fewer replicas than wanted.
-    Degraded,
-    /// Not known, although the volume is not detached.
-    Unknown,
-    /// Not attached, so that its replicas are not looked at.
-    Detached,
-    /// As many replicas as wanted.
-    Healthy,
-}
-
-impl VolumeHealth {
-    /// Every value, worst first.
-    pub const ALL: [VolumeHealth; 5] = [
-        VolumeHealth::Faulted,
-        VolumeHealth::Degraded,
-        VolumeHealth::Unknown,
-        VolumeHealth::Detached,
-        VolumeHealth::Healthy,
-    ];
-
-    /// As in labels and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            VolumeHealth::Faulted => "faulted",
-            VolumeHealth::Degraded => "degraded",
-            VolumeHealth::Unknown => "unknown",
-            VolumeHealth::Detached => "detached",
-            VolumeHealth::Healthy => "healthy",
-        }
+word_enum! {
+    /// How a volume is, in a word for people. Longhorn calls every detached volume `unknown`, because
+    /// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
+    /// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
+    /// are detached.
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum VolumeHealth {
+        /// No replica is usable: no I/O, and data at stake.
+        Faulted = "faulted",
+        /// Fewer replicas than wanted.
+        Degraded = "degraded",
+        /// Not known, although the volume is not detached.
+        Unknown = "unknown",
+        /// Not attached, so that its replicas are not looked at.
+        Detached = "detached",
+        /// As many replicas as wanted.
+        Healthy = "healthy",
     }
 }
 

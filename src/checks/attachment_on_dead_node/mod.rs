@@ -16,10 +16,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
-use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource, condition};
+use crate::longhorn::{CsiAttachment, DataEngine, Owner, condition};
 
 causes! {
     NODE_DOWN = warning "node_down"

@@ -17,10 +17,8 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
 use crate::facts::stale_copies::{self, Exposure};
-use crate::longhorn::Resource;
 
 /// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
 const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, schedule};
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::{age, api, pods, text};
-use crate::longhorn::{CronJob, RecurringJob, Resource, Volume};
+use crate::longhorn::{CronJob, RecurringJob, Volume};
 
 /// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);

@@ -26,8 +26,7 @@ mod volumes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::{BackupState, Resource};
+use crate::longhorn::BackupState;
 
 pub static CHECK: Check = Check {
     id: "backup_failing",

@@ -18,9 +18,8 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::looping;
-use crate::longhorn::{Pod, Resource};
+use crate::longhorn::Pod;
 
 /// So long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);

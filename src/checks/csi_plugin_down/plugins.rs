@@ -7,9 +7,8 @@ use jiff::Timestamp;
 
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, ConditionStatus, Pod, Resource, condition, status};
+use crate::longhorn::{CSI_DRIVER, ConditionStatus, Pod, condition, status};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 

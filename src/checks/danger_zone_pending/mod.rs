@@ -14,11 +14,10 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;

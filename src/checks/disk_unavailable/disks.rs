@@ -2,7 +2,6 @@
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 

@@ -22,8 +22,6 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
 
 /// So long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);

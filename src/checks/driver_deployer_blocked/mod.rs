@@ -14,10 +14,10 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::text::shortened;
 use crate::facts::{api, endpoints, looping, pods};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";

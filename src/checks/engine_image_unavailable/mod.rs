@@ -18,9 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, text};
-use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Resource, Volume};
+use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
 /// So long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
 const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);

@@ -19,9 +19,7 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
-use crate::longhorn::Resource;
 
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);

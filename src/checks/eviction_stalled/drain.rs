@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
@@ -18,7 +17,7 @@ use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Owner,
-    PodDisruptionBudget, Replica, Resource,
+    PodDisruptionBudget, Replica,
 };
 
 /// What a usual drain takes until the workloads have left.

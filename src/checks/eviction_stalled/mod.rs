@@ -14,9 +14,7 @@ mod progress;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::eviction::{evicting_disks, images_by_disk};
-use crate::longhorn::Resource;
 
 pub static CHECK: Check = Check {
     id: "eviction_stalled",

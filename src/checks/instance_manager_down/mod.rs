@@ -13,11 +13,10 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::nodes;
 use crate::facts::text::users_of;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Resource};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
 
 use diagnose::ManagerTrouble;
 

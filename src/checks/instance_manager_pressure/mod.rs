@@ -12,12 +12,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::kubectl::patch;
 use crate::facts::text::listed;
-use crate::longhorn::{InstanceManager, Pod, Release, Resource};
+use crate::longhorn::{InstanceManager, Pod, Release};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",

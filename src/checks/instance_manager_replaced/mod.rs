@@ -17,12 +17,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of};
 use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
-use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
+use crate::longhorn::{DataEngine, InstanceManager, Pod, condition};
 
 use aftermath::{Aftermath, Hits, Span};
 use judge::{ReplacementScene, ReplacementVerdict};

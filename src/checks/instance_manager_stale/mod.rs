@@ -16,11 +16,10 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::text::{listed, users_of};
-use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resource};
+use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType};
 
 use classify::{StaleManager, StaleReason};
 

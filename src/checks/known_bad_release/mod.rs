@@ -10,10 +10,9 @@ mod follows;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::releases;
-use crate::longhorn::{Release, Resource};
+use crate::longhorn::Release;
 
 /// Causes of the check, one an issue.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]

@@ -28,11 +28,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::diagnosis::CrashReason;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
 use crate::facts::{age, recovered, starts};
-use crate::longhorn::{ConditionStatus, Pod, Resource, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 

@@ -24,9 +24,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{nodes, text};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, condition};
 use undone::Undone;
 
 causes! {

@@ -23,10 +23,9 @@ use jiff::{SignedDuration, Timestamp};
 use self::events::{Failing, ProbeFailure};
 use self::model::ProbeKind;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
-use crate::longhorn::{Pod, Release, Resource};
+use crate::longhorn::{Pod, Release};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",

@@ -24,14 +24,14 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::complaints::Lacks;
 use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
 use crate::facts::text::shortened;
 use crate::facts::{api, nodes, probes, turns, unreached};
-use crate::longhorn::{Pod, Release, Resource};
+use crate::longhorn::{Pod, Release};
 
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";

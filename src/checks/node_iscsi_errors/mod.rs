@@ -17,10 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::text::users_of;
-use crate::longhorn::{DataEngine, Resource};
+use crate::longhorn::DataEngine;
 
 use reports::{Reports, span};
 

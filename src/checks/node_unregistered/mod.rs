@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::{kubectl, looping};
-use crate::longhorn::{LonghornNode, Owner, Pod, Resource, condition};
+use crate::longhorn::{LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.

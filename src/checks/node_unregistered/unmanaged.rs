@@ -9,9 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::nodes;
-use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, Resource, condition};
+use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);

@@ -15,11 +15,10 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
-use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
+use crate::longhorn::{ConditionStatus, Volume, VolumeRobustness, condition};
 
 causes! {
     SPACE_SHORT = warning "space_short"

@@ -21,9 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, pods};
-use crate::longhorn::{Pod, Resource, ShareManager, ShareManagerState, Volume, VolumeRobustness};
+use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
 /// So long a server may be away: failing over takes one to two minutes, and the volume is attached again.
 const AWAY: SignedDuration = SignedDuration::from_mins(3);

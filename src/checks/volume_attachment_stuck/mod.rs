@@ -23,8 +23,6 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
 
 causes! {
     ATTACH_LOOP = critical "attach_loop"

@@ -22,9 +22,8 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
 causes! {

@@ -20,9 +20,8 @@ mod salvage;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
+use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
 causes! {

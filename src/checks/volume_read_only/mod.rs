@@ -14,10 +14,9 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{text, volumes};
-use crate::longhorn::{ConditionStatus, Engine, InstanceState, Resource, Volume, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
 
 causes! {
     FILESYSTEM_READ_ONLY = warning "filesystem_read_only"

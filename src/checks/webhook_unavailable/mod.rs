@@ -24,8 +24,6 @@ use jiff::SignedDuration;
 
 use self::service::WebhookRole;
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
 
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
