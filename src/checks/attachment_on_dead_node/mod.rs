@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
+use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, Owner, condition};
 
 causes! {
@@ -32,8 +33,8 @@ pub static CHECK: Check = Check {
     title: "Volumes held by dead nodes",
     summary: "Kubernetes holds volumes attached to a node that is down or gone, so that their workloads start nowhere else; says \
               what is safe to do.",
-    needs: &[Resource::CsiAttachments, Resource::KubeNodes],
-    uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
+    needs: &[CsiAttachments, KubeNodes],
+    uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

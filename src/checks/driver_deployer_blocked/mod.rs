@@ -17,6 +17,7 @@ use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::text::shortened;
 use crate::facts::{api, endpoints, looping, pods};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
@@ -35,20 +36,15 @@ pub static CHECK: Check = Check {
     title: "Driver deployer blocked",
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
-    needs: &[Resource::Pods],
-    uses: &[
-        Resource::EndpointSlices,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::InstanceManagers,
-        Resource::Events,
-    ],
+    needs: &[Pods],
+    uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
-        when: When::FoundBut { causes: causes::ALL, severity: None, without: &["object"] },
+        when: When::Found(causes::ALL),
+        without: &["object"],
         hold: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \

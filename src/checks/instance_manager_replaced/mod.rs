@@ -21,6 +21,7 @@ use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of};
 use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, InstanceManager, Pod, condition};
 
 use aftermath::{Aftermath, Hits, Span};
@@ -32,16 +33,8 @@ pub static CHECK: Check = Check {
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
               with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume) and \
               where an exporter that just started finds a replacement without any trace of harm.",
-    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Replicas],
-    uses: &[
-        Resource::Events,
-        Resource::Volumes,
-        Resource::Engines,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-    ],
+    needs: &[InstanceManagers, Pods, Replicas],
+    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[REPLACED],

@@ -19,6 +19,7 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::text::{listed, users_of};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType};
 
 use classify::{StaleManager, StaleReason};
@@ -28,21 +29,8 @@ pub static CHECK: Check = Check {
     title: "Old instance managers",
     summary: "An instance manager with another than the default image is still there. Says what holds it, \
               whether that clears by itself, and in which order to free it.",
-    needs: &[
-        Resource::InstanceManagers,
-        Resource::Engines,
-        Resource::EngineFrontends,
-        Resource::Replicas,
-        Resource::Volumes,
-        Resource::Settings,
-    ],
-    uses: &[
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Pods,
-        Resource::DaemonSets,
-        Resource::Orphans,
-    ],
+    needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
+    uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[STUCK, HELD],

@@ -31,6 +31,7 @@ use crate::check::*;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
 use crate::facts::{age, recovered, starts};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
@@ -51,23 +52,23 @@ pub static CHECK: Check = Check {
     summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
               The cause comes from its last log or, where that cannot be read, from exit code, run time and \
               facts of the API.",
-    needs: &[Resource::Pods],
+    needs: &[Pods],
     uses: &[
-        Resource::LonghornNodes,
-        Resource::Replicas,
-        Resource::Volumes,
-        Resource::Backups,
-        Resource::BackingImages,
-        Resource::EngineImages,
-        Resource::InstanceManagers,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::EndpointSlices,
-        Resource::Events,
-        Resource::KubeNodes,
-        Resource::Leases,
-        Resource::ValidatingWebhookConfigurations,
-        Resource::MutatingWebhookConfigurations,
+        LonghornNodes,
+        Replicas,
+        Volumes,
+        Backups,
+        BackingImages,
+        EngineImages,
+        InstanceManagers,
+        Settings,
+        DaemonSets,
+        EndpointSlices,
+        Events,
+        KubeNodes,
+        Leases,
+        ValidatingWebhookConfigurations,
+        MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,

@@ -25,6 +25,7 @@ use self::model::ProbeKind;
 use crate::check::*;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, Release};
 
 pub static CHECK: Check = Check {
@@ -32,8 +33,8 @@ pub static CHECK: Check = Check {
     title: "Manager probes and start-up",
     summary: "Probes of longhorn-manager as the live DaemonSet has them, managers that take longer from start to \
               Ready than their release waits for its webhook, and managers whose probes fail after their start.",
-    needs: &[Resource::DaemonSets, Resource::Pods],
-    uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
+    needs: &[DaemonSets, Pods],
+    uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,

@@ -22,6 +22,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::{age, pods};
+use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
 /// So long a server may be away: failing over takes one to two minutes, and the volume is attached again.
@@ -35,14 +36,8 @@ pub static CHECK: Check = Check {
     id: "share_manager_down",
     title: "Share managers down",
     summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
-    needs: &[Resource::ShareManagers, Resource::Volumes],
-    uses: &[
-        Resource::Pods,
-        Resource::VolumeAttachments,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Events,
-    ],
+    needs: &[ShareManagers, Volumes],
+    uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events],
     causes: causes::ALL,
     gauges: GAUGES,
     follows: follows::FOLLOWS,
