@@ -156,6 +156,7 @@ impl Watched {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an event")]
 struct Line<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,

@@ -115,6 +115,7 @@ struct Split {
 
 /// What is left of a list without its items.
 #[derive(Deserialize)]
+#[serde(expecting = "a list")]
 struct Envelope<'a> {
     #[serde(borrow)]
     items: &'a RawValue,
@@ -122,7 +123,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct ListMeta {
     resource_version: String,
     #[serde(default)]
