@@ -1,18 +1,16 @@
 //! Pods, as far as probes, container states and ownership go.
 
-use super::lenient::{Int, Time, narrow, open_enum};
+use super::lenient::{Int, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A pod.
-    pub struct Pod {
-        pub metadata: Meta,
-        pub spec: PodSpec,
-        pub status: PodStatus,
-    }
+    Pod { spec: PodSpec, status: PodStatus }
+}
 
+narrow! {
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
         pub node_name: SharedText,
@@ -79,7 +77,6 @@ narrow! {
         pub command: Vec<SharedText>,
     }
 
-    /// How a pod is.
     pub struct PodStatus {
         pub phase: PodPhase,
         pub reason: SharedText,

@@ -119,17 +119,7 @@ impl Acceptance {
     }
 
     fn validate(&self) -> anyhow::Result<()> {
-        let ids: Vec<&str> = checks::ALL.iter().map(|check| check.id).collect();
-        let Some(check) = checks::by_id(&self.check) else {
-            bail!("no such check; {}", crate::did_you_mean::hint(&self.check, &ids));
-        };
-        if let Some(cause) = &self.cause
-            && check.cause(cause).is_none()
-        {
-            let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
-            bail!("no such cause; {}", crate::did_you_mean::hint(cause, &causes));
-        }
-        Ok(())
+        checks::named(&self.check, self.cause.as_deref()).map(drop).map_err(anyhow::Error::msg)
     }
 
     /// True from the day after the last one on, in UTC.

@@ -169,7 +169,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for verdict in ReplacementVerdict::ALL {
         let labels = [verdict.cause().id, expected_label(verdict)];
-        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
+        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.as_str()) as f64);
     }
 }
 
@@ -222,7 +222,7 @@ fn seen_end<'a>(
         evidence = vec![EvidenceSource::History.says(text)];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
-        out.first_seen(verdict.fact(), uid);
+        out.first_seen(verdict.as_str(), uid);
     }
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
     evidence.push(EvidenceSource::History.says(text));
@@ -296,7 +296,7 @@ fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> 
 /// How this end was judged when it was fresh.
 fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<ReplacementVerdict> {
     ReplacementVerdict::ALL.into_iter().find(|verdict| {
-        let key = FactKey { check: CHECK.id, fact: verdict.fact(), object: uid.into() };
+        let key = FactKey { check: CHECK.id, fact: verdict.as_str(), object: uid.into() };
         cluster.history.first_seen(&key).is_some()
     })
 }
