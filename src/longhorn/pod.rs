@@ -233,6 +233,13 @@ impl Probe {
     }
 }
 
+impl ContainerStatus {
+    /// Since when it runs, if it does.
+    pub fn running_since(&self) -> Option<jiff::Timestamp> {
+        self.state.running.as_ref()?.started_at.get()
+    }
+}
+
 impl PodSpec {
     /// A container by name.
     pub fn container(&self, name: &str) -> Option<&Container> {

@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::{age, api, pods, text};
 use crate::longhorn::{CronJob, RecurringJob, Volume};
 
-/// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
+/// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 /// Of a day or more, a switch of the clocks may take an hour.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);

@@ -22,7 +22,7 @@ use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
 
-/// So long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
+/// How long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {

@@ -24,7 +24,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::longhorn::Resource::*;
 
-/// So long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
+/// How long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {

@@ -25,7 +25,7 @@ const MAIN: &str = "longhorn-driver-deployer";
 const MANAGERS: &str = "longhorn-manager";
 const BACKEND: &str = "longhorn-backend";
 
-/// So long the wait is a normal part of an installation: managers queue for the webhook lease.
+/// How long the wait is a normal part of an installation: managers queue for the webhook lease.
 const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).

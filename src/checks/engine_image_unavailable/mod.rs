@@ -22,7 +22,7 @@ use crate::facts::{age, api, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
-/// So long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
+/// How long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
 const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
 
 pub static CHECK: Check = Check {

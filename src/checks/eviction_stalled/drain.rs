@@ -79,7 +79,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// Budgets of instance managers of other nodes that select the pods of a cordoned one, which nothing removes: up to 1.3.2
-/// and in 1.4.0 and 1.4.1 the manager that made one anew put its own node in (longhorn-manager v1.4.1
+/// and in 1.4.0 and 1.4.1 the manager that recreated one put its own node in (longhorn-manager v1.4.1
 /// controller/instance_manager_controller.go generateInstanceManagerPDBManifest).
 fn misdirected<'a>(
     cluster: &'a Cluster,

@@ -5,7 +5,7 @@
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
 use super::causes;
-use crate::check::{Cause, Evidence, EvidenceSource, counted};
+use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
@@ -187,7 +187,7 @@ fn by_deletion(scene: &ReplacementScene, ended: Option<&Terminated>) -> (Replace
         evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
         return (ReplacementVerdict::DeletedIdle, evidence);
     }
-    // whoever deletes a pod and whichever probe fails: the kubelet writes that it stops the container
+    // no matter who deletes a pod or which probe fails, the kubelet writes that it stops the container
     let by_itself =
         scene.events_reach_back && scene.events.iter().all(|event| event.reason != "Killing") && !asked;
     evidence.push(fingerprint(match ended {

@@ -3,8 +3,8 @@
 use super::causes;
 use jiff::SignedDuration;
 
-use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
-use crate::cluster::{Cluster, Readability};
+use crate::check::*;
+use crate::cluster::Readability;
 use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
 use crate::facts::text::duration;
 use crate::facts::{api, nodes};

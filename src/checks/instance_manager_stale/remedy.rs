@@ -1,7 +1,6 @@
 //! How to free an old instance manager, in the order in which the steps have to be done.
 
-use crate::check::{Cause, Remedy, VolumeRef};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::kubectl;
 use crate::facts::text::listed;

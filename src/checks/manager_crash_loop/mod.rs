@@ -43,7 +43,7 @@ const CONTAINER: &str = "longhorn-manager";
 const CREATED: SignedDuration = SignedDuration::from_mins(2);
 /// A pod that became Not ready so soon after its start never was anything else: the kubelet writes that at once.
 const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
-/// So many restarts with the same conflict do not come of managers that start together once.
+/// This many restarts with the same conflict do not come from managers that start together once.
 const REPEATED: i64 = 5;
 
 pub static CHECK: Check = Check {

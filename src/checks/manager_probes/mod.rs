@@ -120,7 +120,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
 fn started_later<'a>(start: &Done<'a>) -> impl Iterator<Item = (&'a str, i64)> {
     let started = start.started;
     start.pod.status.container_statuses.iter().filter_map(move |status| {
-        let running = status.state.running.as_ref()?.started_at.get()?;
+        let running = status.running_since()?;
         let late = running.duration_since(started).as_secs();
         (status.name != "longhorn-manager" && late > NOTICEABLE).then_some((status.name.as_str(), late))
     })

@@ -128,7 +128,7 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
 
 fn waits_for(pod: &Pod) -> String {
     let init = pod.status.init_container_statuses.iter().find_map(|status| {
-        let since = status.state.running.as_ref()?.started_at.get()?;
+        let since = status.running_since()?;
         Some(format!("init container {} has been running since {since}", status.name))
     });
     if let Some(init) = init {

@@ -25,9 +25,9 @@ use crate::facts::{age, pods};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
-/// So long a server may be away: failing over takes one to two minutes, and the volume is attached again.
+/// How long a server may be away: a failover takes one to two minutes, and the volume is attached again.
 const AWAY: SignedDuration = SignedDuration::from_mins(3);
-/// So many replaced pods within [`WINDOW`] are no failover any more.
+/// This many replaced pods within [`WINDOW`] are no longer a failover.
 const OFTEN: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);

@@ -12,7 +12,7 @@ use crate::report::Report;
 
 /// Names more volumes than this only by number.
 const MAX_VOLUMES: usize = 5;
-/// So many findings with the same cause are written out.
+/// The number of findings with the same cause that are written out.
 const MAX_ALIKE: usize = 3;
 
 /// Writes an incident with all its findings.
