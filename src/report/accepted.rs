@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::NotListed;
 use crate::check::{Cut, Finding, ObjectRef, Severity};
 use crate::checks;
-use crate::incidents::cause_of;
 use crate::yaml_error;
 
 /// Which findings are accepted.
@@ -138,7 +137,7 @@ impl Acceptance {
             wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
         };
         finding.check == self.check
-            && same(&self.cause, Some(cause_of(finding)))
+            && same(&self.cause, Some(finding.cause.id))
             && same(&self.object, Some(&finding.object.name))
             && same(&self.node, finding.node.as_deref())
     }
@@ -158,7 +157,7 @@ pub fn take_out(
         };
         accepted.push(Accepted {
             check: finding.check,
-            cause: cause_of(&finding).to_owned(),
+            cause: finding.cause.id.to_owned(),
             severity: finding.severity,
             object: finding.object,
             node: finding.node,
