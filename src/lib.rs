@@ -29,7 +29,9 @@ pub mod http;
 mod incidents;
 pub mod longhorn;
 pub mod metrics;
+#[cfg(any(test, fuzzing))]
 #[doc(hidden)]
+#[path = "testing/parsers/mod.rs"]
 pub mod parsers;
 pub mod report;
 pub mod source;

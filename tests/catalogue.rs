@@ -114,10 +114,8 @@ fn expressions_read_what_is_declared() {
     let mut wrong = Vec::new();
     for area in catalogue::areas() {
         let alerts = area.alerts.iter().map(|alert| (alert.name, area.expr(alert)));
-        let panels = area
-            .panels
-            .iter()
-            .flat_map(|panel| panel.queries.iter().map(|q| (panel.title, q.expr.to_owned())));
+        let panels =
+            area.panels.iter().flat_map(|panel| panel.queries().map(|q| (panel.title, q.expr.to_owned())));
         let records = area.records.iter().map(|record| (record.name, record.expr.to_owned()));
         for (owner, expr) in alerts.chain(panels).chain(records) {
             let selectors = selectors(&expr);
@@ -229,12 +227,12 @@ fn records_are_named_after_what_they_compute() {
 fn what_alert_and_panel_share_is_recorded() {
     for area in catalogue::areas() {
         let drawn = |text: &str| {
-            area.panels.iter().any(|panel| panel.queries.iter().any(|query| query.expr.contains(text)))
+            area.panels.iter().any(|panel| panel.queries().any(|query| query.expr.contains(text)))
         };
         let asked = |text: &str| area.alerts.iter().any(|alert| area.expr(alert).contains(text));
         for record in area.records {
             let selected = format!("({}{{$job}})", record.name);
-            let queries = area.panels.iter().flat_map(|panel| panel.queries).map(|query| query.expr);
+            let queries = area.panels.iter().flat_map(|panel| panel.queries()).map(|query| query.expr);
             for expr in queries.filter(|expr| expr.contains(record.name)) {
                 // the generator puts `or` and the expression behind the selector
                 assert!(expr.contains(&selected), "{expr} should aggregate {selected}");

@@ -23,6 +23,16 @@ pub struct Cause {
     pub summary: &'static str,
 }
 
+/// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them.
+macro_rules! causes {
+    ($( $name:ident = $severity:ident $id:literal $summary:literal; )*) => {
+        $( #[doc = $summary] pub const $name: $crate::check::Cause = $crate::check::Cause::$severity($id, $summary); )*
+        /// Every cause, in the order of the reference.
+        pub const ALL: &[&$crate::check::Cause] = &[$( &$name ),*];
+    };
+}
+pub(crate) use causes;
+
 impl Cause {
     /// A cause to be acted on now.
     pub const fn critical(id: &'static str, summary: &'static str) -> Self {

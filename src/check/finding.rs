@@ -103,6 +103,11 @@ pub enum EvidenceSource {
 }
 
 impl EvidenceSource {
+    /// A fact from there.
+    pub fn says(self, text: impl Into<String>) -> Evidence {
+        Evidence { source: self, text: text.into() }
+    }
+
     /// As in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -208,9 +213,20 @@ impl Finding {
         self
     }
 
+    /// Adds what objects say.
+    pub fn fact(self, text: impl Into<String>) -> Self {
+        self.because(EvidenceSource::Api, text)
+    }
+
+    /// Adds facts.
+    pub fn facts(mut self, facts: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(facts);
+        self
+    }
+
     /// Adds a fact.
     pub fn because(mut self, source: EvidenceSource, text: impl Into<String>) -> Self {
-        self.evidence.push(Evidence { source, text: text.into() });
+        self.evidence.push(source.says(text));
         self
     }
 
@@ -253,7 +269,7 @@ mod tests {
             format!("x{long}"),
         )
         .impact("short")
-        .because(EvidenceSource::Api, long.clone());
+        .fact(long.clone());
         finding.shorten();
         assert_eq!(finding.impact, "short");
         for text in [&finding.message, &finding.evidence[0].text] {

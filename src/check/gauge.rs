@@ -3,28 +3,12 @@
 use std::sync::Arc;
 
 /// Declaration of a metric family. The number of its labels is part of its type, so that a sample with
-/// another number of values does not compile; lists hold it as `Gauge`, whatever the number. Say
-/// only what is special:
-///
-/// ```
-/// use longhorn_health_exporter::check::Gauge;
-/// static WAITING: Gauge<[&str; 2]> = Gauge {
-///     name: "longhorn_health_waiting_nodes",
-///     help: "Nodes that wait, by state and reason.",
-///     labels: ["state", "reason"],
-///     absent: "no node waits",
-///     example: "sum without (reason) (longhorn_health_waiting_nodes)",
-///     ..Gauge::PLAIN
-/// };
-/// let declared: &[&Gauge] = &[&WAITING];
-/// assert_eq!(declared[0].labels.len(), 2);
-/// ```
+/// another number of values does not compile; lists hold it as `Gauge`, whatever the number:
 ///
 /// ```compile_fail,E0308
 /// # use longhorn_health_exporter::check::{Gauge, Outcome};
-/// static WAITING: Gauge<[&str; 1]> = Gauge { labels: ["node"], ..Gauge::PLAIN };
-/// fn run(out: &mut Outcome) {
-///     out.sample(&WAITING, &["node-1", "reason"], 1.0);
+/// fn run(out: &mut Outcome, of_a_node: &'static Gauge<[&'static str; 1]>) {
+///     out.sample(of_a_node, &["node-1", "reason"], 1.0);
 /// }
 /// ```
 #[derive(Debug)]
@@ -43,14 +27,34 @@ pub struct Gauge<Labels: ?Sized = [&'static str]> {
     pub labels: Labels,
 }
 
-impl<const N: usize> Gauge<[&'static str; N]> {
-    /// The defaults of a gauge.
-    pub const PLAIN: Self =
-        Gauge { name: "", help: "", kind: GaugeKind::Gauge, absent: "", example: "", labels: [""; N] };
-
-    /// The defaults of a counter, whose name ends in `_total`.
-    pub const COUNTER: Self = Gauge { kind: GaugeKind::Counter, ..Self::PLAIN };
+/// Declares families in the order of the page, and `GAUGES`, the list of them:
+///
+/// ```text
+/// gauges! {
+///     WAITING = Gauge "longhorn_health_waiting_nodes" ["state", "reason"]
+///         "Nodes that wait, by state and reason.",
+///         absent "no node waits",
+///         example "sum without (reason) (longhorn_health_waiting_nodes)";
+/// }
+/// ```
+macro_rules! gauges {
+    ($( $name:ident = $kind:ident $text:literal [$($label:literal),*] $help:literal, absent $absent:expr, example $example:literal; )*) => {
+        $(
+            #[doc = $help]
+            pub static $name: $crate::check::Gauge<[&str; <[&str]>::len(&[$($label),*])]> = $crate::check::Gauge {
+                name: $text,
+                help: $help,
+                kind: $crate::check::GaugeKind::$kind,
+                labels: [$($label),*],
+                absent: $absent,
+                example: $example,
+            };
+        )*
+        /// Every family declared here, in the order of the page.
+        pub const GAUGES: &[&$crate::check::Gauge] = &[$( &$name ),*];
+    };
 }
+pub(crate) use gauges;
 
 /// Type of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

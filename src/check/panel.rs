@@ -23,7 +23,11 @@ pub struct Panel {
     /// variables (cluster, node, volume, PVC namespace) for which the family has a label, and `$alerts`
     /// selects the alerts of these rules in `ALERTS`. The name of a [`super::Record`] is drawn from the
     /// recorded series, and from its expression where the rules are not loaded.
-    pub queries: &'static [Query],
+    pub expr: &'static str,
+    /// Legend template such as `{{node}}`.
+    pub legend: &'static str,
+    /// What it asks for beside that.
+    pub more: &'static [Query],
     /// Columns of a table, in order, beside the cluster: labels that the queries keep, and `Value` where
     /// it says something. Other labels are kept for links and not shown.
     pub columns: &'static [&'static str],
@@ -45,7 +49,9 @@ impl Panel {
         description: "",
         kind: PanelKind::Stat,
         unit: Unit::Short,
-        queries: &[],
+        expr: "",
+        legend: "",
+        more: &[],
         columns: &[],
         steps: &[],
         width: Width::Sixth,
@@ -59,6 +65,12 @@ impl Panel {
     pub const TABLE: Panel = Panel { kind: PanelKind::Table, ..Self::TIME_SERIES };
     /// Horizontal bars, half a row wide.
     pub const BAR_GAUGE: Panel = Panel { kind: PanelKind::BarGauge, ..Self::TIME_SERIES };
+
+    /// All it asks for.
+    pub fn queries(&self) -> impl Iterator<Item = Query> {
+        let first = Query { expr: self.expr, legend: self.legend };
+        [first].into_iter().chain(self.more.iter().copied())
+    }
 }
 
 /// The dashboards.
@@ -124,7 +136,7 @@ pub enum PanelKind {
 }
 
 /// A query of a panel.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Query {
     /// PromQL.
     pub expr: &'static str,

@@ -4,12 +4,12 @@ mod check;
 mod completion;
 mod explain;
 mod generate;
-mod listen;
+pub(crate) mod listen;
 mod logging;
 mod record;
 mod runbook;
 mod serve;
-mod source;
+pub(crate) mod source;
 mod state;
 
 use std::io::{self, Write};
@@ -92,11 +92,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
-}
-
-/// What is wrong with a value of an option, whichever it is of.
-pub(crate) fn judge_options(text: &str) -> Result<(), String> {
-    source::judge(text).or(text.parse::<listen::ListenAddress>().map(drop))
 }
 
 fn parse() -> Result<Cli, clap::Error> {

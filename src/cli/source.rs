@@ -71,7 +71,7 @@ pub enum CrashLogsArg {
     Off,
 }
 
-fn moment(text: &str) -> Result<Timestamp, String> {
+pub fn moment(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| "not a moment; write it as 2026-03-01T04:30:00Z".to_owned())
 }
 
@@ -82,11 +82,6 @@ pub fn positive_duration(text: &str) -> Result<SignedDuration, String> {
         Ok(_) => Err("must be longer than zero".to_owned()),
         Err(_) => Err("not a duration; write it as 90s, 15m or 1h30m".to_owned()),
     }
-}
-
-/// What is wrong with a value of an option, whichever it is of.
-pub fn judge(text: &str) -> Result<(), String> {
-    positive_duration(text).map(drop).or(moment(text).map(drop))
 }
 
 /// A source that cannot be read.

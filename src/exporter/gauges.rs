@@ -1,68 +1,12 @@
 //! The families that belong to no single check.
 
-use crate::check::{Gauge, GaugeKind};
-
-/// Every family of the exporter itself, in the order of the page.
-pub const ALL: &[&Gauge] = &[
-    &STATUS,
-    &INCIDENTS,
-    &INCIDENT,
-    &FINDINGS,
-    &FINDING,
-    &FINDING_VOLUME,
-    &FINDING_SINCE,
-    &FINDING_FOLLOWS,
-    &FINDINGS_TRUNCATED,
-    &SERIES_TRUNCATED,
-    &CAUSE_INFO,
-    &CHECK_UNKNOWN,
-    &LONGHORN_INFO,
-    &VOLUMES,
-    &RESOURCE_SYNCED,
-    &RESOURCE_STATE,
-    &RESOURCE_LAST_SUCCESS,
-    &RESOURCE_OBJECTS,
-    &RESOURCE_UNDECODABLE,
-    &RESOURCE_UNRECOGNIZED,
-    &RESOURCE_LISTS,
-    &RESOURCE_WATCHES,
-    &RESOURCE_EVENTS,
-    &RESOURCE_ERRORS,
-    &CLOCK_SKEW,
-    &BUILD_INFO,
-    &WEB_CONFIG_SUCCESSFUL,
-    &WEB_CONFIG_LAST_SUCCESS,
-    &EVALUATION_DURATION,
-    &RENDER_DURATION,
-    &PROCESS_CPU,
-    &PROCESS_START,
-    &PROCESS_RESIDENT,
-    &PROCESS_VIRTUAL,
-    &PROCESS_VIRTUAL_MAX,
-    &PROCESS_OPEN_FDS,
-    &PROCESS_MAX_FDS,
-    &PROCESS_THREADS,
-];
+use crate::check::gauges;
 
 const BEFORE_SYNC: &str = "the first sync is not complete";
 const NO_WEB_CONFIG: &str = "--web.config.file is not given";
 const STATIC: &str = "the exporter serves a recording or the demo";
 
-macro_rules! families {
-    ($( $name:ident = $kind:ident $text:literal [$($label:literal),*] $help:literal, absent $absent:expr, example $example:literal; )*) => { $(
-        #[doc = $help]
-        pub static $name: Gauge<[&str; <[&str]>::len(&[$($label),*])]> = Gauge {
-            name: $text,
-            help: $help,
-            kind: GaugeKind::$kind,
-            labels: [$($label),*],
-            absent: $absent,
-            example: $example,
-        };
-    )* };
-}
-
-families! {
+gauges! {
     STATUS = Gauge "longhorn_health_status" ["status"]
         "1 for how the cluster is, in a word: healthy, info, warning, critical or unknown; 0 for the others.",
         absent BEFORE_SYNC,

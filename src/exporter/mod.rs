@@ -12,7 +12,7 @@ pub mod state_file;
 
 pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment, ResourceFacts};
-pub use gauges::ALL as GAUGES;
+pub use gauges::GAUGES;
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::{INCIDENTS_PANEL, PANELS};
 pub use rendered::{Budget, RenderError, Rendered};

@@ -94,7 +94,7 @@ impl Page {
     }
 
     fn into_families(mut self) -> Vec<Family> {
-        let own = ALL.iter().map(|gauge| {
+        let own = GAUGES.iter().map(|gauge| {
             let samples = self.own.remove(gauge.name).unwrap_or_default();
             Family { gauge, samples }
         });

@@ -21,10 +21,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Critical findings",
         description: "Problems to act on now. Without data the exporter is down or has not synced: not health.",
-        queries: &[Query {
-            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
-            legend: "critical",
-        }],
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"critical\"}))",
+        legend: "critical",
         steps: GOOD_IS_ZERO,
         no_data: "the exporter is down or not synced",
         ..Panel::STAT
@@ -32,10 +30,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Warnings",
         description: "Problems to look at in working hours.",
-        queries: &[Query {
-            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
-            legend: "warning",
-        }],
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_findings{$job, severity=\"warning\"}))",
+        legend: "warning",
         steps: WARN_FROM_ONE,
         no_data: "the exporter is down or not synced",
         ..Panel::STAT
@@ -43,10 +39,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Firing alerts",
         description: "Alerts of these rules that fire now. Grey is no proof of health: the rules may not be loaded.",
-        queries: &[Query {
-            expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
-            legend: "firing",
-        }],
+        expr: "count by ($cluster alertstate) (max without ($without) (ALERTS{$alerts, alertstate=\"firing\", severity!=\"info\"}))",
+        legend: "firing",
         steps: &[Step::at(1.0, "orange")],
         no_data: "none, if the rules are loaded",
         ..Panel::STAT
@@ -54,10 +48,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Checks without verdict",
         description: "Checks that could not see what they need. Their silence does not mean health.",
-        queries: &[Query {
-            expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_unknown{$job}))",
-            legend: "unknown",
-        }],
+        expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_unknown{$job}))",
+        legend: "unknown",
         steps: WARN_FROM_ONE,
         no_data: "the exporter is down or not synced",
         ..Panel::STAT
@@ -65,7 +57,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Exporter pods up",
         description: "Exporters that Prometheus can scrape. Without one, nothing on this page is known.",
-        queries: &[Query { expr: "sum by ($cluster job) (up{$job})", legend: "up" }],
+        expr: "sum by ($cluster job) (up{$job})",
+        legend: "up",
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
         no_data: "Prometheus has no such target",
         ..Panel::STAT
@@ -74,10 +67,8 @@ pub const PANELS: &[Panel] = &[
         title: "Age of the oldest data",
         description: "How long ago the Kubernetes API last answered for the kind that waited longest. A minute is fine; after three the exporter calls a kind stale (--stale-after).",
         unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
-            legend: "oldest",
-        }],
+        expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
+        legend: "oldest",
         steps: &[Step::at(0.0, "green"), Step::at(180.0, "orange")],
         no_data: "the exporter is down, or serves a recording",
         ..Panel::STAT
@@ -86,10 +77,8 @@ pub const PANELS: &[Panel] = &[
         title: INCIDENTS_PANEL,
         description: "What is wrong, told by root causes; what follows from one is not listed. Check leads to the dashboard, cause to the runbook.",
         columns: &["severity", "title", "check", "cause", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
-            legend: "{{check}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, check, cause) (longhorn_health_incident{$job}) * on ($cluster check, cause) group_left (title, runbook, dashboard) topk by ($cluster check, cause) (1, max by ($cluster check, cause, title, runbook, dashboard) (longhorn_health_cause_info{$job}))",
+        legend: "{{check}} {{cause}}",
         width: Width::Full,
         no_data: "no incident; make sure that no check is without verdict",
         ..Panel::TABLE
@@ -98,10 +87,8 @@ pub const PANELS: &[Panel] = &[
         title: "Findings",
         description: "Everything that is wrong now. Check leads to the dashboard, cause to the runbook, node to what else is there. The page of the exporter has evidence and remedy.",
         columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
-        queries: &[Query {
-            expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
-            legend: "{{check}} {{cause}} {{object}}",
-        }],
+        expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
+        legend: "{{check}} {{cause}} {{object}}",
         width: Width::Full,
         no_data: "nothing is found; make sure that no check is without verdict",
         ..Panel::TABLE
@@ -110,10 +97,8 @@ pub const PANELS: &[Panel] = &[
         title: "Firing alerts, one by one",
         description: "What Alertmanager has been told. The alert leads to its runbook and to the dashboard that tells more.",
         columns: &["severity", "alertname", "check", "cause", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
-            legend: "{{alertname}} {{object}} {{node}}",
-        }],
+        expr: "max by ($cluster severity, alertname, check, cause, object, node) (ALERTS{$alerts, alertstate=\"firing\"}) == 1",
+        legend: "{{alertname}} {{object}} {{node}}",
         no_data: "none, if the rules are loaded",
         ..Panel::TABLE
     },
@@ -121,10 +106,8 @@ pub const PANELS: &[Panel] = &[
         title: "Volumes that are affected",
         description: "Volumes and their claims that a finding concerns: whom to tell.",
         columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
-        queries: &[Query {
-            expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
-            legend: "{{volume}}",
-        }],
+        expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
+        legend: "{{volume}}",
         no_data: "no finding names a volume; make sure that no check is without verdict",
         ..Panel::TABLE
     },
@@ -132,10 +115,8 @@ pub const PANELS: &[Panel] = &[
         title: "Worst finding of each check over time",
         description: "Shows what began together and what followed. A gap is an exporter that was down, not health.",
         unit: Unit::Severity,
-        queries: &[Query {
-            expr: "max by ($cluster check) (4 * (longhorn_health_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_findings{$job, severity=\"info\"} > bool 0))",
-            legend: "{{check}}",
-        }],
+        expr: "max by ($cluster check) (4 * (longhorn_health_findings{$job, severity=\"critical\"} > bool 0) or 3 * (longhorn_health_findings{$job, severity=\"warning\"} > bool 0) or 2 * (longhorn_health_check_unknown{$job} > bool 0) or (longhorn_health_findings{$job, severity=\"info\"} > bool 0))",
+        legend: "{{check}}",
         steps: SEVERITIES,
         width: Width::Full,
         no_data: "the exporter is down or not synced",
@@ -144,20 +125,16 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Findings over time",
         description: "Number of findings by check.",
-        queries: &[Query {
-            expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_findings{$job}))",
-            legend: "{{check}}",
-        }],
+        expr: "sum by ($cluster check) (max by ($cluster check, severity) (longhorn_health_findings{$job}))",
+        legend: "{{check}}",
         no_data: "the exporter is down or not synced",
         ..Panel::TIME_SERIES
     },
     Panel {
         title: "Volumes by robustness",
         description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_volumes{$job})",
-            legend: "{{robustness}}",
-        }],
+        expr: "max without ($without) (longhorn_health_volumes{$job})",
+        legend: "{{robustness}}",
         no_data: "the exporter is down or not synced",
         ..Panel::TIME_SERIES
     },
@@ -167,10 +144,8 @@ pub const PANELS: &[Panel] = &[
         description: "How the exporter's view of each kind is. Anything but readable makes checks unknown; \
                       not_served is normal for kinds that are younger than the Longhorn release.",
         columns: &["state", "resource"],
-        queries: &[Query {
-            expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
-            legend: "{{resource}} {{state}}",
-        }],
+        expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
+        legend: "{{resource}} {{state}}",
         no_data: "the exporter is down",
         ..Panel::TABLE
     },
@@ -180,10 +155,8 @@ pub const PANELS: &[Panel] = &[
         description: "When the API last answered for each kind. Minutes are fine for quiet kinds.",
         unit: Unit::FromNow,
         columns: &["resource", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}) * 1000",
-            legend: "{{resource}}",
-        }],
+        expr: "max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}) * 1000",
+        legend: "{{resource}}",
         no_data: "the exporter is down, or serves a recording",
         ..Panel::TABLE
     },
@@ -191,10 +164,8 @@ pub const PANELS: &[Panel] = &[
         dashboard: Dashboard::Exporter,
         title: "Failed calls",
         description: "Lists and watches that failed, by kind and reason. Single expired ones are normal.",
-        queries: &[Query {
-            expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[$__rate_interval]))",
-            legend: "{{resource}} {{reason}}",
-        }],
+        expr: "sum by ($cluster resource, reason) (increase(longhorn_health_resource_errors_total{$job}[$__rate_interval]))",
+        legend: "{{resource}} {{reason}}",
         no_data: "no call failed, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
@@ -204,10 +175,8 @@ pub const PANELS: &[Panel] = &[
         description: "How far the clock of each exporter pod is ahead of the API server's. Beyond a minute ages in \
                       findings are wrong.",
         unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max by ($cluster instance) (longhorn_health_clock_skew_seconds{$job})",
-            legend: "{{instance}}",
-        }],
+        expr: "max by ($cluster instance) (longhorn_health_clock_skew_seconds{$job})",
+        legend: "{{instance}}",
         no_data: "the API server sends no Date, or the exporter serves a recording",
         ..Panel::TIME_SERIES
     },
@@ -216,16 +185,12 @@ pub const PANELS: &[Panel] = &[
         title: "Time per evaluation and page",
         description: "How long the checks run and how long a page takes to write, for each exporter pod.",
         unit: Unit::Seconds,
-        queries: &[
-            Query {
-                expr: "max by ($cluster instance) (longhorn_health_exporter_evaluation_duration_seconds{$job})",
-                legend: "checks {{instance}}",
-            },
-            Query {
-                expr: "max by ($cluster instance) (longhorn_health_exporter_render_duration_seconds{$job})",
-                legend: "page {{instance}}",
-            },
-        ],
+        expr: "max by ($cluster instance) (longhorn_health_exporter_evaluation_duration_seconds{$job})",
+        legend: "checks {{instance}}",
+        more: &[Query {
+            expr: "max by ($cluster instance) (longhorn_health_exporter_render_duration_seconds{$job})",
+            legend: "page {{instance}}",
+        }],
         no_data: "the exporter is down",
         ..Panel::TIME_SERIES
     },
@@ -234,10 +199,8 @@ pub const PANELS: &[Panel] = &[
         title: "CPU",
         description: "CPU that each exporter pod uses.",
         unit: Unit::Cores,
-        queries: &[Query {
-            expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[$__rate_interval]))",
-            legend: "{{instance}}",
-        }],
+        expr: "sum by ($cluster instance) (rate(process_cpu_seconds_total{$job}[$__rate_interval]))",
+        legend: "{{instance}}",
         no_data: "the exporter is down",
         ..Panel::TIME_SERIES
     },
@@ -246,10 +209,8 @@ pub const PANELS: &[Panel] = &[
         title: "Memory",
         description: "Resident memory of each exporter pod. It grows with the number of objects, not with time.",
         unit: Unit::Bytes,
-        queries: &[Query {
-            expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
-            legend: "{{instance}}",
-        }],
+        expr: "max by ($cluster instance) (process_resident_memory_bytes{$job})",
+        legend: "{{instance}}",
         no_data: "the exporter is down",
         ..Panel::TIME_SERIES
     },
@@ -258,10 +219,8 @@ pub const PANELS: &[Panel] = &[
         title: "Web configurations that are not in force",
         description: "Exporter pods whose changed --web.config.file, or a certificate that it names, cannot be used. \
                       They go on with the one before it.",
-        queries: &[Query {
-            expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
-            legend: "not in force",
-        }],
+        expr: "sum by ($cluster job) (1 - min by ($cluster job, instance) (longhorn_health_exporter_web_config_last_reload_successful{$job}))",
+        legend: "not in force",
         steps: WARN_FROM_ONE,
         width: Width::Half,
         no_data: "the exporter is down, or has no web configuration",
@@ -273,10 +232,8 @@ pub const PANELS: &[Panel] = &[
         description: "When each exporter pod read the web configuration that is in force, certificates included.",
         unit: Unit::FromNow,
         columns: &["instance", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
-            legend: "{{instance}}",
-        }],
+        expr: "max by ($cluster instance) (longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds{$job}) * 1000",
+        legend: "{{instance}}",
         no_data: "the exporter is down, or has no web configuration",
         ..Panel::TABLE
     },
@@ -285,8 +242,9 @@ pub const PANELS: &[Panel] = &[
         title: "Clusters",
         description: "A row for each cluster that has an exporter. The cluster leads to its overview. A cluster that is missing here has no exporter that Prometheus can scrape.",
         columns: &["status", "Value #B", "Value #C", "Value #D", "release", "exporter"],
-        queries: &[
-            Query { expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1", legend: "status" },
+        expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1",
+        legend: "status",
+        more: &[
             Query {
                 expr: "sum by ($cluster) (max by ($cluster severity) (longhorn_health_incidents{$job}))",
                 legend: "incidents",

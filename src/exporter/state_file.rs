@@ -78,6 +78,7 @@ impl StateFile {
     /// Reads the content of a file.
     pub fn parse(text: &[u8]) -> io::Result<Saved> {
         #[derive(serde::Deserialize)]
+        #[serde(expecting = "an object")]
         struct StateHead {
             version: u32,
         }

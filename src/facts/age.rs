@@ -57,7 +57,7 @@ impl Held {
             }
             None => (EvidenceSource::History, "seen for the first time".to_owned()),
         };
-        Evidence { source, text }
+        source.says(text)
     }
 }
 

@@ -28,5 +28,5 @@ use crate::check::{Evidence, EvidenceSource};
 
 /// A fact that an object tells.
 pub fn api(text: impl Into<String>) -> Evidence {
-    Evidence { source: EvidenceSource::Api, text: text.into() }
+    EvidenceSource::Api.says(text)
 }

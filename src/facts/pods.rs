@@ -56,7 +56,7 @@ pub fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a str> {
 /// The refusal as evidence.
 pub fn not_created(set: &str, refusal: &str) -> Evidence {
     let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));
-    Evidence { source: EvidenceSource::Event, text }
+    EvidenceSource::Event.says(text)
 }
 
 /// Adds the way out where the Pod Security Standard of the namespace refuses the pods of a DaemonSet.

@@ -57,7 +57,7 @@ impl Lasting {
             Some(since) => (EvidenceSource::Api, format!("by the objects it began at {since} or later")),
             None => (EvidenceSource::Api, "when this began is not known: no object has the time".to_owned()),
         };
-        Evidence { source, text }
+        source.says(text)
     }
 }
 

@@ -32,7 +32,7 @@ pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option
         "its readiness probe was still refused at {refused}, so its own start has not come to its end"
     );
     let right = "all managers have one service account, so no right is missing: most likely the API server does not answer this pod";
-    Some(vec![api(by), Evidence { source: EvidenceSource::Event, text: probe }, api(right)])
+    Some(vec![api(by), EvidenceSource::Event.says(probe), api(right)])
 }
 
 /// The holder came later and took the Lease, which no one can have had before.

@@ -27,6 +27,7 @@ pub type CheckId = fn(&str) -> Option<&'static str>;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Saved {
     /// The version of the form.
     pub version: u32,
@@ -39,6 +40,7 @@ pub struct Saved {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 struct SavedFact {
     check: String,
     fact: String,
@@ -47,6 +49,7 @@ struct SavedFact {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 struct Gone {
     at: Timestamp,
     replaced_by: String,

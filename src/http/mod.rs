@@ -10,22 +10,22 @@ mod connection;
 mod connections;
 mod digest;
 mod links;
-mod negotiate;
+pub(crate) mod negotiate;
 mod page;
-mod passwords;
+pub(crate) mod passwords;
 mod rate;
 mod respond;
-mod reviewer;
+pub(crate) mod reviewer;
 mod router;
 mod single_flight;
 mod slots;
 #[cfg(test)]
-mod slow_readers;
+mod slow_readers_tests;
 mod timeouts;
 mod transport;
-mod view;
+pub(crate) mod view;
 mod waiters;
-mod web_config;
+pub(crate) mod web_config;
 
 use std::future::Future;
 use std::io;
@@ -45,29 +45,7 @@ pub use transport::Transport;
 pub use web_config::{WebConfigError, WebConfigFile};
 
 use connections::Connections;
-use hyper::header::{AUTHORIZATION, HeaderValue};
 use timeouts::Phases;
-
-/// What is wrong with the text of a web configuration by itself.
-pub(crate) fn judge_web_config(text: &str) -> Result<(), WebConfigError> {
-    web_config::judge(text)
-}
-
-/// What is wrong with a query.
-pub(crate) fn judge_query(query: &str) -> Result<(), String> {
-    view::View::parse(query).map(|view| drop(view.link()))
-}
-
-/// Reads a value as each header of a request that is read.
-pub(crate) fn read_headers(value: &HeaderValue) {
-    let text = value.to_str().ok();
-    negotiate::metrics_format(text);
-    negotiate::accepts_gzip(text);
-    let headers = [(AUTHORIZATION, value.clone()), (reviewer::TIMEOUT, value.clone())].into_iter().collect();
-    passwords::credentials(&headers);
-    passwords::scheme(&headers, "bearer");
-    reviewer::patience(&headers);
-}
 
 /// Connections accepted in one go: few beside those that there may be.
 const BURST: usize = 32;

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Alert, Check, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
+use crate::check::{Alert, Command, Finding, ObjectRef, Severity, VolumeRef, capitalised};
 use crate::checks;
 use crate::longhorn::VolumeHealth;
 
@@ -178,20 +178,18 @@ fn health(volume: &VolumeRef) -> VolumeHealth {
     volume.robustness.unwrap_or(VolumeHealth::Unknown)
 }
 
-/// One finding speaks for itself; many are told by their cause and where it holds.
+/// The first finding speaks, for itself or for all that are like it.
 fn title(roots: &[&Finding]) -> String {
     let [root, more @ ..] = roots else { return String::new() };
-    if more.is_empty() {
-        return capitalised(&root.message);
-    }
-    let summary = checks::by_id(root.check).and_then(|check: &Check| check.cause(cause_of(root)));
-    let summary = summary.map_or(root.message.as_str(), |cause| cause.summary);
-    let nodes = nodes_of(roots);
-    let places = match nodes.len() {
-        0 => format!("{} times", roots.len()),
-        _ => self::places(&nodes),
+    let mut nodes = nodes_of(more);
+    nodes.retain(|node| Some(node) != root.node.as_ref());
+    let rest = match (more.len(), nodes.len()) {
+        (0, _) => String::new(),
+        (more, 0) => format!("; {more} more like it"),
+        (more, on) if more == on => format!("; the same on {}", places(&nodes)),
+        (more, _) => format!("; {more} more like it, also on {}", places(&nodes)),
     };
-    format!("{}: {places}", capitalised(summary))
+    format!("{}{rest}", capitalised(&root.message))
 }
 
 /// Nodes by name, many of them only by number: `worker-1, -3, -4` or `320 nodes, a, b, c and 317 more`.

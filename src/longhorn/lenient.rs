@@ -113,7 +113,7 @@ pub struct Int(pub i64);
 impl<'de> Deserialize<'de> for Int {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "expected a number")]
         enum Raw {
             Number(i64),
             Float(f64),
@@ -167,7 +167,7 @@ macro_rules! narrow {
     )*) => { $(
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
+        #[serde(rename_all = "camelCase", default, expecting = "an object")]
         pub struct $name {
             $(
                 $(#[$field_meta])*

@@ -164,7 +164,7 @@ impl super::Compact for Quantity {}
 
 fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(serde::Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a number or a string")]
     enum RawState {
         Text(String),
         Number(serde_json::Number),

@@ -5,19 +5,19 @@ use super::*;
 static STATE: Gauge<[&str; 2]> = Gauge {
     name: "test_state",
     help: "A \"state\"\nwith \\ in it.",
+    kind: GaugeKind::Gauge,
     labels: ["object", "state"],
     absent: "",
     example: "",
-    ..Gauge::PLAIN
 };
 
 static CALLS: Gauge<[&str; 0]> = Gauge {
     name: "test_calls_seconds_total",
     help: "Calls.",
+    kind: GaugeKind::Counter,
     labels: [],
     absent: "",
     example: "",
-    ..Gauge::COUNTER
 };
 
 fn sample(labels: &[&str], value: f64) -> Sample {

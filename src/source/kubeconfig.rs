@@ -43,15 +43,8 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     })
 }
 
-/// What is wrong with the text of a kubeconfig.
-pub(crate) fn judge(text: &str) -> Result<(), String> {
-    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| say(&error))?;
-    let context = chosen(&kubeconfig, None, String::new).map_err(|error| error.to_string())?;
-    lost(&kubeconfig, &context).map_or(Ok(()), Err)
-}
-
 /// Why nobody could log in with this context.
-fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
+pub(crate) fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     lost_user(kubeconfig, context).or_else(|| old_login(kubeconfig, context))
 }
 
@@ -62,7 +55,7 @@ pub(super) fn context(path: Option<&Path>, context: Option<&str>) -> Option<Stri
 }
 
 /// The context asked for or else the current one, if the kubeconfig has it.
-fn chosen(
+pub(crate) fn chosen(
     kubeconfig: &Kubeconfig,
     context: Option<&str>,
     place: impl Fn() -> String,
@@ -108,7 +101,7 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 }
 
 /// The first line of an error. That of a file is said by its source, which leaves out the path.
-fn say(error: &KubeconfigError) -> String {
+pub(crate) fn say(error: &KubeconfigError) -> String {
     let text = match error {
         KubeconfigError::ReadConfig(source, _) => source.to_string(),
         KubeconfigError::Parse(error) => {

@@ -16,7 +16,7 @@ pub struct Reviews {
 /// Whom a token belongs to, as the API server told it. Everything in it takes part in the question
 /// what they may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 pub struct User {
     /// For example `system:serviceaccount:monitoring:prometheus`.
     pub username: String,
@@ -29,19 +29,20 @@ pub struct User {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a review")]
 struct Review<S> {
     status: S,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 struct TokenStatus {
     authenticated: bool,
     user: User,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 struct AccessStatus {
     allowed: bool,
     denied: bool,

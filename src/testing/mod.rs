@@ -1,5 +1,6 @@
 //! Clusters for tests, written as the YAML that `kubectl` prints.
 
+pub mod instance_managers;
 mod objects;
 #[path = "../../tests/support/scenario_files.rs"]
 pub mod scenario_files;

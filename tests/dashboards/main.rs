@@ -259,7 +259,7 @@ fn thresholds_of_shared_numbers_are_drawn() {
                         matches!(from, Bound::Threshold { alert: of, threshold: drawn }
                             if *of == alert.name && drawn.name == threshold)
                     });
-                    is_drawn && panel.queries.iter().any(|query| query.expr.contains(&record))
+                    is_drawn && panel.queries().any(|query| query.expr.contains(&record))
                 };
                 let drawn = area.panels.iter().any(draws);
                 complaints.unless(drawn, alert.name, &format!("no panel draws {threshold} of {record}"));

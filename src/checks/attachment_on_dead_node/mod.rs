@@ -21,14 +21,12 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::text;
 use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource, condition};
 
-const NODE_DOWN: Cause = Cause::warning(
-    "node_down",
-    "the node has not been Ready for ten minutes, and its pods and volumes cannot move",
-);
-const NODE_GONE: Cause = Cause::warning(
-    "node_gone",
-    "the node no longer exists in Kubernetes, and volumes are still attached to it",
-);
+causes! {
+    NODE_DOWN = warning "node_down"
+        "the node has not been Ready for ten minutes, and its pods and volumes cannot move";
+    NODE_GONE = warning "node_gone"
+        "the node no longer exists in Kubernetes, and volumes are still attached to it";
+}
 
 pub static CHECK: Check = Check {
     id: "attachment_on_dead_node",
@@ -37,9 +35,9 @@ pub static CHECK: Check = Check {
               what is safe to do.",
     needs: &[Resource::CsiAttachments, Resource::KubeNodes],
     uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
-    causes: &[&NODE_DOWN, &NODE_GONE],
+    causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&HELD],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",
         when: When::Found(&[&NODE_DOWN, &NODE_GONE]),
@@ -56,10 +54,8 @@ pub static CHECK: Check = Check {
         title: "Volumes held by dead nodes",
         description: "Attachments of Longhorn volumes to nodes that are down or gone.",
         columns: &["node", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (longhorn_health_dead_node_attachments{$job})",
+        legend: "{{node}}",
         no_data: "no dead node holds a volume, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -67,14 +63,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static HELD: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_dead_node_attachments",
-    help: "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
-    labels: ["node"],
-    absent: "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
-    example: "sum by (node) (longhorn_health_dead_node_attachments)",
-    ..Gauge::PLAIN
-};
+gauges! {
+    HELD = Gauge "longhorn_health_dead_node_attachments" ["node"]
+        "Attachments of Longhorn volumes to a node that has been down or gone for ten minutes.",
+        absent "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
+        example "sum by (node) (longhorn_health_dead_node_attachments)";
+}
 
 /// A reboot takes less; Kubernetes marks pods for deletion after five minutes.
 const DEAD: SignedDuration = SignedDuration::from_mins(10);
@@ -137,11 +131,10 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
         let text =
             format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if !policy.is_empty() {
-        finding = finding
-            .because(EvidenceSource::Api, format!("setting node-down-pod-deletion-policy is {policy}"));
+        finding = finding.fact(format!("setting node-down-pod-deletion-policy is {policy}"));
     }
     finding.remedy(remedy(node, gone, attachments))
 }

@@ -55,12 +55,12 @@ impl<'a> Words<'a> {
         let mut finding =
             self.start(&causes::AT_RISK, pair, message).impact(impact).remedy(self.workaround(pair));
         finding.volumes = volumes;
-        finding = finding.because(
-            EvidenceSource::Api,
-            format!("nodes.longhorn.io {node}: evictionRequested is true on {}", requests(pair.place.node)),
-        );
+        finding = finding.fact(format!(
+            "nodes.longhorn.io {node}: evictionRequested is true on {}",
+            requests(pair.place.node)
+        ));
         match self.crashes(node) {
-            Some(text) => finding.because(EvidenceSource::Api, text),
+            Some(text) => finding.fact(text),
             None => finding,
         }
     }
@@ -110,19 +110,15 @@ impl<'a> Words<'a> {
         Finding::new(cause, object, message)
             .node(node)
             .disk(pair.place.name)
-            .because(
-                EvidenceSource::Api,
-                format!(
+            .fact(format!(
                     "backingimages.longhorn.io {image}: disk {} is in status.diskFileStatusMap (state {}) \
                      but not in spec.diskFileSpecMap",
                     pair.uuid,
                     pair.copy.state.as_str()
                 ),
             )
-            .because(EvidenceSource::Api, release_fact(pair))
-            .because(
-                EvidenceSource::Api,
-                format!(
+            .fact(release_fact(pair))
+            .fact(format!(
                     "not safe to request or resume eviction on {node}: {left} such {} on its disks; it is safe at 0",
                     if left == 1 { "copy is" } else { "copies are" }
                 ),

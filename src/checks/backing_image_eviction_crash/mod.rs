@@ -34,7 +34,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::LonghornNodes, Resource::BackingImages, Resource::Settings],
     uses: &[Resource::DaemonSets, Resource::Pods, Resource::Volumes],
     causes: causes::ALL,
-    gauges: &[&STATUS_NOT_SPEC, &UNSAFE_COPIES],
+    gauges: GAUGES,
     alerts: &[
         Alert {
             name: "LonghornBackingImageEvictionCrashRisk",
@@ -78,11 +78,9 @@ const PANELS: &[Panel] = &[
         title: "Eviction crash risk",
         description: "Copies of backing images that crash a manager while eviction is requested now. \
                       Anything but 0: clear the eviction flags first, see the runbook.",
-        queries: &[Query {
-            expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
-                   check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
-            legend: "at risk",
-        }],
+        expr: "sum by ($cluster check) (max without ($without) (longhorn_health_findings{$job, \
+               check=\"backing_image_eviction_crash\", severity=\"critical\"}))",
+        legend: "at risk",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
         no_data: "the exporter does not know; see the unknown checks",
         ..Panel::STAT
@@ -92,10 +90,8 @@ const PANELS: &[Panel] = &[
         title: "Safe to request eviction",
         description: "Copies that would crash a manager of this release if eviction were requested on their node. \
                       0 means that eviction may be requested, or resumed after the workaround.",
-        queries: &[Query {
-            expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
-            legend: "unsafe copies",
-        }],
+        expr: "max by ($cluster job) (longhorn_health_backing_image_eviction_unsafe_copies{$job})",
+        legend: "unsafe copies",
         steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
         width: Width::Quarter,
         no_data: "the release or the backing images cannot be read",
@@ -107,33 +103,24 @@ const PANELS: &[Panel] = &[
         description: "Copies of backing images that have left the spec but not the status. Seconds are normal after every \
                       clean-up; minutes mean that the backing image manager of the node does not answer.",
         columns: &["backing_image", "node", "disk"],
-        queries: &[Query {
-            expr: "max by ($cluster backing_image, node, disk) \
-                   (longhorn_health_backing_image_status_not_spec{$job}) == 1",
-            legend: "{{backing_image}} on {{node}}",
-        }],
+        expr: "max by ($cluster backing_image, node, disk) \
+               (longhorn_health_backing_image_status_not_spec{$job}) == 1",
+        legend: "{{backing_image}} on {{node}}",
         no_data: "spec and status of every backing image agree, or the exporter does not report",
         ..Panel::TABLE
     },
 ];
 
-static STATUS_NOT_SPEC: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_backing_image_status_not_spec",
-    help: "1 for a copy of a backing image that its status lists but its spec no longer does.",
-    labels: ["backing_image", "node", "disk"],
-    absent: "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
-    example: "count by (node) (longhorn_health_backing_image_status_not_spec)",
-    ..Gauge::PLAIN
-};
-
-static UNSAFE_COPIES: Gauge<[&str; 0]> = Gauge {
-    name: "longhorn_health_backing_image_eviction_unsafe_copies",
-    help: "Copies of backing images on which this release's manager panics if eviction is requested on their node; 0 is safe.",
-    labels: [],
-    absent: "nodes or backing images cannot be read, or the release is unknown while such copies exist",
-    example: "longhorn_health_backing_image_eviction_unsafe_copies == 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    STATUS_NOT_SPEC = Gauge "longhorn_health_backing_image_status_not_spec" ["backing_image", "node", "disk"]
+        "1 for a copy of a backing image that its status lists but its spec no longer does.",
+        absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
+        example "count by (node) (longhorn_health_backing_image_status_not_spec)";
+    UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
+        "Copies of backing images on which this release's manager panics if eviction is requested on their node; 0 is safe.",
+        absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
+        example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut pairs = stale_copies::all(cluster);

@@ -62,11 +62,8 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
             format!("the newest backup of {whose} failed"),
         )
         .since(created)
-        .because(
-            EvidenceSource::Api,
-            format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()),
-        )
-        .because(EvidenceSource::Api, last_good(cluster, volume)),
+        .fact(format!("backup {}: state {}: {error}", backup.metadata.name, backup.status.state.as_str()))
+        .fact(last_good(cluster, volume)),
     )
 }
 

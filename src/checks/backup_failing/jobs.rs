@@ -77,9 +77,7 @@ fn not_running(
                 cluster.namespace
             ));
         return Some(
-            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message)
-                .because(EvidenceSource::Api, fact)
-                .remedy(remedy),
+            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).fact(fact).remedy(remedy),
         );
     }
     let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;

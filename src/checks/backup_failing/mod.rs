@@ -43,30 +43,23 @@ pub static CHECK: Check = Check {
     ],
     uses: &[Resource::Settings, Resource::Pods],
     causes: causes::ALL,
-    gauges: &[&BACKUPS, &LAST_BACKUP],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static BACKUPS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_backups",
-    help: "Backups that this cluster takes and that are not complete, by state: waiting, in_progress, failed. Complete ones are not counted.",
-    labels: ["state"],
-    absent: "backups.longhorn.io cannot be read",
-    example: "longhorn_health_backups{state=\"failed\"} > 0",
-    ..Gauge::PLAIN
-};
-
-static LAST_BACKUP: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_volume_last_backup_timestamp_seconds",
-    help: "Unix time of the last good backup of a volume whose backups fail, stand still or are too old; 0 without any.",
-    labels: ["volume"],
-    absent: "the backups of the volume are in order, or it has no recurring backup job",
-    example: "time() - longhorn_health_volume_last_backup_timestamp_seconds > 86400",
-    ..Gauge::PLAIN
-};
+gauges! {
+    BACKUPS = Gauge "longhorn_health_backups" ["state"]
+        "Backups that this cluster takes and that are not complete, by state: waiting, in_progress, failed. Complete ones are not counted.",
+        absent "backups.longhorn.io cannot be read",
+        example "longhorn_health_backups{state=\"failed\"} > 0";
+    LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume"]
+        "Unix time of the last good backup of a volume whose backups fail, stand still or are too old; 0 without any.",
+        absent "the backups of the volume are in order, or it has no recurring backup job",
+        example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 86400";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);

@@ -95,10 +95,7 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     let mut finding = Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
         .volumes(affected)
         .impact(impact)
-        .because(
-            EvidenceSource::Api,
-            format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)),
-        );
+        .fact(format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)));
     for volume in volumes.iter().take(SHOWN) {
         finding.evidence.push(api(format!(
             "volume {}: {}",

@@ -41,21 +41,19 @@ pub static CHECK: Check = Check {
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&PLUGINS],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static PLUGINS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_csi_plugins",
-    help: "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes that are down or have just come back count as working.",
-    labels: ["state"],
-    absent: "pods or DaemonSets cannot be read",
-    example: "longhorn_health_csi_plugins{state!=\"working\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
+        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Nodes that are down or have just come back count as working.",
+        absent "pods or DaemonSets cannot be read",
+        example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     plugins::find(cluster, out);

@@ -61,10 +61,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         return Some(
             Finding::new(&causes::PLUGIN_CRASHING, object, message)
-                .because(
-                    EvidenceSource::Api,
-                    format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")),
-                )
+                .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
                 .remedy(remedy(cluster, pod, container)),
         );
     }

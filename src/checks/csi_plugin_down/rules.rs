@@ -47,10 +47,8 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "CSI plugins by state",
         description: "Nodes by state of Longhorn's CSI plugin. Not registered: it runs, but the kubelet does not know the driver.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_csi_plugins{$job})",
-            legend: "{{state}}",
-        }],
+        expr: "max without ($without) (longhorn_health_csi_plugins{$job})",
+        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read pods or DaemonSets",
         ..Panel::STAT
@@ -60,10 +58,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "CSI driver down",
         description: "Nodes where the CSI plugin does not work, and CSI controllers of which no pod works, with the cause.",
         columns: &["severity", "cause", "object_kind", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"csi_plugin_down\"}) == 1",
-            legend: "{{object}} {{node}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"csi_plugin_down\"}) == 1",
+        legend: "{{object}} {{node}} {{cause}}",
         no_data: "the CSI driver works everywhere, or the exporter does not report",
         ..Panel::TABLE
     },

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::check::*;
 use crate::cluster::Cluster;
+use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
 use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
@@ -30,7 +31,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::Settings],
     uses: &[Resource::InstanceManagers, Resource::Pods, Resource::Volumes],
     causes: settings::CAUSES,
-    gauges: &[&PENDING],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
         when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
@@ -48,10 +49,8 @@ pub static CHECK: Check = Check {
         description: "Settings that are changed but not in force. Most of them restart instance managers \
                       once their volumes are detached.",
         columns: &["setting"],
-        queries: &[Query {
-            expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
-            legend: "{{setting}}",
-        }],
+        expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
+        legend: "{{setting}}",
         no_data: "no setting is pending, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -59,14 +58,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static PENDING: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_danger_zone_pending",
-    help: "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
-    labels: ["setting"],
-    absent: "the setting is in force, or Longhorn is older than 1.7 and does not say",
-    example: "longhorn_health_danger_zone_pending > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
+        "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
+        absent "the setting is in force, or Longhorn is older than 1.7 and does not say",
+        example "longhorn_health_danger_zone_pending > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for setting in cluster.objects.settings.iter() {
@@ -75,7 +72,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let Some(cause) = settings::cause_of(name).filter(|_| not_applied) else { continue };
         out.sample(&PENDING, &[name], 1.0);
         let text = format!("settings.longhorn.io {name}: status.applied is false");
-        out.find(finding(cluster, cause, name).because(EvidenceSource::Api, text));
+        out.find(finding(cluster, cause, name).fact(text));
     }
     probe_timeout(cluster, out);
     let mut holders: BTreeMap<&str, Vec<&InstanceManager>> = BTreeMap::new();
@@ -120,7 +117,7 @@ fn probe_timeout(cluster: &Cluster, out: &mut Outcome) {
     if !differing.is_empty() {
         out.sample(&PENDING, &[NAME], 1.0);
         let text = format!("liveness probes of instance manager pods: {}", listed(&differing));
-        out.find(finding(cluster, cause, NAME).because(EvidenceSource::Api, text));
+        out.find(finding(cluster, cause, NAME).fact(text));
     }
 }
 
@@ -181,7 +178,7 @@ fn in_every_pod(cluster: &Cluster, name: &str) -> bool {
 
 /// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.
 fn add_holders(finding: &mut Finding, managers: &[&InstanceManager]) {
-    let fact = |text| Evidence { source: EvidenceSource::Api, text };
+    let fact = |text| api(text);
     for manager in managers.iter().take(SHOWN) {
         let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
         let text = format!("instance manager {name} on {node}: condition SettingSynced is False");

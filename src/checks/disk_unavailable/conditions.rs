@@ -85,7 +85,7 @@ fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Fin
     }
     let finding = about(node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
         .since(ready.last_transition_time.get())
-        .because(EvidenceSource::Api, said("node", ready))
+        .fact(said("node", ready))
         .remedy(
             Remedy::new(
                 "Bring the node back: power, kubelet, network. Longhorn then uses its replicas again as far as they are in step. If it is \
@@ -111,7 +111,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     }
     let finding = about(node, &causes::NODE_PRESSURE, format!("Longhorn does not use node {name}: the kubelet reports pressure"))
         .since(ready.last_transition_time.get())
-        .because(EvidenceSource::Api, said("nodes.longhorn.io", ready))
+        .fact(said("nodes.longhorn.io", ready))
         .remedy(
             Remedy::new(
                 "Relieve the node: free disk space of the kubelet and the container runtime, memory or process ids. Pods that \

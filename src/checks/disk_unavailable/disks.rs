@@ -75,14 +75,11 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         )
         .since(since)
         .impact(impact(&volumes, &alone))
-        .because(
-            EvidenceSource::Api,
-            format!(
-                "condition Ready of the disk is False, reason {}: {}",
-                ready.reason,
-                text::shortened(ready.message.trim(), 400)
-            ),
-        )
+        .fact(format!(
+            "condition Ready of the disk is False, reason {}: {}",
+            ready.reason,
+            text::shortened(ready.message.trim(), 400)
+        ))
         .remedy(remedy(cluster, disk, cause));
     if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
         finding.evidence.push(api(format!("the condition may be outdated: {trouble}")));

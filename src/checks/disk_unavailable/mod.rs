@@ -36,21 +36,19 @@ pub static CHECK: Check = Check {
     needs: &[Resource::LonghornNodes],
     uses: &[Resource::Replicas, Resource::Volumes, Resource::Settings, Resource::KubeNodes, Resource::Pods],
     causes: causes::ALL,
-    gauges: &[&DISKS],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static DISKS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_disks",
-    help: "Longhorn disks by state: ready, full (ready, but it takes no more replicas), not_ready.",
-    labels: ["state"],
-    absent: "nodes.longhorn.io cannot be read",
-    example: "longhorn_health_disks{state!=\"ready\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    DISKS = Gauge "longhorn_health_disks" ["state"]
+        "Longhorn disks by state: ready, full (ready, but it takes no more replicas), not_ready.",
+        absent "nodes.longhorn.io cannot be read",
+        example "longhorn_health_disks{state!=\"ready\"} > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let others = conditions::DiskCounts::default();

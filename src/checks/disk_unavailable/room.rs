@@ -62,10 +62,10 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             "condition Schedulable is False, reason DiskPressure: {}",
             text::shortened(condition.message.trim(), 400)
         );
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if let Some(room) = &room {
-        finding = finding.because(EvidenceSource::Api, room.to_string());
+        finding = finding.fact(room.to_string());
     }
     out.find(finding.remedy(remedy(cluster, disk)));
 }

@@ -71,10 +71,8 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Disks by state",
         description: "Longhorn disks that are ready, that take no more replicas (full), and that Longhorn does not use (not_ready).",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_disks{$job})",
-            legend: "{{state}}",
-        }],
+        expr: "max without ($without) (longhorn_health_disks{$job})",
+        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read nodes.longhorn.io",
         ..Panel::STAT
@@ -84,10 +82,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Disks and nodes unavailable",
         description: "Disks that Longhorn does not use or that are full, and nodes that are not Ready, with the cause.",
         columns: &["severity", "cause", "node", "disk"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, node, disk) (longhorn_health_finding{$job, check=\"disk_unavailable\"}) == 1",
-            legend: "{{node}} {{disk}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, node, disk) (longhorn_health_finding{$job, check=\"disk_unavailable\"}) == 1",
+        legend: "{{node}} {{disk}} {{cause}}",
         no_data: "every disk and node is in order, or the exporter does not report",
         ..Panel::TABLE
     },

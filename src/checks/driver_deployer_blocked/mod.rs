@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::text::shortened;
-use crate::facts::{endpoints, looping, pods};
+use crate::facts::{api, endpoints, looping, pods};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
@@ -67,10 +67,8 @@ pub static CHECK: Check = Check {
         description: "The driver deployer waits or crashes. Cause managers_down is a consequence of the managers' own \
                       trouble; dns_suspected means that managers are ready and yet not reached.",
         columns: &["severity", "cause", "object_kind", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
-            legend: "{{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"driver_deployer_blocked\"}) == 1",
+        legend: "{{cause}}",
         no_data: "the driver deployer is not blocked, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -141,7 +139,7 @@ fn waiting<'a>(cluster: &Cluster, pod: &Pod, refusal: &dyn Fn() -> Option<&'a st
             (&causes::MANAGERS_DOWN, format!("{name} waits for {BACKEND} because no manager is ready"))
         }
     };
-    let fact = |text| Evidence { source: EvidenceSource::Api, text };
+    let fact = |text| api(text);
     let mut evidence: Vec<Evidence> =
         [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
     if cause == &causes::MANAGERS_DOWN {
@@ -192,7 +190,7 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
             "{name} crash-loops ({}) and deploys no CSI driver",
             counted(crash.restarts, "restart")
         ),
-        evidence: vec![Evidence { source, text: fact }],
+        evidence: vec![source.says(fact)],
     })
 }
 

@@ -33,21 +33,19 @@ pub static CHECK: Check = Check {
     needs: &[Resource::EngineImages, Resource::LonghornNodes],
     uses: &[Resource::Pods, Resource::Volumes, Resource::Replicas, Resource::KubeNodes, Resource::Settings],
     causes: causes::ALL,
-    gauges: &[&IMAGES],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static IMAGES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_engine_images",
-    help: "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
-    labels: ["state"],
-    absent: "no image is in that state, or engineimages.longhorn.io cannot be read",
-    example: "longhorn_health_engine_images{state!=\"deployed\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    IMAGES = Gauge "longhorn_health_engine_images" ["state"]
+        "Engine images by state, as Longhorn says it: deployed, deploying, incompatible, error, unset.",
+        absent "no image is in that state, or engineimages.longhorn.io cannot be read",
+        example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let images = || cluster.objects.engine_images.iter().filter(|image| !image.metadata.is_deleting());
@@ -86,8 +84,8 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("its volumes cannot be attached, and those that are attached cannot be managed")
-    .because(EvidenceSource::Api, format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
-    .because(EvidenceSource::Api, format!("in use by {}", counted(image.status.ref_count.0, "object")))
+    .fact(format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
+    .fact(format!("in use by {}", counted(image.status.ref_count.0, "object")))
     .remedy(
         Remedy::new(
             "Upgrade the engines of its volumes before Longhorn itself is upgraded further. Where Longhorn has been upgraded over several \

@@ -39,10 +39,8 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Engine images by state",
         description: "Engine images as Longhorn says: deployed on every Ready node, still deploying, or incompatible with the managers.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_engine_images{$job})",
-            legend: "{{state}}",
-        }],
+        expr: "max without ($without) (longhorn_health_engine_images{$job})",
+        legend: "{{state}}",
         width: Width::Third,
         no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
         ..Panel::STAT
@@ -52,10 +50,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Engine images unavailable",
         description: "Engine images that are missing on a node, nowhere deployed, unknown or incompatible, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"engine_image_unavailable\"}) == 1",
-            legend: "{{object}} {{node}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"engine_image_unavailable\"}) == 1",
+        legend: "{{object}} {{node}} {{cause}}",
         no_data: "every image is where it is needed, or the exporter does not report",
         ..Panel::TABLE
     },

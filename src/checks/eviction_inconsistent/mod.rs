@@ -66,11 +66,9 @@ pub static CHECK: Check = Check {
             description: "Objects whose fields contradict each other about eviction, by cause. \
                           The runbook of LonghornEvictionInconsistent has a part for each cause.",
             columns: &["cause", "object_kind", "object", "node", "disk"],
-            queries: &[Query {
-                expr: "max by ($cluster cause, object_kind, object, node, disk) \
-                       (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",
-                legend: "{{cause}} {{object}}",
-            }],
+            expr: "max by ($cluster cause, object_kind, object, node, disk) \
+                   (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}) == 1",
+            legend: "{{cause}} {{object}}",
             width: Width::Full,
             no_data: "nothing contradicts itself, or the exporter does not report",
             ..Panel::TABLE
@@ -79,11 +77,9 @@ pub static CHECK: Check = Check {
             dashboard: Dashboard::Eviction,
             title: "Contradictions over time",
             description: "How many objects contradict themselves, by cause. A line that stays is not resolved by Longhorn.",
-            queries: &[Query {
-                expr: "sum by ($cluster cause) (max without ($without) \
-                       (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
-                legend: "{{cause}}",
-            }],
+            expr: "sum by ($cluster cause) (max without ($without) \
+                   (longhorn_health_finding{$job, check=\"eviction_inconsistent\"}))",
+            legend: "{{cause}}",
             no_data: "nothing contradicts itself, or the exporter does not report",
             ..Panel::TIME_SERIES
         },
@@ -120,7 +116,7 @@ impl Suspicion {
     }
 
     fn fact(mut self, text: impl Into<String>) -> Self {
-        self.finding = self.finding.because(EvidenceSource::Api, text);
+        self.finding = self.finding.fact(text);
         self
     }
 

@@ -109,10 +109,7 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .because(
-            EvidenceSource::Api,
-            format!("its selector names node {node}, and instance manager {name} is on another one"),
-        )
+        .fact(format!("its selector names node {node}, and instance manager {name} is on another one"))
         .remedy(
             Remedy::new(
                 "Delete the budget: Longhorn makes it again, with the right node from 1.3.3 and 1.4.2 on.",
@@ -155,10 +152,9 @@ impl<'a> DrainView<'a> {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else asks for a drain".to_owned(),
         };
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
         if let Some(since) = cordoned {
-            finding =
-                finding.because(EvidenceSource::Api, format!("the node has been cordoned since {since}"));
+            finding = finding.fact(format!("the node has been cordoned since {since}"));
         }
         if held.since.is_some() || cordoned.is_none() {
             finding.evidence.push(held.evidence());
@@ -290,12 +286,13 @@ impl<'a> DrainView<'a> {
         let message =
             format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
         let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
-        finding = finding.impact(DRAIN_WAITS).remedy(remedy).because(EvidenceSource::Api, why).because(
-            EvidenceSource::Api,
-            format!("the node is cordoned and PodDisruptionBudget {name} exists"),
-        );
+        finding = finding
+            .impact(DRAIN_WAITS)
+            .remedy(remedy)
+            .fact(why)
+            .fact(format!("the node is cordoned and PodDisruptionBudget {name} exists"));
         match manager_not_ready(cluster, node) {
-            Some(text) => finding.because(EvidenceSource::Api, text),
+            Some(text) => finding.fact(text),
             None => finding,
         }
     }

@@ -36,7 +36,7 @@ pub static CHECK: Check = Check {
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&REMAINING_REPLICAS, &REMAINING_COPIES, &PROGRESS],
+    gauges: GAUGES,
     alerts: &[
         Alert {
             name: "LonghornEvictionStalled",
@@ -80,10 +80,8 @@ const PANELS: &[Panel] = &[
         title: "Replicas left to evict",
         description: "Replicas on nodes and disks that are asked to be emptied, counted by disk UUID. A line that stays flat \
                       without a rebuild is a stalled eviction; 0 is empty.",
-        queries: &[Query {
-            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job})",
-            legend: "{{node}} {{disk}}",
-        }],
+        expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_replicas{$job})",
+        legend: "{{node}} {{disk}}",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES
     },
@@ -92,10 +90,8 @@ const PANELS: &[Panel] = &[
         title: "Backing image copies left to evict",
         description: "Copies of backing images that are wanted on disks which are asked to be emptied. They leave after the replicas \
                       that need them.",
-        queries: &[Query {
-            expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job})",
-            legend: "{{node}} {{disk}}",
-        }],
+        expr: "max by ($cluster node, disk) (longhorn_health_eviction_remaining_backing_image_copies{$job})",
+        legend: "{{node}} {{disk}}",
         no_data: "no eviction is requested, or the exporter does not report",
         ..Panel::TIME_SERIES
     },
@@ -105,10 +101,8 @@ const PANELS: &[Panel] = &[
         description: "When what remains on an evicted disk last changed. Half an hour and no rebuild is a stalled eviction.",
         unit: Unit::FromNow,
         columns: &["node", "disk", "Value"],
-        queries: &[Query {
-            expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
-            legend: "{{node}} {{disk}}",
-        }],
+        expr: "1000 * max by ($cluster node, disk) (longhorn_health_eviction_progress_timestamp_seconds{$job})",
+        legend: "{{node}} {{disk}}",
         no_data: "no eviction is under way, or the exporter does not report",
         ..Panel::TABLE
     },
@@ -118,42 +112,28 @@ const PANELS: &[Panel] = &[
         description: "PodDisruptionBudgets of instance managers on cordoned nodes. Info is a cordon alone; warning means that an \
                       eviction or a drain waits for it. The finding says what is missing.",
         columns: &["severity", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster object, node, severity) \
-                   (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
-            legend: "{{object}} on {{node}}",
-        }],
+        expr: "max by ($cluster object, node, severity) \
+               (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"pdb_blocks\"}) == 1",
+        legend: "{{object}} on {{node}}",
         no_data: "no cordoned node is held up, or the exporter does not report",
         ..Panel::TABLE
     },
 ];
 
-static REMAINING_REPLICAS: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_eviction_remaining_replicas",
-    help: "Replicas that have to leave a disk on which eviction is requested, by the disk UUID in their spec.",
-    labels: ["node", "disk"],
-    absent: "nothing requests eviction of the disk, neither a person nor node-drain-policy",
-    example: "sum by (node) (longhorn_health_eviction_remaining_replicas)",
-    ..Gauge::PLAIN
-};
-
-static REMAINING_COPIES: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_eviction_remaining_backing_image_copies",
-    help: "Copies of backing images in their spec on a disk of which a person requests eviction.",
-    labels: ["node", "disk"],
-    absent: "no person requests eviction of the disk; automatic eviction leaves backing images alone",
-    example: "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)",
-    ..Gauge::PLAIN
-};
-
-static PROGRESS: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_eviction_progress_timestamp_seconds",
-    help: "When what remains on an evicted disk last changed, in seconds since the epoch.",
-    labels: ["node", "disk"],
-    absent: "no eviction is under way on the disk, nothing remains, or no time is known yet",
-    example: "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800",
-    ..Gauge::PLAIN
-};
+gauges! {
+    REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
+        "Replicas that have to leave a disk on which eviction is requested, by the disk UUID in their spec.",
+        absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
+        example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
+    REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
+        "Copies of backing images in their spec on a disk of which a person requests eviction.",
+        absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
+        example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
+    PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
+        "When what remains on an evicted disk last changed, in seconds since the epoch.",
+        absent "no eviction is under way on the disk, nothing remains, or no time is known yet",
+        example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let disks = evicting_disks(cluster);

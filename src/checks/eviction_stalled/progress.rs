@@ -9,6 +9,7 @@ use super::PROGRESS;
 use crate::check::*;
 use crate::cluster::Cluster;
 use crate::facts::age::{Held, held};
+use crate::facts::api;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_down, manager_not_ready};
 use crate::facts::placement;
@@ -213,17 +214,15 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .since(since.or(held.since))
     .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
     .remedy(remedy)
-    .because(EvidenceSource::Api, asks(disk));
+    .fact(asks(disk));
     for volume in unplaced.iter().take(10) {
-        finding = finding.because(EvidenceSource::Api, volume.fact.clone());
+        finding = finding.fact(volume.fact.clone());
     }
     let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));
     for refusal in first.and_then(|volume| placement::refusals(cluster, volume)).iter().flatten().take(10) {
-        finding = finding.because(EvidenceSource::Api, refusal.text.clone());
+        finding = finding.fact(refusal.text.clone());
     }
-    if let Some(text) = strict_local(cluster, unplaced.iter().map(|volume| volume.volume)) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)).map(api));
     finding.evidence.push(held.evidence());
     out.find(finding);
 }
@@ -255,31 +254,27 @@ fn no_progress(
     .since(held.since.max(moved))
     .impact("the node or disk cannot be removed without losing what is left on it")
     .remedy(remedy)
-    .because(EvidenceSource::Api, asks(disk))
-    .because(
-        EvidenceSource::Api,
-        "counted by spec.diskID of replicas and by the disks in the spec of backing images",
-    );
+    .fact(asks(disk))
+    .fact("counted by spec.diskID of replicas and by the disks in the spec of backing images");
     if !left.images.is_empty() {
         let names: Vec<_> = left.images.iter().take(10).map(|image| image.metadata.name.as_str()).collect();
-        finding = finding.because(EvidenceSource::Api, format!("backing images: {}", names.join(", ")));
+        finding = finding.fact(format!("backing images: {}", names.join(", ")));
     }
     for setting in
         ["concurrent-replica-rebuild-per-node-limit", "concurrent-backing-image-replenish-per-node-limit"]
     {
         if cluster.setting_value(setting, DataEngine::V1) == "0" {
-            finding = finding
-                .because(EvidenceSource::Api, format!("setting {setting} is 0, which switches it off"));
+            finding = finding.fact(format!("setting {setting} is 0, which switches it off"));
         }
     }
     let strict = strict_local(cluster, left.volumes.iter().copied());
     for text in strict.into_iter().chain(manager_not_ready(cluster, node)) {
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     match moved {
         Some(moved) => {
             let text = format!("the last movement that any object carries a time of was at {moved}");
-            finding = finding.because(EvidenceSource::Api, text);
+            finding = finding.fact(text);
         }
         None => finding.evidence.push(held.evidence()),
     }

@@ -37,17 +37,15 @@ pub static CHECK: Check = Check {
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&STATES],
+    gauges: GAUGES,
     alerts: &[DOWN, UNLABELLED],
     panels: &[
         Panel {
             title: "Instance managers down",
             description: "Instance managers that have not run for minutes. Volumes cannot be attached on their node.",
-            queries: &[Query {
-                expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
-                       check=\"instance_manager_down\", severity=\"critical\"}))",
-                legend: "down",
-            }],
+            expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
+                   check=\"instance_manager_down\", severity=\"critical\"}))",
+            legend: "down",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "red")],
             no_data: "the exporter does not report",
             ..Panel::STAT
@@ -57,10 +55,8 @@ pub static CHECK: Check = Check {
             title: "Instance managers by state",
             description: "All instance managers. starting and stopped are normal for moments; a default v2 instance \
                           manager stays stopped while an old one still runs on its node.",
-            queries: &[Query {
-                expr: "max by ($cluster state) (longhorn_health_instance_managers{$job})",
-                legend: "{{state}}",
-            }],
+            expr: "max by ($cluster state) (longhorn_health_instance_managers{$job})",
+            legend: "{{state}}",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES
         },
@@ -69,11 +65,9 @@ pub static CHECK: Check = Check {
             title: "Instance managers in trouble",
             description: "What is wrong with each, and on which node.",
             columns: &["severity", "cause", "object", "node"],
-            queries: &[Query {
-                expr: "max by ($cluster node, object, cause, severity) \
-                       (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
-                legend: "{{object}}",
-            }],
+            expr: "max by ($cluster node, object, cause, severity) \
+                   (longhorn_health_finding{$job, check=\"instance_manager_down\"}) == 1",
+            legend: "{{object}}",
             no_data: "every instance manager runs, or the exporter does not report",
             ..Panel::TABLE
         },
@@ -82,14 +76,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static STATES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_instance_managers",
-    help: "Instance managers by status.currentState; a state that Longhorn has not written or that is not known counts as unknown.",
-    labels: ["state"],
-    absent: "never; zero for a state in which none is",
-    example: "longhorn_health_instance_managers{state!=\"running\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    STATES = Gauge "longhorn_health_instance_managers" ["state"]
+        "Instance managers by status.currentState; a state that Longhorn has not written or that is not known counts as unknown.",
+        absent "never; zero for a state in which none is",
+        example "longhorn_health_instance_managers{state!=\"running\"} > 0";
+}
 
 const DOWN: Alert = Alert {
     name: "LonghornInstanceManagerDown",

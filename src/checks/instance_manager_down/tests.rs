@@ -1,5 +1,5 @@
 use super::CHECK;
-use crate::facts::instance_managers::fixtures::*;
+use crate::testing::instance_managers::*;
 
 const NOW: &str = "2026-01-02T12:00:00Z";
 

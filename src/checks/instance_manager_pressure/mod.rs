@@ -27,7 +27,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
     uses: &[Resource::LonghornNodes, Resource::KubeNodes, Resource::PriorityClasses],
     causes: causes::ALL,
-    gauges: &[&WINDOW, &INSTANCES, &MISMATCHES],
+    gauges: GAUGES,
     records: &[&BUSIEST, &SHORTEST_WINDOW],
     alerts: &[PRIORITY_CLASS, UNDER_PRESSURE],
     panels: &[
@@ -35,10 +35,8 @@ pub static CHECK: Check = Check {
             dashboard: Dashboard::InstanceManagers,
             title: "Instances in the busiest instance manager",
             description: "More processes take longer to answer the liveness probe. Spread volumes when it grows.",
-            queries: &[Query {
-                expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
-                legend: "{{data_engine}}",
-            }],
+            expr: "max by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_max_instances:max{$job})",
+            legend: "{{data_engine}}",
             steps: &[Step::threshold(UNDER_PRESSURE.name, &BUSY, "orange")],
             no_data: "no instance manager runs, or the exporter does not report",
             ..Panel::TIME_SERIES
@@ -49,10 +47,8 @@ pub static CHECK: Check = Check {
             description: "For how long an instance manager may fail its liveness probe before the kubelet kills it: \
                           15 s before 1.6.4 and 1.7.3, 30 s until 1.9.1, 66 s from 1.9.2 on.",
             unit: Unit::Seconds,
-            queries: &[Query {
-                expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
-                legend: "{{data_engine}}",
-            }],
+            expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
+            legend: "{{data_engine}}",
             steps: &[Step::at(0.0, "orange"), Step::threshold(UNDER_PRESSURE.name, &IMPATIENT, "green")],
             width: Width::Half,
             no_data: "no instance manager pod has a liveness probe, or the exporter does not report",
@@ -63,32 +59,20 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static WINDOW: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_instance_manager_min_probe_window_seconds",
-    help: "Shortest liveness window (period times failure threshold) of all instance manager pods of a data engine.",
-    labels: ["data_engine"],
-    absent: "no instance manager pod of this data engine has a liveness probe",
-    example: "longhorn_health_instance_manager_min_probe_window_seconds < 30",
-    ..Gauge::PLAIN
-};
-
-static INSTANCES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_instance_manager_max_instances",
-    help: "Running or starting instances in the busiest instance manager of a data engine.",
-    labels: ["data_engine"],
-    absent: "there is no instance manager of this data engine",
-    example: "longhorn_health_instance_manager_max_instances > 100",
-    ..Gauge::PLAIN
-};
-
-static MISMATCHES: Gauge<[&str; 0]> = Gauge {
-    name: "longhorn_health_instance_manager_priority_class_mismatches",
-    help: "Instance manager pods whose PriorityClass differs from the setting priority-class.",
-    labels: [],
-    absent: "never",
-    example: "longhorn_health_instance_manager_priority_class_mismatches > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    WINDOW = Gauge "longhorn_health_instance_manager_min_probe_window_seconds" ["data_engine"]
+        "Shortest liveness window (period times failure threshold) of all instance manager pods of a data engine.",
+        absent "no instance manager pod of this data engine has a liveness probe",
+        example "longhorn_health_instance_manager_min_probe_window_seconds < 30";
+    INSTANCES = Gauge "longhorn_health_instance_manager_max_instances" ["data_engine"]
+        "Running or starting instances in the busiest instance manager of a data engine.",
+        absent "there is no instance manager of this data engine",
+        example "longhorn_health_instance_manager_max_instances > 100";
+    MISMATCHES = Gauge "longhorn_health_instance_manager_priority_class_mismatches" []
+        "Instance manager pods whose PriorityClass differs from the setting priority-class.",
+        absent "never",
+        example "longhorn_health_instance_manager_priority_class_mismatches > 0";
+}
 
 static BUSIEST: Record = Record {
     name: "data_engine:longhorn_health_instance_manager_max_instances:max",
@@ -269,10 +253,11 @@ fn about(
     let (im, _) = shared.first()?;
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
-    Some(Finding::new(cause, object, message).node(&im.spec.node_id).because(
-        EvidenceSource::Api,
-        format!("{}: {}", counted(facts.len(), "instance manager"), listed(&facts)),
-    ))
+    Some(Finding::new(cause, object, message).node(&im.spec.node_id).fact(format!(
+        "{}: {}",
+        counted(facts.len(), "instance manager"),
+        listed(&facts)
+    )))
 }
 
 fn probe_window_short(

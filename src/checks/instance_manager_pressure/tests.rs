@@ -1,5 +1,5 @@
 use super::CHECK;
-use crate::facts::instance_managers::fixtures::*;
+use crate::testing::instance_managers::*;
 
 /// A healthy instance manager of 8 × 12 % = 0.96 cores whose pod is changed by `pod`.
 fn base(version: &str, pod: impl Fn(String) -> String) -> String {

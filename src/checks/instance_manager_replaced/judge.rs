@@ -269,9 +269,9 @@ fn quote(event: &Event) -> Evidence {
         counted(event.occurrences(), "time"),
         event.message.trim()
     );
-    Evidence { source: EvidenceSource::Event, text }
+    EvidenceSource::Event.says(text)
 }
 
 fn fingerprint(text: impl Into<String>) -> Evidence {
-    Evidence { source: EvidenceSource::Fingerprint, text: text.into() }
+    EvidenceSource::Fingerprint.says(text)
 }

@@ -44,17 +44,15 @@ pub static CHECK: Check = Check {
         Resource::KubeNodes,
     ],
     causes: causes::ALL,
-    gauges: &[&REPLACEMENTS, &LAST],
+    gauges: GAUGES,
     alerts: &[REPLACED],
     panels: &[
         Panel {
             title: "Instance managers lost in 24 h",
             description: "Instance manager pods that ended unexpectedly. Each took all its engines and replicas along.",
-            queries: &[Query {
-                expr: "sum without (cause, expected) (max without ($without) \
-                       (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
-                legend: "lost",
-            }],
+            expr: "sum without (cause, expected) (max without ($without) \
+                   (increase(longhorn_health_instance_manager_replacements_total{$job, expected=\"false\"}[24h])))",
+            legend: "lost",
             steps: &[Step::at(0.0, "green"), Step::at(0.5, "orange")],
             no_data: "the exporter does not report",
             ..Panel::STAT
@@ -63,11 +61,9 @@ pub static CHECK: Check = Check {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance manager pods that ended, by cause",
             description: "Pods that ended in an hour. settings_sync and stale_cleanup are Longhorn's own doing.",
-            queries: &[Query {
-                expr: "max by ($cluster cause, expected) \
-                       (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
-                legend: "{{cause}}",
-            }],
+            expr: "max by ($cluster cause, expected) \
+                   (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
+            legend: "{{cause}}",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES
         },
@@ -77,11 +73,9 @@ pub static CHECK: Check = Check {
             description: "Instance managers that were replaced in the last 24 hours.",
             unit: Unit::FromNow,
             columns: &["cause", "instance_manager", "node", "expected", "Value"],
-            queries: &[Query {
-                expr: "max without ($without) \
-                       (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
-                legend: "{{instance_manager}}",
-            }],
+            expr: "max without ($without) \
+                   (longhorn_health_instance_manager_last_replacement_timestamp_seconds{$job}) * 1000",
+            legend: "{{instance_manager}}",
             no_data: "no instance manager was replaced in 24 hours, or the exporter does not report",
             ..Panel::TABLE
         },
@@ -90,23 +84,16 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static REPLACEMENTS: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_instance_manager_replacements_total",
-    help: "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
-    labels: ["cause", "expected"],
-    absent: "never; zero for a cause that was not seen",
-    example: "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0",
-    ..Gauge::COUNTER
-};
-
-static LAST: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_instance_manager_last_replacement_timestamp_seconds",
-    help: "When the instance manager's pod was last recreated, or ended if there is no new one.",
-    labels: ["instance_manager", "node", "cause", "expected"],
-    absent: "the instance manager was not replaced in the last 24 hours",
-    example: "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600",
-    ..Gauge::PLAIN
-};
+gauges! {
+    REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "expected"]
+        "Instance manager pods that ended since the exporter started, by cause and whether Longhorn or a drain meant it; counted a minute after the end.",
+        absent "never; zero for a cause that was not seen",
+        example "increase(longhorn_health_instance_manager_replacements_total{expected=\"false\"}[1h]) > 0";
+    LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "expected"]
+        "When the instance manager's pod was last recreated, or ended if there is no new one.",
+        absent "the instance manager was not replaced in the last 24 hours",
+        example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600";
+}
 
 const REPLACED: Alert = Alert {
     name: "LonghornInstanceManagerReplaced",
@@ -238,19 +225,15 @@ fn seen_end<'a>(
     let settled = settled_verdict(cluster, uid);
     let verdict = settled.unwrap_or(now_judged);
     if verdict != now_judged {
-        evidence = vec![Evidence {
-            source: EvidenceSource::History,
-            text: format!(
-                "judged as {} when it happened; the objects that it rested on are gone",
-                verdict.cause()
-            ),
-        }];
+        let cause = verdict.cause();
+        let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
+        evidence = vec![EvidenceSource::History.says(text)];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
         out.first_seen(verdict.fact(), uid);
     }
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
-    evidence.push(Evidence { source: EvidenceSource::History, text });
+    evidence.push(EvidenceSource::History.says(text));
     End {
         manager: name,
         node,

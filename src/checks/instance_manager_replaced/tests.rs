@@ -4,9 +4,9 @@ use jiff::SignedDuration;
 
 use super::CHECK;
 use crate::cluster::Cluster;
-use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::store::looks;
 use crate::longhorn::{Objects, Pod};
+use crate::testing::instance_managers::*;
 
 const NOW: &str = "2026-01-02T12:00:00Z";
 const GONE: &str = "2026-01-02T11:50:00Z";

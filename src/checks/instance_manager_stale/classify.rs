@@ -151,10 +151,10 @@ fn idle<'a>(
     let trouble = nodes::manager_trouble(cluster, &im.spec.node_id);
     let long = since.is_some_and(|since| cluster.age(since) >= patience);
     match since {
-        Some(since) => evidence.push(Evidence {
-            source: EvidenceSource::History,
-            text: format!("seen like this since {since}, {} ago", duration(cluster.age(since))),
-        }),
+        Some(since) => evidence.push(
+            EvidenceSource::History
+                .says(format!("seen like this since {since}, {} ago", duration(cluster.age(since)))),
+        ),
         None => evidence.push(api("since when is not known: no field of the object says it")),
     }
     let why = if long || trouble.is_some() { StaleReason::Stuck } else { StaleReason::CleanupPending };

@@ -45,18 +45,16 @@ pub static CHECK: Check = Check {
         Resource::Orphans,
     ],
     causes: causes::ALL,
-    gauges: &[&OLD, &HOLDERS],
+    gauges: GAUGES,
     alerts: &[STUCK, HELD],
     panels: &[
         Panel {
             title: "Old instance managers stuck",
             description: "Old instance managers held by an instance without owner, or not removed although \
                           nothing holds them. None of them clears by itself.",
-            queries: &[Query {
-                expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
-                       check=\"instance_manager_stale\", severity=\"warning\"}))",
-                legend: "stuck",
-            }],
+            expr: "sum without (check) (max without ($without) (longhorn_health_findings{$job, \
+                   check=\"instance_manager_stale\", severity=\"warning\"}))",
+            legend: "stuck",
             steps: &[Step::at(0.0, "green"), Step::at(1.0, "orange")],
             no_data: "the exporter does not report",
             ..Panel::STAT
@@ -66,10 +64,8 @@ pub static CHECK: Check = Check {
             title: "Old instance managers by cause",
             description: "How far the clean-up after an upgrade is. engine_upgrade_pending, reattach_pending \
                           and replica_held are expected until the volumes are upgraded and attached again.",
-            queries: &[Query {
-                expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
-                legend: "{{cause}}",
-            }],
+            expr: "max by ($cluster cause) (longhorn_health_old_instance_managers{$job})",
+            legend: "{{cause}}",
             no_data: "the exporter does not report",
             ..Panel::TIME_SERIES
         },
@@ -79,11 +75,9 @@ pub static CHECK: Check = Check {
             description: "Upgrade the engine of those with engine_upgrade_pending, then detach and attach \
                           those with reattach_pending.",
             columns: &["cause", "object", "volume", "pvc_namespace", "pvc"],
-            queries: &[Query {
-                expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
-                       (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
-                legend: "{{volume}}",
-            }],
+            expr: "max by ($cluster cause, object, volume, pvc, pvc_namespace) \
+                   (longhorn_health_finding_volume{$job, check=\"instance_manager_stale\"}) == 1",
+            legend: "{{volume}}",
             width: Width::Full,
             no_data: "no volume holds an old instance manager, or the exporter does not report",
             ..Panel::TABLE
@@ -93,23 +87,16 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static OLD: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_old_instance_managers",
-    help: "Old instance managers that are still there, by cause; those with several causes count under the worst.",
-    labels: ["cause"],
-    absent: "never; zero for a cause that does not apply",
-    example: "sum without (cause) (longhorn_health_old_instance_managers)",
-    ..Gauge::PLAIN
-};
-
-static HOLDERS: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_old_instance_manager_holders",
-    help: "Running or starting instances that hold an old instance manager, by role and by what would free it.",
-    labels: ["instance_manager", "node", "role", "cause"],
-    absent: "the instance manager is not old, or nothing holds it",
-    example: "sum by (cause) (longhorn_health_old_instance_manager_holders)",
-    ..Gauge::PLAIN
-};
+gauges! {
+    OLD = Gauge "longhorn_health_old_instance_managers" ["cause"]
+        "Old instance managers that are still there, by cause; those with several causes count under the worst.",
+        absent "never; zero for a cause that does not apply",
+        example "sum without (cause) (longhorn_health_old_instance_managers)";
+    HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
+        "Running or starting instances that hold an old instance manager, by role and by what would free it.",
+        absent "the instance manager is not old, or nothing holds it",
+        example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
+}
 
 const STUCK: Alert = Alert {
     name: "LonghornInstanceManagerStuck",
@@ -219,8 +206,7 @@ fn finding(
     finding.evidence.extend(case.holders.iter().map(|holder| holder.evidence.clone()));
     for holder in &case.holders {
         if let Some(orphan) = orphans.get(&(name.as_str(), holder.name)) {
-            finding = finding
-                .because(EvidenceSource::Api, format!("Longhorn's Orphan {orphan} names {}", holder.name));
+            finding = finding.fact(format!("Longhorn's Orphan {orphan} names {}", holder.name));
         }
     }
     if !shards.is_empty() {

@@ -1,8 +1,8 @@
 mod remedies;
 
 use super::CHECK;
-use crate::facts::instance_managers::fixtures::*;
 use crate::longhorn::Resource;
+use crate::testing::instance_managers::*;
 
 const NOW: &str = "2026-01-02T00:00:00Z";
 

@@ -53,7 +53,7 @@ pub static CHECK: Check = Check {
     ],
     causes: &LIST,
     follows: follows::FOLLOWS,
-    gauges: &[&RELEASE],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
         when: When::FoundBut { causes: &LIST, severity: Some(Severity::Warning), without: &[] },
@@ -74,10 +74,8 @@ pub static CHECK: Check = Check {
         description: "Bugs of the installed release whose trigger this cluster meets. The report and the page of the exporter \
                       also list those whose trigger does not show. Upgrade to be rid of them.",
         columns: &["cause"],
-        queries: &[Query {
-            expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
-            legend: "{{cause}}",
-        }],
+        expr: "max by ($cluster cause) (longhorn_health_finding{$job, check=\"known_bad_release\"}) == 1",
+        legend: "{{cause}}",
         no_data: "the trigger of no known issue is met, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -85,14 +83,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static RELEASE: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_release_info",
-    help: "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
-    labels: ["manager", "installed"],
-    absent: "neither the manager's image tag nor the setting current-longhorn-version names a release",
-    example: "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}",
-    ..Gauge::PLAIN
-};
+gauges! {
+    RELEASE = Gauge "longhorn_health_release_info" ["manager", "installed"]
+        "1 with the Longhorn release that the managers run, as the tag of their image says, and the one that Longhorn has recorded as installed.",
+        absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
+        example "longhorn_health_release_info{manager=~\"v1[.]7[.].*\"}";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let Some(release) = releases::manager_release(cluster) else {
@@ -154,8 +150,8 @@ fn finding(
         },
     )
     .impact(impact)
-    .because(EvidenceSource::Api, format!("the managers run {release}"))
-    .because(EvidenceSource::Api, fact)
+    .fact(format!("the managers run {release}"))
+    .fact(fact)
     .remedy(remedy(cluster, issue, release))
 }
 

@@ -102,7 +102,7 @@ fn describe(crash: &Loop<'_>) -> String {
 
 impl CrashedManager<'_> {
     pub(super) fn add(&mut self, source: EvidenceSource, text: impl Into<String>) {
-        self.evidence.push(Evidence { source, text: text.into() });
+        self.evidence.push(source.says(text));
     }
 
     fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {

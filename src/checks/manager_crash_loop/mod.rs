@@ -72,7 +72,7 @@ pub static CHECK: Check = Check {
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&MANAGERS, &CRASH_LOOPING, &LAST_TERMINATION, &LAST_RUN, &LAST_EXIT_CODE, &RESTARTS],
+    gauges: GAUGES,
     records: rules::RECORDS,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -80,59 +80,32 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static MANAGERS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_managers",
-    help: "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
-    labels: ["state"],
-    absent: "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
-    example: "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}",
-    ..Gauge::PLAIN
-};
-
-static CRASH_LOOPING: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_manager_crash_looping",
-    help: "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
-    labels: ["node", "cause", "evidence"],
-    absent: "the manager of the node is in no crash loop",
-    example: "count by (cause) (longhorn_health_manager_crash_looping)",
-    ..Gauge::PLAIN
-};
-
-static LAST_TERMINATION: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_last_termination_timestamp_seconds",
-    help: "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
-    labels: ["node"],
-    absent: "the manager of the node is in no crash loop",
-    example: "time() - longhorn_health_manager_last_termination_timestamp_seconds",
-    ..Gauge::PLAIN
-};
-
-static LAST_RUN: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_last_run_seconds",
-    help: "How long the last run of a crash-looping longhorn-manager was; 60 or 120 s point at the webhook.",
-    labels: ["node"],
-    absent: "the manager of the node is in no crash loop",
-    example: "longhorn_health_manager_last_run_seconds > 110",
-    ..Gauge::PLAIN
-};
-
-static LAST_EXIT_CODE: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_last_exit_code",
-    help: "Exit code of the last run of a crash-looping longhorn-manager: 1 a fatal error, 2 a panic, 137 killed.",
-    labels: ["node"],
-    absent: "the manager of the node is in no crash loop",
-    example: "longhorn_health_manager_last_exit_code == 2",
-    ..Gauge::PLAIN
-};
-
-static RESTARTS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_restarts_total",
-    help: "Restarts of container longhorn-manager in the present manager pod of a node; starts over with a new pod.",
-    labels: ["node"],
-    absent: "the manager of the node was not restarted since its pod was made",
-    example: "increase(longhorn_health_manager_restarts_total[1h]) > 3",
-    ..Gauge::COUNTER
-};
+gauges! {
+    MANAGERS = Gauge "longhorn_health_managers" ["state"]
+        "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
+        absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
+        example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
+    CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence"]
+        "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
+        absent "the manager of the node is in no crash loop",
+        example "count by (cause) (longhorn_health_manager_crash_looping)";
+    LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
+        "When a crash-looping longhorn-manager last terminated, in Unix seconds.",
+        absent "the manager of the node is in no crash loop",
+        example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
+    LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
+        "How long the last run of a crash-looping longhorn-manager was; 60 or 120 s point at the webhook.",
+        absent "the manager of the node is in no crash loop",
+        example "longhorn_health_manager_last_run_seconds > 110";
+    LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]
+        "Exit code of the last run of a crash-looping longhorn-manager: 1 a fatal error, 2 a panic, 137 killed.",
+        absent "the manager of the node is in no crash loop",
+        example "longhorn_health_manager_last_exit_code == 2";
+    RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]
+        "Restarts of container longhorn-manager in the present manager pod of a node; starts over with a new pod.",
+        absent "the manager of the node was not restarted since its pod was made",
+        example "increase(longhorn_health_manager_restarts_total[1h]) > 3";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let pods = youngest_by_node(cluster);
@@ -249,7 +222,7 @@ fn finding(
             Some(last) if cluster.age(started) < last => "not yet for as long as its last run",
             _ => "not for long enough to call the loop over",
         };
-        found = found.because(EvidenceSource::Api, format!("the container is running now, but {text}"));
+        found = found.fact(format!("the container is running now, but {text}"));
     }
     found
 }

@@ -111,10 +111,8 @@ pub const PANELS: &[Panel] = &[
         title: "Managers in a crash loop",
         description: "Longhorn managers that crash-loop, also while they run between two crashes. Red: open the \
                       managers dashboard for node and cause.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
-            legend: "crash-looping",
-        }],
+        expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
+        legend: "crash-looping",
         steps: LOOP_STEPS,
         no_data: "the exporter cannot read pods",
         ..Panel::STAT
@@ -124,10 +122,8 @@ pub const PANELS: &[Panel] = &[
         title: "Managers",
         description: "How many managers the DaemonSet wants, and how many run, are ready and crash-loop. Ready \
                       below desired for more than some minutes means that nodes are not managed.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_managers{$job})",
-            legend: "{{state}}",
-        }],
+        expr: "max without ($without) (longhorn_health_managers{$job})",
+        legend: "{{state}}",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES
     },
@@ -137,10 +133,8 @@ pub const PANELS: &[Panel] = &[
         description: "Each manager in a crash loop with its cause, and whether the cause comes from its log or from \
                       exit code and run time. The runbook of the alert says what to do.",
         columns: &["cause", "node", "evidence"],
-        queries: &[Query {
-            expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
-            legend: "{{node}} {{cause}}",
-        }],
+        expr: "max by ($cluster node, cause, evidence) (longhorn_health_manager_crash_looping{$job}) == 1",
+        legend: "{{node}} {{cause}}",
         no_data: "no manager is in a crash loop, or the exporter does not report",
         ..Panel::TABLE
     },
@@ -149,10 +143,8 @@ pub const PANELS: &[Panel] = &[
         title: "Manager restarts in an hour",
         description: "Restarts of the manager container in the last hour by node. One or two are a rollout or a \
                       reboot.",
-        queries: &[Query {
-            expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
+        legend: "{{node}}",
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],
         no_data: "no manager was restarted, or the exporter does not report",
         ..Panel::TIME_SERIES
@@ -163,10 +155,8 @@ pub const PANELS: &[Panel] = &[
         description: "A few seconds: the environment check or a stale manifest. 60 s (up to 1.9.1) or 120 s (1.9.2 \
                       and later) and a little: the webhook. 600 s: managers of the old release.",
         unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max without ($without) (longhorn_health_manager_last_run_seconds{$job})",
+        legend: "{{node}}",
         no_data: "no manager is in a crash loop, or the exporter does not report",
         ..Panel::BAR_GAUGE
     },

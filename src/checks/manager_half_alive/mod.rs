@@ -29,14 +29,12 @@ use crate::facts::{nodes, text};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition};
 use undone::Undone;
 
-const WORK_UNDONE: Cause = Cause::warning(
-    "work_undone",
-    "the manager is Ready, and for five minutes has not done what it alone does at once, while others do",
-);
-const NODE_STATUS_STILL: Cause = Cause::info(
-    "node_status_still",
-    "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same",
-);
+causes! {
+    WORK_UNDONE = warning "work_undone"
+        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do";
+    NODE_STATUS_STILL = info "node_status_still"
+        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same";
+}
 
 pub static CHECK: Check = Check {
     id: "manager_half_alive",
@@ -50,8 +48,8 @@ pub static CHECK: Check = Check {
         Resource::InstanceManagers,
     ],
     uses: &[Resource::CsiAttachments, Resource::Settings],
-    causes: &[&WORK_UNDONE, &NODE_STATUS_STILL],
-    gauges: &[&UNDONE],
+    causes: ALL,
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
         when: When::Found(&[&WORK_UNDONE]),
@@ -68,10 +66,8 @@ pub static CHECK: Check = Check {
         title: "Work left undone by Ready managers",
         description: "Objects that only the longhorn-manager of the node looks after and that stand still.",
         columns: &["node", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (longhorn_health_manager_work_undone{$job})",
+        legend: "{{node}}",
         no_data: "every Ready manager works, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -79,14 +75,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static UNDONE: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_manager_work_undone",
-    help: "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
-    labels: ["node"],
-    absent: "the manager works or is not Ready, or its objects cannot be read",
-    example: "longhorn_health_manager_work_undone > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    UNDONE = Gauge "longhorn_health_manager_work_undone" ["node"]
+        "Objects that only the Ready longhorn-manager of a node looks after and that have stood still for five minutes.",
+        absent "the manager works or is not Ready, or its objects cannot be read",
+        example "longhorn_health_manager_work_undone > 0";
+}
 
 /// What a manager does at once may wait behind other work for so long.
 const BUSY: SignedDuration = SignedDuration::from_mins(5);
@@ -161,7 +155,7 @@ fn still<'a>(
         "the free space of its disks has not changed for {}, on the other nodes it has",
         text::duration(age(since))
     );
-    BTreeMap::from([(*node, Evidence { source: EvidenceSource::History, text })])
+    BTreeMap::from([(*node, EvidenceSource::History.says(text))])
 }
 
 fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
@@ -185,7 +179,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     ))
     .volumes(owned);
     for undone in left.iter().take(8) {
-        finding = finding.because(EvidenceSource::Api, undone.text.clone());
+        finding = finding.fact(undone.text.clone());
     }
     finding.evidence.extend(still.cloned());
     finding.remedy(remedy(namespace, name, true))

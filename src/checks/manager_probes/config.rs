@@ -97,9 +97,7 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
         "on a loaded node a manager that works leaves its Services (webhook, API) and comes back with the \
          next fast answer",
     )
-    .because(
-        EvidenceSource::Api,
-        format!(
+    .fact(format!(
             "readinessProbe: timeout {} s, period {} s, failure threshold {}; stock releases have 1 s, 10 s and 3",
             readiness.timeout, readiness.period, readiness.threshold
         ),
@@ -154,9 +152,7 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
         "in a rollout, managers that wait for their turn to start the webhook are killed and queue again, \
          so a large or slow cluster may not come up",
     )
-    .because(
-        EvidenceSource::Api,
-        format!(
+    .fact(format!(
             "{kind} probe: window {window} s; one node may take up to about 240 s, and from 1.6.4, 1.7.3 and 1.8.0 on \
              the others wait for the Lease longhorn-manager-webhook-lock meanwhile"
         ),

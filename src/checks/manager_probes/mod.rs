@@ -36,16 +36,7 @@ pub static CHECK: Check = Check {
     needs: &[Resource::DaemonSets, Resource::Pods],
     uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
     causes: causes::ALL,
-    gauges: &[
-        &gauges::PERIOD,
-        &gauges::TIMEOUT,
-        &gauges::THRESHOLD,
-        &gauges::TOLERANCE,
-        &gauges::START_LIMIT,
-        &gauges::SLOWEST,
-        &gauges::SLOW,
-        &gauges::FAILURES,
-    ],
+    gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
@@ -98,8 +89,8 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
     let mut finding = of_pod(cluster, &causes::SLOW_START, pod, node, message)
         .since(Some(start.started))
         .impact("none now. Had no other manager been Ready, a start this slow would have failed and looped")
-        .because(EvidenceSource::Api, format!("container longhorn-manager was started at {}", start.started))
-        .because(EvidenceSource::Api, format!("the pod has been Ready since {}", start.ready))
+        .fact(format!("container longhorn-manager was started at {}", start.started))
+        .fact(format!("the pod has been Ready since {}", start.ready))
         .remedy(remedy(
             cluster,
             pod,
@@ -113,13 +104,13 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
             "it took {total} s; for the first {} s another manager was starting, which does not count",
             total - own
         );
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     for (name, late) in started_later(start) {
         let text = format!(
             "container {name} of the pod was started {late} s after the manager; until then the pod could not be Ready"
         );
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     finding
 }
@@ -245,7 +236,7 @@ fn probe_failing(
         ));
     if let Some(lost) = lost {
         let text = format!("the pod has not been Ready since {} although its container runs", lost.since);
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     for (kind, failing) in failing {
         let text = format!("{} probe: {}; last: {}", kind.as_str(), failing.kinds(), failing.message.trim());

@@ -44,11 +44,9 @@ pub const PANELS: &[Panel] = &[
                       the seconds its release waits for its webhook before it exits. Above the budget a manager \
                       depends on another one being Ready.",
         unit: Unit::Seconds,
-        queries: &[
-            Query {
-                expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job})",
-                legend: "slow: {{node}}",
-            },
+        expr: "max by ($cluster node) (longhorn_health_manager_start_to_ready_seconds{$job})",
+        legend: "slow: {{node}}",
+        more: &[
             Query {
                 expr: "max without ($without) (longhorn_health_manager_start_to_ready_max_seconds{$job})",
                 legend: "slowest start",
@@ -66,10 +64,8 @@ pub const PANELS: &[Panel] = &[
         title: "Failed manager probes",
         description: "Failed probes in the events of the last hour, by kind of failure. Refused during a start is normal; \
                       timeout afterwards means a loaded node, unreachable a broken pod network.",
-        queries: &[Query {
-            expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
-            legend: "{{probe}} {{failure}}",
-        }],
+        expr: "max by ($cluster probe, failure) (longhorn_health_manager_probe_failures{$job})",
+        legend: "{{probe}} {{failure}}",
         no_data: "no probe is configured, or events cannot be read",
         ..Panel::TIME_SERIES
     },
@@ -78,10 +74,8 @@ pub const PANELS: &[Panel] = &[
         title: "Probe timeouts",
         description: "Seconds after which one probe counts as failed. Stock releases give readiness 1 s and have no other probe.",
         unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
-            legend: "{{probe}}",
-        }],
+        expr: "max by ($cluster probe) (longhorn_health_manager_probe_timeout_seconds{$job})",
+        legend: "{{probe}}",
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
         ..Panel::STAT
@@ -92,10 +86,8 @@ pub const PANELS: &[Panel] = &[
         description: "Seconds of failing that each probe tolerates (period times threshold). A startup window below 300 s can kill \
                       managers that wait for their turn to start the webhook.",
         unit: Unit::Seconds,
-        queries: &[Query {
-            expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
-            legend: "{{probe}}",
-        }],
+        expr: "max by ($cluster probe) (longhorn_health_manager_probe_tolerance_seconds{$job})",
+        legend: "{{probe}}",
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter does not report",
         ..Panel::BAR_GAUGE

@@ -39,16 +39,13 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         .node(node)
         .since(Some(since))
         .impact(impact(cluster, start, cause))
-        .because(EvidenceSource::Api, state(start));
+        .fact(state(start));
     finding.evidence.extend(reason.evidence);
     if start.holds {
-        finding = finding.because(
-            EvidenceSource::Api,
-            format!(
-                "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
-                start.turn
-            ),
-        );
+        finding = finding.fact(format!(
+            "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
+            start.turn
+        ));
     }
     let remedy = match cause.id {
         "api_unreachable" => unreachable(cluster, start),
@@ -116,7 +113,7 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
             }
             None => "its log has said nothing in the last two minutes".to_owned(),
         };
-        return Evidence { source: EvidenceSource::Log, text };
+        return EvidenceSource::Log.says(text);
     }
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
@@ -131,7 +128,7 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
         ),
         None => "its log has not been read yet, or the node does not give it".to_owned(),
     };
-    Evidence { source: EvidenceSource::History, text }
+    EvidenceSource::History.says(text)
 }
 
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
@@ -300,11 +297,10 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
     if let Some((node, lease)) = holder.zip(lease) {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
-        finding =
-            finding.because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
+        finding = finding.fact(format!("Lease {WEBHOOK_LOCK} is held by {node}{acquired}"));
     }
     let oldest = since.map(|since| format!("the longest has been waiting since {since}")).unwrap_or_default();
-    finding.because(EvidenceSource::Api, oldest)
+    finding.fact(oldest)
 }
 
 fn counted_waiting(number: usize) -> String {

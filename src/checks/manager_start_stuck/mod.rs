@@ -30,7 +30,7 @@ use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
 use crate::facts::text::shortened;
-use crate::facts::{nodes, probes, turns, unreached};
+use crate::facts::{api, nodes, probes, turns, unreached};
 use crate::longhorn::{Pod, Release, Resource};
 
 /// The container that is judged.
@@ -74,10 +74,8 @@ pub static CHECK: Check = Check {
         description: "Managers that run and do not finish their start, with the cause. Such a manager does not restart \
                       and does nothing for its volumes; queueing is no trouble of its own: look at who holds the Lease.",
         columns: &["severity", "cause", "object_kind", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
-            legend: "{{node}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"manager_start_stuck\"}) == 1",
+        legend: "{{node}} {{cause}}",
         no_data: "no manager is stuck in its start, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -163,10 +161,7 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckR
         Lacks::Right => &causes::ACCESS_DENIED,
         Lacks::Kind => &causes::CRD_MISSING,
     };
-    let line = Evidence {
-        source: EvidenceSource::Log,
-        text: format!("its log says: {}", shortened(complaint.line, 400)),
-    };
+    let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
     Some((cause, StuckReason { evidence: vec![line], about: complaint.about }))
 }
 
@@ -183,12 +178,12 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     // up to 1.9 another port is served in the end where another manager is Ready meanwhile
     let waits = || start.own(cluster) >= PATIENCE || !cluster.manager_pods().any(Pod::is_ready);
     if let Some(probe) = probes::foreign(cluster, start.pod).filter(|_| !ready && waits()) {
-        let evidence = vec![Evidence { source: EvidenceSource::Api, text: probe.to_string() }];
+        let evidence = vec![api(probe.to_string())];
         return Some((&causes::MANIFEST_STALE, StuckReason { evidence, about: vec![probe.own.to_string()] }));
     }
     let waiting = unreached::waiting(cluster, start)?;
     let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
-    let evidence = vec![Evidence { source: EvidenceSource::Log, text }];
+    let evidence = vec![EvidenceSource::Log.says(text)];
     let about = vec![waiting.webhook.to_owned(), waiting.why.remedy().to_owned()];
     Some((&causes::SERVICE_UNREACHABLE, StuckReason { evidence, about }))
 }
@@ -205,16 +200,13 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) 
         Some(kind) => {
             let plural = format!("{}.{}", kind.info().plural, kind.info().group);
             let text = format!("the API server does not serve {plural}, which every start lists");
-            let evidence = vec![Evidence { source: EvidenceSource::Api, text }];
+            let evidence = vec![api(text)];
             (&causes::CRD_MISSING, StuckReason { evidence, about: vec![plural] })
         }
         None => {
-            let free = start.free.then(|| Evidence {
-                source: EvidenceSource::Api,
-                text: "no one holds the start Lease and it does not take it, although it should try every two seconds: it \
-                       does not reach the API server, or may not"
-                    .to_owned(),
-            });
+            const LEFT: &str = "no one holds the start Lease and it does not take it, although it should try every two seconds: it \
+                                does not reach the API server, or may not";
+            let free = start.free.then(|| api(LEFT));
             let unseen = nodes::unseen_by_managers(cluster).filter(|_| start.free);
             let log = finding::why_log_says_nothing(cluster, start);
             let evidence = free.into_iter().chain(unseen).chain([log]).collect();

@@ -41,7 +41,7 @@ pub static CHECK: Check = Check {
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&EVENTS, &LAST],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
@@ -61,10 +61,8 @@ pub static CHECK: Check = Check {
             title: "iSCSI errors by node",
             description: "Errors that node-problem-detector reported, as its Events of the last hour count them. A lower \
                           bound: a burst is reported in part only. Compare with the replacements above.",
-            queries: &[Query {
-                expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job})",
-                legend: "{{node}} {{cause}}",
-            }],
+            expr: "max by ($cluster node, cause) (longhorn_health_node_iscsi_error_events{$job})",
+            legend: "{{node}} {{cause}}",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
             ..Panel::TIME_SERIES
         },
@@ -74,11 +72,9 @@ pub static CHECK: Check = Check {
             description: "When the kernel of a node last lost an iSCSI connection, and containerd a shim about then.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
-            queries: &[Query {
-                expr: "max by ($cluster node, cause) \
-                       (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",
-                legend: "{{node}}",
-            }],
+            expr: "max by ($cluster node, cause) \
+                   (longhorn_health_node_iscsi_error_last_timestamp_seconds{$job}) * 1000",
+            legend: "{{node}}",
             no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter does not report",
             ..Panel::TABLE
         },
@@ -87,23 +83,16 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static EVENTS: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_node_iscsi_error_events",
-    help: "Occurrences of the error in those Events of the node that were seen within the last hour; a lower bound, as bursts of Events are dropped.",
-    labels: ["node", "cause"],
-    absent: "no such Event within an hour, or node-problem-detector does not report them",
-    example: "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})",
-    ..Gauge::PLAIN
-};
-
-static LAST: Gauge<[&str; 2]> = Gauge {
-    name: "longhorn_health_node_iscsi_error_last_timestamp_seconds",
-    help: "When the error was last seen on the node.",
-    labels: ["node", "cause"],
-    absent: "no such Event within an hour, or node-problem-detector does not report them",
-    example: "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600",
-    ..Gauge::PLAIN
-};
+gauges! {
+    EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
+        "Occurrences of the error in those Events of the node that were seen within the last hour; a lower bound, as bursts of Events are dropped.",
+        absent "no such Event within an hour, or node-problem-detector does not report them",
+        example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
+    LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
+        "When the error was last seen on the node.",
+        absent "no such Event within an hour, or node-problem-detector does not report them",
+        example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
+}
 
 /// A pod of an instance manager that ended or was made this close to the errors belongs to them.
 const NEAR: SignedDuration = SignedDuration::from_mins(10);

@@ -34,7 +34,7 @@ pub static CHECK: Check = Check {
     uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&NODES],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
         when: When::Found(causes::ALL),
@@ -53,10 +53,8 @@ pub static CHECK: Check = Check {
             title: "Nodes by registration",
             description: "Longhorn nodes that are in order, nodes whose manager never finished a start, nodes that \
                           left Kubernetes but not Longhorn, and nodes without a manager that runs.",
-            queries: &[Query {
-                expr: "max without ($without) (longhorn_health_nodes{$job})",
-                legend: "{{state}}",
-            }],
+            expr: "max without ($without) (longhorn_health_nodes{$job})",
+            legend: "{{state}}",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
             ..Panel::STAT
@@ -67,10 +65,8 @@ pub static CHECK: Check = Check {
             description: "Nodes that Longhorn does not know although a manager runs there (never_started), nodes \
                           that only Longhorn still knows (node_gone), and nodes without a manager that runs (manager_missing).",
             columns: &["severity", "cause", "object_kind", "object", "node"],
-            queries: &[Query {
-                expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
-                legend: "{{object}} {{cause}}",
-            }],
+            expr: "max by ($cluster severity, cause, object_kind, object, node) (longhorn_health_finding{$job, check=\"node_unregistered\"}) == 1",
+            legend: "{{object}} {{cause}}",
             no_data: "every node is registered, or the exporter does not report",
             ..Panel::TABLE
         },
@@ -79,14 +75,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static NODES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_nodes",
-    help: "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
-    labels: ["state"],
-    absent: "pods or nodes.longhorn.io cannot be read",
-    example: "longhorn_health_nodes{state!=\"registered\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    NODES = Gauge "longhorn_health_nodes" ["state"]
+        "Nodes by registration with Longhorn: registered, never_started (a manager pod without nodes.longhorn.io), node_gone (the reverse), manager_missing (registered, but no manager runs).",
+        absent "pods or nodes.longhorn.io cannot be read",
+        example "longhorn_health_nodes{state!=\"registered\"} > 0";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let never_started = find_never_started(cluster, out);
@@ -157,8 +151,8 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
-    .because(EvidenceSource::Api, format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
-    .because(EvidenceSource::Api, format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
+    .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
+    .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
     .remedy(
         Remedy::new(match pod.container_status("longhorn-manager").and_then(looping::cannot_start) {
             Some(_) => "The container cannot be started at all: see manager_crash_loop, cause container_cannot_start.",
@@ -227,8 +221,8 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
         0 => "nothing is lost; the node only clutters schedules and dashboards".to_owned(),
         count => format!("{} on it cannot be reached: fewer copies than wanted", counted(count, "replica")),
     })
-    .because(EvidenceSource::Api, how)
-    .because(EvidenceSource::Api, format!("{} placed on it", counted(replicas, "replica")))
+    .fact(how)
+    .fact(format!("{} placed on it", counted(replicas, "replica")))
     .remedy(
         Remedy::new(
             "If the node comes back under the same name, there is nothing to do. Otherwise wait until no volume needs \

@@ -115,10 +115,10 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
     .node(node)
     .since(since)
     .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
-    .because(EvidenceSource::Api, what)
+    .fact(what)
     .remedy(remedy);
     let finding = match nodes::taints(cluster, node).filter(|_| pod.is_none()) {
-        Some(taints) => finding.because(EvidenceSource::Api, taints),
+        Some(taints) => finding.fact(taints),
         None => finding,
     };
     match since {

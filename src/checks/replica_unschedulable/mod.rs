@@ -21,30 +21,20 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
 
-const SPACE_SHORT: Cause = Cause::warning(
-    "space_short",
-    "too little is free on the disks that could take the replica (storage-minimal-available-percentage)",
-);
-const OVER_PROVISIONED: Cause = Cause::warning(
-    "over_provisioned",
-    "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)",
-);
-const ANTI_AFFINITY: Cause = Cause::warning(
-    "anti_affinity",
-    "every node, zone or disk that could take the replica has one of the volume already",
-);
-const TAGS_UNMET: Cause =
-    Cause::warning("tags_unmet", "no free node or disk has the tags that the volume selects");
-const NODES_UNAVAILABLE: Cause = Cause::warning(
-    "nodes_unavailable",
-    "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon",
-);
-const LOCAL_ONLY: Cause =
-    Cause::warning("local_only", "data locality wants the replica on one node, which cannot take it");
-const UNEXPLAINED: Cause = Cause::warning(
-    "unexplained",
-    "Longhorn finds no disk, though by the objects that can be read one could take the replica",
-);
+causes! {
+    SPACE_SHORT = warning "space_short"
+        "too little is free on the disks that could take the replica (storage-minimal-available-percentage)";
+    OVER_PROVISIONED = warning "over_provisioned"
+        "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)";
+    ANTI_AFFINITY = warning "anti_affinity"
+        "every node, zone or disk that could take the replica has one of the volume already";
+    TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects";
+    NODES_UNAVAILABLE = warning "nodes_unavailable"
+        "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon";
+    LOCAL_ONLY = warning "local_only" "data locality wants the replica on one node, which cannot take it";
+    UNEXPLAINED = warning "unexplained"
+        "Longhorn finds no disk, though by the objects that can be read one could take the replica";
+}
 
 pub static CHECK: Check = Check {
     id: "replica_unschedulable",
@@ -52,17 +42,9 @@ pub static CHECK: Check = Check {
     summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::KubeNodes],
-    causes: &[
-        &SPACE_SHORT,
-        &OVER_PROVISIONED,
-        &ANTI_AFFINITY,
-        &TAGS_UNMET,
-        &NODES_UNAVAILABLE,
-        &LOCAL_ONLY,
-        &UNEXPLAINED,
-    ],
+    causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&WITHOUT_DISK],
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
         when: When::FoundBut {
@@ -91,10 +73,8 @@ pub static CHECK: Check = Check {
         title: "Replicas without a disk",
         description: "Volumes for which Longhorn finds no disk for a replica. The finding has the figures of each disk.",
         columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
-            legend: "{{volume}}",
-        }],
+        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_replicas_without_disk{$job})",
+        legend: "{{volume}}",
         no_data: "every replica has a disk, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -102,14 +82,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static WITHOUT_DISK: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_replicas_without_disk",
-    help: "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "Longhorn has placed every replica of the volume, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)",
-    ..Gauge::PLAIN
-};
+gauges! {
+    WITHOUT_DISK = Gauge "longhorn_health_volume_replicas_without_disk" ["volume", "pvc_namespace", "pvc"]
+        "Replicas of a volume that Longhorn cannot place, at least 1 while its condition Scheduled is False.",
+        absent "Longhorn has placed every replica of the volume, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
+}
 
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
@@ -167,10 +145,10 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     let shown: Vec<&PlacementRefusal> =
         refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
     for refusal in shown.iter().take(SHOWN) {
-        finding = finding.because(EvidenceSource::Api, refusal.text.clone());
+        finding = finding.fact(refusal.text.clone());
     }
     if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding = finding.because(EvidenceSource::Api, format!("and {}", counted(more, "further disk")));
+        finding = finding.fact(format!("and {}", counted(more, "further disk")));
     }
     if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
         finding = finding.node(&place.node).disk(&place.disk);

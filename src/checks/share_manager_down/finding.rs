@@ -35,9 +35,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
         }
     }));
     finding.evidence.extend(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)));
-    if let Some(trouble) = nodes::manager_not_ready(cluster, owner) {
-        finding.evidence.push(api(trouble));
-    }
+    finding.evidence.extend(nodes::manager_not_ready(cluster, owner).map(api));
     finding.evidence.push(held.evidence());
     finding.remedy(remedy(cluster, share, cause))
 }

@@ -45,7 +45,7 @@ pub static CHECK: Check = Check {
         Resource::Events,
     ],
     causes: causes::ALL,
-    gauges: &[&SHARES],
+    gauges: GAUGES,
     follows: follows::FOLLOWS,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
@@ -53,14 +53,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static SHARES: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_share_managers",
-    help: "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
-    labels: ["state"],
-    absent: "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
-    example: "longhorn_health_share_managers{state=\"error\"} > 0",
-    ..Gauge::PLAIN
-};
+gauges! {
+    SHARES = Gauge "longhorn_health_share_managers" ["state"]
+        "Share managers (NFS servers of RWX volumes) by state, as Longhorn says it.",
+        absent "no share manager is in that state, or sharemanagers.longhorn.io cannot be read",
+        example "longhorn_health_share_managers{state=\"error\"} > 0";
+}
 
 /// A share manager that pods wait for, with what belongs to it.
 struct Share<'a> {

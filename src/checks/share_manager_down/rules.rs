@@ -33,10 +33,8 @@ pub(super) const PANELS: &[Panel] = &[
         dashboard: Dashboard::Storage,
         title: "Share managers by state",
         description: "NFS servers of RWX volumes as Longhorn says. Stopped is normal for volumes that no pod uses.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_share_managers{$job})",
-            legend: "{{state}}",
-        }],
+        expr: "max without ($without) (longhorn_health_share_managers{$job})",
+        legend: "{{state}}",
         width: Width::Third,
         no_data: "there is no RWX volume, or the exporter cannot read sharemanagers.longhorn.io",
         ..Panel::STAT
@@ -46,10 +44,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "RWX volumes not served",
         description: "RWX volumes that pods use and whose NFS server does not run or is replaced again and again, with the cause.",
         columns: &["severity", "cause", "object", "node"],
-        queries: &[Query {
-            expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"share_manager_down\"}) == 1",
-            legend: "{{object}} {{cause}}",
-        }],
+        expr: "max by ($cluster severity, cause, object, node) (longhorn_health_finding{$job, check=\"share_manager_down\"}) == 1",
+        legend: "{{object}} {{cause}}",
         no_data: "every RWX volume that is used is served, or the exporter does not report",
         ..Panel::TABLE
     },

@@ -26,28 +26,20 @@ use crate::check::*;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 
-const ATTACH_LOOP: Cause = Cause::critical(
-    "attach_loop",
-    "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn",
-);
-const ENGINE_CANNOT_START: Cause = Cause::critical(
-    "engine_cannot_start",
-    "the volume is attaching, and its engine fails to start on that node",
-);
-const ATTACHING: Cause = Cause::warning("attaching", "the volume has been attaching for ten minutes");
-const DETACHING: Cause = Cause::warning("detaching", "the volume has been detaching for ten minutes");
-const TICKET_WAITS: Cause = Cause::warning(
-    "ticket_waits",
-    "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for",
-);
-const TICKET_LEFT_OVER: Cause = Cause::warning(
-    "ticket_left_over",
-    "a ticket holds the volume for a node or an attachment that no longer exists; info while no other ticket waits",
-);
-const MIGRATION_BROKE: Cause = Cause::warning(
-    "migration_broke",
-    "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither",
-);
+causes! {
+    ATTACH_LOOP = critical "attach_loop"
+        "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn";
+    ENGINE_CANNOT_START = critical "engine_cannot_start"
+        "the volume is attaching, and its engine fails to start on that node";
+    ATTACHING = warning "attaching" "the volume has been attaching for ten minutes";
+    DETACHING = warning "detaching" "the volume has been detaching for ten minutes";
+    TICKET_WAITS = warning "ticket_waits"
+        "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for";
+    TICKET_LEFT_OVER = warning "ticket_left_over"
+        "a ticket holds the volume for a node or an attachment that no longer exists; info while no other ticket waits";
+    MIGRATION_BROKE = warning "migration_broke"
+        "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_attachment_stuck",
@@ -63,31 +55,21 @@ pub static CHECK: Check = Check {
         Resource::DaemonSets,
         Resource::Settings,
     ],
-    causes: &[
-        &ATTACH_LOOP,
-        &ENGINE_CANNOT_START,
-        &ATTACHING,
-        &DETACHING,
-        &TICKET_WAITS,
-        &TICKET_LEFT_OVER,
-        &MIGRATION_BROKE,
-    ],
+    causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&STUCK],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static STUCK: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_volume_attachment_stuck",
-    help: "1 for every volume that does not attach or detach, by cause; not for what is info only.",
-    labels: ["volume", "pvc_namespace", "pvc", "cause"],
-    absent: "the volume attaches and detaches, or volumes or engines cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every volume that does not attach or detach, by cause; not for what is info only.",
+        absent "the volume attaches and detaches, or volumes or engines cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let events = states::Events::of(cluster);

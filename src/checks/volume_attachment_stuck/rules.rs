@@ -5,15 +5,7 @@ use super::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
     when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
-    also: &[
-        &ATTACH_LOOP,
-        &ENGINE_CANNOT_START,
-        &ATTACHING,
-        &DETACHING,
-        &TICKET_WAITS,
-        &TICKET_LEFT_OVER,
-        &MIGRATION_BROKE,
-    ],
+    also: ALL,
     hold: "5m",
     summary: "A Longhorn volume does not attach or detach.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not attach or detach as \
@@ -29,10 +21,8 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Volumes that do not attach or detach",
     description: "Volumes that stay attaching or detaching, lose their engine again and again, or are held where no workload wants them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
-    queries: &[Query {
-        expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",
-        legend: "{{volume}} {{cause}}",
-    }],
+    expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_attachment_stuck{$job}) == 1",
+    legend: "{{volume}} {{cause}}",
     no_data: "every volume attaches and detaches, or the exporter does not report",
     ..Panel::TABLE
 }];

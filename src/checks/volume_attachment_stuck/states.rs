@@ -188,7 +188,7 @@ fn hanging<'a>(
         let mut hanging =
             new(&ATTACH_LOOP, "its engine died three times or more within the last hour".into(), None);
         let text = format!("{count} DetachedUnexpectedly within the last hour, the last at {last}");
-        hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
+        hanging.evidence.push(EvidenceSource::Event.says(text));
         return Some(hanging);
     }
     let (fact, cause) = match volume.status.state {
@@ -211,7 +211,7 @@ fn hanging<'a>(
                 "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
                 text::shortened(said.trim(), 300)
             );
-            hanging.evidence.push(Evidence { source: EvidenceSource::Event, text });
+            hanging.evidence.push(EvidenceSource::Event.says(text));
         }
         if let Some(engine) = error {
             hanging.evidence.push(api(format!("engine {}: currentState is error", engine.metadata.name)));
@@ -268,22 +268,17 @@ fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
             _ => format!("{whose} cannot be used: its pods wait or lose their device"),
         })
         .volumes(users)
-        .because(
-            EvidenceSource::Api,
-            format!(
-                "volume {name}: state {}, robustness {}, spec.nodeID '{}', status.currentNodeID '{}'",
-                volume.status.state.as_str(),
-                volume.status.robustness.as_str(),
-                volume.spec.node_id,
-                volume.status.current_node_id
-            ),
-        )
+        .fact(format!(
+            "volume {name}: state {}, robustness {}, spec.nodeID '{}', status.currentNodeID '{}'",
+            volume.status.state.as_str(),
+            volume.status.robustness.as_str(),
+            volume.spec.node_id,
+            volume.status.current_node_id
+        ))
         .remedy(remedy(cluster, cause, volume, node));
     finding.evidence.extend(evidence);
     finding.evidence.extend(nodes::down(cluster, node));
-    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding
 }
 
@@ -301,7 +296,7 @@ fn one_node(cluster: &Cluster, node: &str, all: &[Hanging], elsewhere: usize) ->
     .since(all.iter().filter_map(|one| one.since).min())
     .impact(format!("pods on node {node} wait for their volumes: {whose}"))
     .volumes(users)
-    .because(EvidenceSource::Api, format!("{elsewhere} on other nodes run, so the trouble is the node's"))
+    .fact(format!("{elsewhere} on other nodes run, so the trouble is the node's"))
     .remedy(
         Remedy::new(format!(
             "Check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the devices, SELinux denials, and the instance manager \

@@ -154,7 +154,7 @@ fn find_left_over(
     .node(ticket.node)
     .volumes(users)
     .impact(impact)
-    .because(EvidenceSource::Api, ticket_text(ticket))
+    .fact(ticket_text(ticket))
     .remedy(
         Remedy::new(
             "Make sure that no pod on that node uses the volume, then take the ticket away: Longhorn detaches the volume, and attaches it \
@@ -235,7 +235,7 @@ fn find(
         .remedy(remedy);
     if let Some(replica) = surplus {
         let text = format!("the volume is strict-local, and replica {replica} is one too many, without data");
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);

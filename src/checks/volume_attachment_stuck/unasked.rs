@@ -83,9 +83,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .since(csi.metadata.created())
     .impact(format!("the pod on node {node} cannot start without {whose}"))
     .volumes(users)
-    .because(
-        EvidenceSource::Api,
-        format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
+    .fact(format!("VolumeAttachment {id} of Kubernetes is not attached, and volumeattachments.longhorn.io {name} has no ticket for it"),
     )
     .remedy(
         Remedy::new(

@@ -23,34 +23,24 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
-const REBUILD_STALLED: Cause = Cause::warning(
-    "rebuild_stalled",
-    "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day",
-);
-const REBUILD_LOOPING: Cause =
-    Cause::warning("rebuild_looping", "rebuilds of the volume fail and start again");
-const REBUILD_DISABLED: Cause = Cause::warning(
-    "rebuild_disabled",
-    "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off",
-);
-const REBUILD_BLOCKED: Cause = Cause::warning(
-    "rebuild_blocked",
-    "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end",
-);
-const UNSCHEDULABLE: Cause = Cause::warning(
-    "unschedulable",
-    "no disk takes the missing replica; info during the first hour of the maintenance of a node",
-);
-const WAITS_FOR_NODE: Cause = Cause::warning(
-    "waits_for_node",
-    "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon",
-);
-const NOT_REBUILDING: Cause =
-    Cause::warning("not_rebuilding", "nothing is being rebuilt, and no object says why");
+causes! {
+    REBUILD_STALLED = warning "rebuild_stalled"
+        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day";
+    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again";
+    REBUILD_DISABLED = warning "rebuild_disabled"
+        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off";
+    REBUILD_BLOCKED = warning "rebuild_blocked"
+        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end";
+    UNSCHEDULABLE = warning "unschedulable"
+        "no disk takes the missing replica; info during the first hour of the maintenance of a node";
+    WAITS_FOR_NODE = warning "waits_for_node"
+        "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon";
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_degraded",
@@ -65,49 +55,29 @@ pub static CHECK: Check = Check {
         Resource::Settings,
     ],
     uses: &[Resource::KubeNodes, Resource::Pods, Resource::Events],
-    causes: &[
-        &REBUILD_STALLED,
-        &REBUILD_LOOPING,
-        &REBUILD_DISABLED,
-        &REBUILD_BLOCKED,
-        &UNSCHEDULABLE,
-        &WAITS_FOR_NODE,
-        &NOT_REBUILDING,
-    ],
+    causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&MISSING, &PROGRESS, &STUCK],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static MISSING: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_missing_replicas",
-    help: "Replicas that a degraded volume lacks.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "the volume is not degraded, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1",
-    ..Gauge::PLAIN
-};
-
-static PROGRESS: Gauge<[&str; 1]> = Gauge {
-    name: "longhorn_health_volume_rebuild_progress_ratio",
-    help: "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
-    labels: ["volume"],
-    absent: "no rebuild of the volume runs, or its engine does not report how far it is",
-    example: "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0",
-    ..Gauge::PLAIN
-};
-
-static STUCK: Gauge<[&str; 4]> = Gauge {
-    name: "longhorn_health_volume_not_recovering",
-    help: "1 for every degraded volume that does not recover, by cause; not for what is info only.",
-    labels: ["volume", "pvc_namespace", "pvc", "cause"],
-    absent: "the volume is not degraded, or a rebuild advances or may still begin",
-    example: "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    MISSING = Gauge "longhorn_health_volume_missing_replicas" ["volume", "pvc_namespace", "pvc"]
+        "Replicas that a degraded volume lacks.",
+        absent "the volume is not degraded, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
+    PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume"]
+        "How far the rebuild of a degraded volume is, 0 to 1; of several the least.",
+        absent "no rebuild of the volume runs, or its engine does not report how far it is",
+        example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
+    STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
+        "1 for every degraded volume that does not recover, by cause; not for what is info only.",
+        absent "the volume is not degraded, or a rebuild advances or may still begin",
+        example "max without (instance, pod) (longhorn_health_volume_not_recovering) == 1";
+}
 
 /// How long a degraded volume may take to begin its rebuild, beside the wait for a failed replica.
 const QUIET: SignedDuration = SignedDuration::from_mins(5);
@@ -213,8 +183,6 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
     finding = finding.because(source, degraded);
     finding.evidence.extend(reason.evidence);
-    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))
 }

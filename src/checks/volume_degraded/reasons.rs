@@ -134,7 +134,7 @@ fn running(
     let mut reason =
         stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
     let text = format!("the same progress is seen since {since}");
-    reason.evidence.push(Evidence { source: EvidenceSource::History, text });
+    reason.evidence.push(EvidenceSource::History.says(text));
     Some(RunningRebuild::Stalled(reason))
 }
 
@@ -164,7 +164,7 @@ fn looping(
             "{} FailedRebuilding on its engine",
             counted(usize::try_from(events).unwrap_or(0), "Event")
         );
-        reason.evidence.push(Evidence { source: EvidenceSource::Event, text });
+        reason.evidence.push(EvidenceSource::Event.says(text));
     }
     for replica in cluster.replicas_of(&volume.metadata.name) {
         if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")

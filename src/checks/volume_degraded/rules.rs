@@ -5,15 +5,7 @@ use super::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
     when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
-    also: &[
-        &REBUILD_STALLED,
-        &REBUILD_LOOPING,
-        &REBUILD_DISABLED,
-        &REBUILD_BLOCKED,
-        &UNSCHEDULABLE,
-        &WAITS_FOR_NODE,
-        &NOT_REBUILDING,
-    ],
+    also: ALL,
     hold: "10m",
     summary: "A degraded Longhorn volume does not recover.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas \
@@ -31,10 +23,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Degraded volumes",
         description: "Replicas that degraded volumes lack. A rebuild brings them back; the next panel shows how far it is.",
         columns: &["volume", "pvc_namespace", "pvc", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_missing_replicas{$job})",
-            legend: "{{volume}}",
-        }],
+        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_missing_replicas{$job})",
+        legend: "{{volume}}",
         no_data: "no volume is degraded, or the exporter does not report",
         ..Panel::TABLE
     },
@@ -44,10 +34,8 @@ pub(super) const PANELS: &[Panel] = &[
         description: "How far the rebuild of each degraded volume is. A flat line for half an hour is a stalled rebuild; one that falls to 0 \
                       again and again is a loop.",
         unit: Unit::Ratio,
-        queries: &[Query {
-            expr: "max by ($cluster volume) (longhorn_health_volume_rebuild_progress_ratio{$job})",
-            legend: "{{volume}}",
-        }],
+        expr: "max by ($cluster volume) (longhorn_health_volume_rebuild_progress_ratio{$job})",
+        legend: "{{volume}}",
         no_data: "no degraded volume is being rebuilt, or the exporter does not report",
         ..Panel::TIME_SERIES
     },
@@ -56,10 +44,8 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Degraded volumes that do not recover",
         description: "Degraded volumes whose rebuild stalls, loops, finds no disk or is switched off.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
-        queries: &[Query {
-            expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_not_recovering{$job}) == 1",
-            legend: "{{volume}} {{cause}}",
-        }],
+        expr: "max by ($cluster volume, pvc_namespace, pvc, cause) (longhorn_health_volume_not_recovering{$job}) == 1",
+        legend: "{{volume}} {{cause}}",
         no_data: "every degraded volume recovers, or the exporter does not report",
         ..Panel::TABLE
     },

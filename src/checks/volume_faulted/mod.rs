@@ -21,30 +21,23 @@ mod tests;
 
 use crate::check::*;
 use crate::cluster::Cluster;
-use crate::facts::{nodes, text, volumes};
+use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
-const REPLICAS_UNREACHABLE: Cause = Cause::critical(
-    "replicas_unreachable",
-    "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use",
-);
-const AUTO_SALVAGE_OFF: Cause = Cause::critical(
-    "auto_salvage_off",
-    "a replica is usable, but auto-salvage is switched off, so a person has to choose",
-);
-const SALVAGE_PENDING: Cause =
-    Cause::critical("salvage_pending", "a replica is usable and auto-salvage may take it, but has not");
-const ENGINE_DIED: Cause =
-    Cause::critical("engine_died", "the engine stopped unexpectedly; replicas with the data have not failed");
-const RESTORE_FAILED: Cause = Cause::critical(
-    "restore_failed",
-    "every replica failed while data was restored into the volume, which auto-salvage leaves alone",
-);
-const NO_DATA: Cause = Cause::critical("no_data", "no replica is left that ever held all data of the volume");
-
-const CAUSES: &[&Cause] =
-    &[&REPLICAS_UNREACHABLE, &AUTO_SALVAGE_OFF, &SALVAGE_PENDING, &ENGINE_DIED, &RESTORE_FAILED, &NO_DATA];
+causes! {
+    REPLICAS_UNREACHABLE = critical "replicas_unreachable"
+        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use";
+    AUTO_SALVAGE_OFF = critical "auto_salvage_off"
+        "a replica is usable, but auto-salvage is switched off, so a person has to choose";
+    SALVAGE_PENDING = critical "salvage_pending"
+        "a replica is usable and auto-salvage may take it, but has not";
+    ENGINE_DIED = critical "engine_died"
+        "the engine stopped unexpectedly; replicas with the data have not failed";
+    RESTORE_FAILED = critical "restore_failed"
+        "every replica failed while data was restored into the volume, which auto-salvage leaves alone";
+    NO_DATA = critical "no_data" "no replica is left that ever held all data of the volume";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_faulted",
@@ -53,23 +46,21 @@ pub static CHECK: Check = Check {
               whether Longhorn takes it by itself.",
     needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
     uses: &[Resource::Pods, Resource::KubeNodes],
-    causes: CAUSES,
+    causes: ALL,
     follows: follows::FOLLOWS,
-    gauges: &[&FAULTED],
+    gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,
     ..Check::PLAIN
 };
 
-static FAULTED: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_faulted",
-    help: "1 for every volume without a usable replica.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "the volume has a usable replica, or volumes cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_faulted) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
+        "1 for every volume without a usable replica.",
+        absent "the volume has a usable replica, or volumes cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
+}
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
@@ -93,13 +84,13 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
             .volumes(users)
             .since(since)
             .impact(format!("{whose} cannot read or write; {}", state(volume)))
-            .because(EvidenceSource::Api, format!("status.robustness is faulted, {}", state(volume)));
+            .fact(format!("status.robustness is faulted, {}", state(volume)));
     if let Some(best) = candidates.first().filter(|_| cause == &REPLICAS_UNREACHABLE) {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
     }
     for candidate in candidates.iter().take(5) {
-        finding = finding.because(EvidenceSource::Api, candidate.text());
+        finding = finding.fact(candidate.text());
     }
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 {
@@ -107,23 +98,20 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
             "{} without healthyAt: never complete, or being rebuilt when it failed",
             counted(incomplete, "replica")
         );
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if let Some(restore) = condition(&volume.status.conditions, "Restore")
         .filter(|restore| cause == &RESTORE_FAILED && !restore.message.is_empty())
     {
         let text =
             format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if let Some(at) = volume.status.last_auto_salvaged_at.get() {
-        finding =
-            finding.because(EvidenceSource::Api, format!("Longhorn last salvaged it by itself at {at}"));
+        finding = finding.fact(format!("Longhorn last salvaged it by itself at {at}"));
     }
     // it is the manager that owns the volume which salvages it
-    if let Some(text) = nodes::manager_not_ready(cluster, &volume.status.owner_id) {
-        finding = finding.because(EvidenceSource::Api, text);
-    }
+    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.remedy(remedy(cluster, volume, cause, &candidates))
 }
 

@@ -5,7 +5,7 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
     when: When::Flag { gauge: &super::FAULTED, labels: &[], without: &[] },
-    also: super::CAUSES,
+    also: super::ALL,
     hold: "2m",
     severity: Severity::Critical,
     summary: "A Longhorn volume has no usable replica.",
@@ -22,10 +22,8 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Faulted volumes",
     description: "Volumes without a usable replica, with their claims. Their workloads cannot read or write.",
     columns: &["volume", "pvc_namespace", "pvc"],
-    queries: &[Query {
-        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
-        legend: "{{volume}}",
-    }],
+    expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_faulted{$job}) == 1",
+    legend: "{{volume}}",
     no_data: "no volume is faulted, or the exporter does not report",
     ..Panel::TABLE
 }];

@@ -19,10 +19,10 @@ use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{text, volumes};
 use crate::longhorn::{ConditionStatus, Engine, InstanceState, Resource, Volume, VolumeState, condition};
 
-const FILESYSTEM_READ_ONLY: Cause = Cause::warning(
-    "filesystem_read_only",
-    "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that",
-);
+causes! {
+    FILESYSTEM_READ_ONLY = warning "filesystem_read_only"
+        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that";
+}
 
 pub static CHECK: Check = Check {
     id: "volume_read_only",
@@ -31,8 +31,8 @@ pub static CHECK: Check = Check {
               on kernels before 6.12.",
     needs: &[Resource::Volumes, Resource::Engines],
     uses: &[Resource::Events, Resource::KubeNodes],
-    causes: &[&FILESYSTEM_READ_ONLY],
-    gauges: &[&READ_ONLY],
+    causes: ALL,
+    gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
         when: When::Flag { gauge: &READ_ONLY, labels: &[], without: &[] },
@@ -51,10 +51,8 @@ pub static CHECK: Check = Check {
         title: "Read-only volumes",
         description: "Attached volumes whose file system is mounted read-only. Not seen on kernels from 6.12.",
         columns: &["volume", "pvc_namespace", "pvc"],
-        queries: &[Query {
-            expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
-            legend: "{{volume}}",
-        }],
+        expr: "max by ($cluster volume, pvc_namespace, pvc) (longhorn_health_volume_read_only{$job}) == 1",
+        legend: "{{volume}}",
         no_data: "no volume is known to be read-only, or the exporter does not report",
         ..Panel::TABLE
     }],
@@ -62,14 +60,12 @@ pub static CHECK: Check = Check {
     ..Check::PLAIN
 };
 
-static READ_ONLY: Gauge<[&str; 3]> = Gauge {
-    name: "longhorn_health_volume_read_only",
-    help: "1 for every attached volume whose file system has been mounted read-only for some minutes.",
-    labels: ["volume", "pvc_namespace", "pvc"],
-    absent: "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
-    example: "max without (instance, pod) (longhorn_health_volume_read_only) == 1",
-    ..Gauge::PLAIN
-};
+gauges! {
+    READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
+        "1 for every attached volume whose file system has been mounted read-only for some minutes.",
+        absent "the file system is writable, Longhorn does not see it (before 1.5.4, kernels from 6.12), or engines cannot be read",
+        example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
+}
 
 /// Longhorn remounts at its next look, every half minute.
 const REMOUNT: SignedDuration = SignedDuration::from_mins(3);
@@ -118,9 +114,6 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .node(node)
     .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
     .volumes(users)
-    .because(
-        EvidenceSource::Api,
-        format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name),
-    )
+    .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .remedy(remedy)
 }

@@ -93,9 +93,7 @@ fn foreign_configuration(
         "the API server asks that Service about every change of a Longhorn object: where it does not exist or answer, \
          every create and update is rejected, and managers fail while they start",
     )
-    .because(
-        EvidenceSource::Api,
-        format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
+    .fact(format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
     )
     .remedy(remedy)
 }
@@ -132,7 +130,7 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
             "Longhorn objects are accepted unchecked and without the defaults that managers rely on; \
              from 1.9.2 on a manager that starts exits after 120 s without it",
         )
-        .because(EvidenceSource::Api, format!("{name} {what}"))
+        .fact(format!("{name} {what}"))
         .remedy(remedy),
     );
 }

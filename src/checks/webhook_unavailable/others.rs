@@ -68,7 +68,7 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     )
     .node(node)
     .impact("one endpoint fewer for the admission webhook; none at all if every manager is like this")
-    .because(EvidenceSource::Api, format!("the Service selects {key}={value}; the pod is Ready without it"))
+    .fact(format!("the Service selects {key}={value}; the pod is Ready without it"))
     .remedy(remedy)
 }
 
@@ -120,7 +120,7 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
     )
     .node(node)
     .impact("managers of all other nodes that start wait for this one")
-    .because(EvidenceSource::Api, format!("Lease {WEBHOOK_LOCK}: holder {node}, it is being renewed"))
-    .because(EvidenceSource::Api, state)
+    .fact(format!("Lease {WEBHOOK_LOCK}: holder {node}, it is being renewed"))
+    .fact(state)
     .remedy(remedy)
 }

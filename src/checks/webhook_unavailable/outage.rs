@@ -33,7 +33,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         .impact(impact(cluster, webhook, manager_release(cluster)))
         .remedy(remedy(cluster, webhook, cause));
     for text in evidence(cluster, webhook, endpoints, &states) {
-        finding = finding.because(EvidenceSource::Api, text);
+        finding = finding.fact(text);
     }
     if webhook.pods(cluster).next().is_none() {
         let refusal = facts_of_pods::refusal(cluster, DAEMON_SET);
@@ -48,10 +48,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
             EvidenceSource::History,
             format!("nothing has served it since {since}, as this exporter saw"),
         ),
-        (Some(since), _) => finding.because(
-            EvidenceSource::Api,
-            format!("no pod behind it has been Ready since {since} or earlier"),
-        ),
+        (Some(since), _) => finding.fact(format!("no pod behind it has been Ready since {since} or earlier")),
     };
     out.find(finding);
 }

@@ -69,10 +69,8 @@ pub const PANELS: &[Panel] = &[
         title: "Webhook endpoints ready",
         description: "Pods that answer Longhorn's admission webhook. At 0 every change of a Longhorn object is rejected; \
                       a minute of 0 is normal while an upgrade restarts all managers.",
-        queries: &[Query {
-            expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, webhook=\"admission\"})",
-            legend: "ready",
-        }],
+        expr: "max without ($without) (longhorn_health_webhook_ready_endpoints{$job, webhook=\"admission\"})",
+        legend: "ready",
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
         no_data: "EndpointSlices cannot be read",
         ..Panel::STAT
@@ -82,11 +80,9 @@ pub const PANELS: &[Panel] = &[
         title: "Webhook endpoints",
         description: "Ready endpoints of each webhook beside those expected. The lines should touch; a gap is a manager that \
                       is not Ready or lacks its label.",
-        queries: &[
-            Query {
-                expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job})",
-                legend: "{{webhook}} ready",
-            },
+        expr: "max by ($cluster webhook) (longhorn_health_webhook_ready_endpoints{$job})",
+        legend: "{{webhook}} ready",
+        more: &[
             Query {
                 expr: "max by ($cluster webhook) (longhorn_health_webhook_not_ready_endpoints{$job})",
                 legend: "{{webhook}} not ready",
@@ -106,10 +102,8 @@ pub const PANELS: &[Panel] = &[
                       is too long: see manager_start_stuck.",
         unit: Unit::FromNow,
         columns: &["node", "Value"],
-        queries: &[Query {
-            expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
-            legend: "{{node}}",
-        }],
+        expr: "max by ($cluster node) (longhorn_health_webhook_lock_acquired_timestamp_seconds{$job}) * 1000",
+        legend: "{{node}}",
         width: Width::Quarter,
         no_data: "no one holds the Lease, or the exporter does not report",
         ..Panel::TABLE
@@ -120,10 +114,8 @@ pub const PANELS: &[Panel] = &[
         description: "Whether the API server is told to ask Longhorn's webhooks. Without the optional cluster-wide right to read \
                       them this panel is empty.",
         unit: Unit::Bool,
-        queries: &[Query {
-            expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job})",
-            legend: "{{configuration}}",
-        }],
+        expr: "min by ($cluster configuration) (longhorn_health_webhook_configuration_present{$job})",
+        legend: "{{configuration}}",
         steps: &[Step::at(0.0, "red"), Step::at(1.0, "green")],
         width: Width::Quarter,
         no_data: "webhook configurations cannot be read",

@@ -112,7 +112,7 @@ fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Setti
     page.heading(3, record.name);
     let alerts = area.alerts.iter().filter(|alert| area.expr(alert).contains(record.name));
     let panels =
-        area.panels.iter().filter(|panel| panel.queries.iter().any(|query| query.expr.contains(record.name)));
+        area.panels.iter().filter(|panel| panel.queries().any(|query| query.expr.contains(record.name)));
     let panels = panels.map(|panel| format!("{} ({})", panel.title, panel.dashboard.uid()));
     let readers: Vec<_> = alerts.map(runbooks::link).chain(panels).collect();
     page.paragraph(&format!(

@@ -19,8 +19,8 @@ pub fn panel(
     settings: &Settings,
 ) -> Result<Value> {
     let is_table = declared.kind == PanelKind::Table;
-    let queries = declared.queries.iter().enumerate();
-    let targets = queries.map(|(number, query)| target(number, query, declared, settings));
+    let queries = declared.queries().enumerate();
+    let targets = queries.map(|(number, query)| target(number, &query, declared, settings));
     let transformations = is_table.then(|| table::transformations(declared, settings));
     let overrides = if is_table { table::overrides(declared, area, settings) } else { Vec::new() };
     Ok(without_empty(json!({

@@ -30,10 +30,10 @@ pub fn transformations(declared: &check::Panel, settings: &Settings) -> Vec<Valu
     let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
     let columns: Vec<&str> = cluster.into_iter().chain(declared.columns.iter().copied()).collect();
     // with several queries each has a column of its own
-    let of_query = |(number, query): (usize, &Query)| {
+    let of_query = |(number, query): (usize, Query)| {
         (format!("Value #{}", super::panel::letter(number)), check::capitalised(query.legend))
     };
-    let several = declared.queries.iter().enumerate().filter(|_| declared.queries.len() > 1);
+    let several = declared.queries().enumerate().filter(|_| !declared.more.is_empty());
     let values: BTreeMap<String, String> = several.map(of_query).collect();
     let usual = ["Time", "__name__", "job", "namespace", "prometheus", "Value"];
     let hidden = usual.into_iter().chain(values.keys().map(String::as_str));

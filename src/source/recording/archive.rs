@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<RecordedFile>>> {
 }
 
 /// The same of what was read already.
-pub(super) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Option<Vec<RecordedFile>>> {
+pub(crate) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Option<Vec<RecordedFile>>> {
     let mut magic = [0; 4];
     // a file that is shorter is no archive
     if file.read_exact(&mut magic).is_err() {

@@ -4,7 +4,7 @@
 //! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
-mod archive;
+pub(crate) mod archive;
 mod decode;
 mod document;
 mod files;
@@ -202,15 +202,6 @@ impl Recording {
         let mut recording = Recording::default();
         recording.add_files(files, namespace, latest)?;
         Ok(recording.warned())
-    }
-
-    /// Reads what was read of an archive already.
-    pub(crate) fn from_archive(content: &[u8], namespace: &str) -> Result<Recording, RecordingError> {
-        let path = Path::new("archive");
-        let unpacked = archive::unpack(path, std::io::Cursor::new(content));
-        let files = unpacked
-            .map_err(|reason| RecordingError::Unreadable { path: path.display().to_string(), reason })?;
-        Self::from_files(files.unwrap_or_default(), namespace, Timestamp::MAX)
     }
 
     fn add_files(

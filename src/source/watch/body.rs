@@ -26,7 +26,7 @@ pub(super) const LONGEST_LINE: usize = 16 << 20;
 
 /// Part of a watch that is no event.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum Garbled {
+pub(crate) enum Garbled {
     /// A line that is no JSON.
     #[error("the watch sent a line that does not decode: {0}")]
     Line(String),
@@ -156,6 +156,7 @@ impl Watched {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an event")]
 struct Line<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,

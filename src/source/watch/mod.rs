@@ -9,13 +9,13 @@
 mod backoff;
 mod body;
 mod crash_logs;
-mod headers;
+pub(crate) mod headers;
 mod item;
 mod kind;
 mod pages;
 mod pods;
 mod state;
-mod streamed;
+pub(crate) mod streamed;
 mod traffic;
 mod trouble;
 
@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, header};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use thiserror::Error;
@@ -40,19 +39,6 @@ use crate::history::FactKey;
 use crate::history::saved::{Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
 use state::SharedState;
-
-/// What comes of the bytes of a list that arrive in pieces of this size.
-pub(crate) fn lines_of_list(bytes: &[u8], piece: usize) -> Result<Vec<u8>, String> {
-    streamed::lines(bytes, piece).map_err(|garbled| garbled.to_string())
-}
-
-/// Reads a value as each header of an answer that is read.
-pub(crate) fn read_headers(value: &HeaderValue) {
-    let headers = [header::DATE, header::RETRY_AFTER].map(|name| (name, value.clone()));
-    let (now, headers) = (Timestamp::UNIX_EPOCH, headers.into_iter().collect());
-    headers::skew(now, now, &headers);
-    headers::retry_after(now, &headers);
-}
 
 /// Says what time it is; the live source needs it for freshness.
 pub type Clock = fn() -> Timestamp;

@@ -115,6 +115,7 @@ struct Split {
 
 /// What is left of a list without its items.
 #[derive(Deserialize)]
+#[serde(expecting = "a list")]
 struct Envelope<'a> {
     #[serde(borrow)]
     items: &'a RawValue,
@@ -122,7 +123,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct ListMeta {
     resource_version: String,
     #[serde(default)]
@@ -218,7 +219,8 @@ impl Split {
 }
 
 /// The lines of a list that comes in pieces of this size.
-pub(super) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
+#[cfg(any(test, fuzzing))]
+pub(crate) fn lines(list: &[u8], piece: usize) -> Result<Vec<u8>, Garbled> {
     let (mut split, mut lines) = (Split::default(), Vec::new());
     for bytes in list.chunks(piece) {
         lines.extend(split.feed(bytes)?);

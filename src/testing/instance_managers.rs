@@ -1,6 +1,6 @@
 //! Objects for the tests of the instance manager checks, as `kubectl` prints them.
 
-pub use crate::testing::*;
+pub use super::*;
 
 /// Image of the default instance manager in these tests.
 pub const NEW: &str = "longhornio/longhorn-instance-manager:new";

@@ -4,9 +4,6 @@
 //! The rules are those of longhorn-manager's controller/node_controller.go syncInstanceManagers,
 //! read at the releases that each function names.
 
-#[cfg(test)]
-pub mod fixtures;
-
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;

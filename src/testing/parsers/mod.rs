@@ -1,21 +1,31 @@
 //! Every parser of text from outside: files, logs, answers of the API server, headers, queries, options.
 //!
-//! The targets in `fuzz/` and the mutations of `tests/fuzz_corpus.rs` run through this one list. A reader
+//! The targets in `fuzz/` and the mutations of its tests run through this one list. A reader
 //! answers with what it would tell a user; it must neither panic nor speak to programmers.
 
-use hyper::header::HeaderValue;
+#[cfg(test)]
+mod tests;
+
+use std::io::Cursor;
+use std::path::Path;
+
+use hyper::header::{AUTHORIZATION, DATE, HeaderValue, RETRY_AFTER};
 use jiff::Timestamp;
+use kube::config::Kubeconfig;
 
 use crate::checks::backup_failing::schedule::longest_pause;
-use crate::cli;
+use crate::cli::listen::ListenAddress;
+use crate::cli::source::{moment, positive_duration};
 use crate::exporter::state_file::StateFile;
 use crate::generate::settings;
 use crate::history::History;
-use crate::http;
+use crate::http::view::View;
+use crate::http::{negotiate, passwords, reviewer};
 use crate::longhorn::{Objects, Quantity, Release, Resource, log_line};
 use crate::report::{Acceptance, evaluate};
-use crate::source::recording::{RecordedFile, Recording};
-use crate::source::{kubeconfig, watch};
+use crate::source::kubeconfig;
+use crate::source::recording::{RecordedFile, Recording, archive};
+use crate::source::watch::{headers, streamed};
 
 /// A parser of bytes from outside.
 pub struct Parser {
@@ -31,17 +41,17 @@ pub struct Parser {
 pub const PARSERS: &[Parser] = &[
     Parser { name: "recording_yaml", seeds: &[OBJECTS, LIST], read: |bytes| recording("a.yaml", bytes) },
     Parser { name: "recording_json", seeds: &[JSON], read: |bytes| recording("a.json", bytes) },
-    Parser { name: "recording_archive", seeds: &[TAR_GZ, ZIP], read: archive },
+    Parser { name: "recording_archive", seeds: &[TAR_GZ, ZIP], read: unpacked },
     Parser { name: "log", seeds: &[LOG], read: log },
     Parser { name: "api_list", seeds: &[JSON], read: api_list },
     Parser { name: "api_object", seeds: &[POD], read: api_object },
-    Parser { name: "kubeconfig", seeds: &[KUBECONFIG], read: |bytes| kubeconfig::judge(&text(bytes)) },
+    Parser { name: "kubeconfig", seeds: &[KUBECONFIG], read: read_kubeconfig },
     Parser { name: "web_config", seeds: &[WEB_CONFIG], read: web_config },
     Parser { name: "settings", seeds: &[SETTINGS], read: settings },
     Parser { name: "accepted_findings", seeds: &[ACCEPTED], read: accepted },
     Parser { name: "state_file", seeds: &[STATE], read: state },
-    Parser { name: "query", seeds: QUERIES, read: |bytes| http::judge_query(&text(bytes)) },
-    Parser { name: "headers", seeds: HEADERS, read: headers },
+    Parser { name: "query", seeds: QUERIES, read: read_query },
+    Parser { name: "headers", seeds: HEADERS, read: headers_of },
     Parser { name: "options", seeds: OPTIONS, read: options },
 ];
 
@@ -88,8 +98,11 @@ fn recording(name: &str, bytes: &[u8]) -> Result<(), String> {
     if said.is_empty() { Ok(()) } else { Err(said) }
 }
 
-fn archive(bytes: &[u8]) -> Result<(), String> {
-    Recording::from_archive(bytes, NAMESPACE).map(drop).map_err(|error| error.to_string())
+fn unpacked(bytes: &[u8]) -> Result<(), String> {
+    let files =
+        archive::unpack(Path::new("archive"), Cursor::new(bytes)).map_err(|error| error.to_string())?;
+    let recording = Recording::from_files(files.unwrap_or_default(), NAMESPACE, Timestamp::MAX);
+    recording.map(drop).map_err(|error| error.to_string())
 }
 
 /// The log of a manager that crashes, in which causes are looked for.
@@ -104,10 +117,11 @@ fn log(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn api_list(bytes: &[u8]) -> Result<(), String> {
-    let whole = watch::lines_of_list(bytes, bytes.len().max(1));
+    let lines = |piece| streamed::lines(bytes, piece).map_err(|garbled| garbled.to_string());
+    let whole = lines(bytes.len().max(1));
     for piece in [1, 7] {
         // what comes of a list does not depend on how the network cuts it
-        assert_eq!(watch::lines_of_list(bytes, piece).ok(), whole.as_ref().ok().cloned());
+        assert_eq!(lines(piece).ok(), whole.as_ref().ok().cloned());
     }
     whole.map(drop)
 }
@@ -122,8 +136,18 @@ fn api_object(bytes: &[u8]) -> Result<(), String> {
     said
 }
 
+fn read_kubeconfig(bytes: &[u8]) -> Result<(), String> {
+    let kubeconfig = Kubeconfig::from_yaml(&text(bytes)).map_err(|error| kubeconfig::say(&error))?;
+    let context = kubeconfig::chosen(&kubeconfig, None, String::new).map_err(|error| error.to_string())?;
+    kubeconfig::lost(&kubeconfig, &context).map_or(Ok(()), Err)
+}
+
+fn read_query(bytes: &[u8]) -> Result<(), String> {
+    View::parse(&text(bytes)).map(|view| drop(view.link()))
+}
+
 fn web_config(bytes: &[u8]) -> Result<(), String> {
-    http::judge_web_config(&text(bytes)).map_err(|error| error.to_string())
+    crate::http::web_config::judge(&text(bytes)).map_err(|error| error.to_string())
 }
 
 fn settings(bytes: &[u8]) -> Result<(), String> {
@@ -143,11 +167,18 @@ fn state(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// As each header that is read; what is wrong with one is not told.
-fn headers(bytes: &[u8]) -> Result<(), String> {
-    if let Ok(value) = HeaderValue::from_bytes(bytes) {
-        http::read_headers(&value);
-        watch::read_headers(&value);
-    }
+fn headers_of(bytes: &[u8]) -> Result<(), String> {
+    let Ok(value) = HeaderValue::from_bytes(bytes) else { return Ok(()) };
+    let text = value.to_str().ok();
+    negotiate::metrics_format(text);
+    negotiate::accepts_gzip(text);
+    let all = [AUTHORIZATION, reviewer::TIMEOUT, DATE, RETRY_AFTER].map(|name| (name, value.clone()));
+    let (now, all) = (Timestamp::UNIX_EPOCH, all.into_iter().collect());
+    passwords::credentials(&all);
+    passwords::scheme(&all, "bearer");
+    reviewer::patience(&all);
+    headers::skew(now, now, &all);
+    headers::retry_after(now, &all);
     Ok(())
 }
 
@@ -158,7 +189,8 @@ fn options(bytes: &[u8]) -> Result<(), String> {
     Release::from_image(&text);
     Quantity(text.clone()).value();
     longest_pause(&text);
-    Acceptance::skip(&text).map(drop).and(cli::judge_options(&text))
+    let option = positive_duration(&text).map(drop).or(moment(&text).map(drop));
+    Acceptance::skip(&text).map(drop).and(option.or(text.parse::<ListenAddress>().map(drop)))
 }
 
 const NAMESPACE: &str = "longhorn-system";
@@ -259,5 +291,5 @@ const OPTIONS: &[&[u8]] = &[
     b"volume_degraded/rebuild_looping",
 ];
 /// `a.json` with the text {}.
-const TAR_GZ: &[u8] = include_bytes!("parsers/a.tar.gz");
-const ZIP: &[u8] = include_bytes!("parsers/a.zip");
+const TAR_GZ: &[u8] = include_bytes!("a.tar.gz");
+const ZIP: &[u8] = include_bytes!("a.zip");

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use longhorn_health_exporter::parsers::{PARSERS, told};
+use super::{PARSERS, told};
+use crate::longhorn::{Objects, Resource};
 
-#[path = "support/numbers.rs"]
+#[path = "../../../tests/support/numbers.rs"]
 mod numbers;
 
 use numbers::Numbers;
@@ -143,6 +144,24 @@ fn advice_for_programmers_is_noticed() {
     let secret = b"users: [{name: a, user: {token: [hush]}}]\n";
     let said = told(parser("kubeconfig"), secret).unwrap().unwrap();
     assert!(!said.contains("hush"), "{said}");
+}
+
+#[test]
+fn what_has_another_type_is_told_without_types_of_the_program() {
+    let nested = r#"{"spec":{"disks":{"a":1},"diskFileSpecMap":{"a":1},"template":1,"holder":"x"}}"#;
+    let texts = ["1", "\"a\"", r#"{"metadata":1}"#, r#"{"spec":1}"#, r#"{"status":"x"}"#, nested];
+    let mut refused = 0;
+    for (resource, text) in Resource::all().flat_map(|resource| texts.map(|text| (resource, text))) {
+        let read = Objects::default().insert(resource, &mut serde_json::Deserializer::from_str(text));
+        if let Err(said) = read.map_err(|error| error.to_string()) {
+            refused += 1;
+            assert!(!said.contains("struct") && !said.contains("enum"), "{resource}: {text}: {said}");
+        }
+    }
+    assert!(refused > 90, "{refused}");
+    let list = PARSERS.iter().find(|parser| parser.name == "api_list").unwrap();
+    told(list, br#"{"metadata":2,"items":[]}"#).unwrap();
+    told(list, b"[]").unwrap();
 }
 
 #[test]
