@@ -1,6 +1,8 @@
 //! Which finding follows from which.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::check::{Finding, Follows, Link, Same};
 use crate::checks;

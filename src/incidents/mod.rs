@@ -142,12 +142,9 @@ fn incident(
         .filter_map(|other| places.get(*other).copied())
         .filter(|other| *other != place)
         .collect();
-    let mut volumes: Vec<VolumeRef> =
-        members.iter().flat_map(|finding| finding.volumes.iter().cloned()).collect();
-    volumes.sort_by_cached_key(|volume| (health(volume), volume.name.clone()));
+    let mut volumes: Vec<&VolumeRef> = members.iter().flat_map(|finding| &finding.volumes).collect();
+    volumes.sort_by_key(|volume| (health(volume), volume.name.as_str()));
     volumes.dedup_by(|a, b| a.name == b.name);
-    let volume_count = volumes.len();
-    volumes.truncate(MAX_LISTED);
     let root = roots.first();
     let remedy = root.map(|root| &root.remedy);
     let commands = remedy.map(|remedy| remedy.commands.as_slice()).unwrap_or_default();
@@ -161,8 +158,8 @@ fn incident(
         objects: roots.iter().take(MAX_LISTED).map(|root| root.object.clone()).collect(),
         count: roots.len(),
         nodes: nodes_of(&members),
-        volumes,
-        volume_count,
+        volume_count: volumes.len(),
+        volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
         waits_for: waits_for.into_iter().map(|place| place + 1).collect(),
         remedy: remedy.map(|remedy| remedy.text.clone()).unwrap_or_default(),

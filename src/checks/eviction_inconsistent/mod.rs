@@ -147,21 +147,34 @@ impl Suspicion {
     }
 }
 
-fn run(cluster: &Cluster, out: &mut Outcome) {
-    let mut suspicions = Vec::new();
-    requests::look(cluster, &mut suspicions);
-    replicas::look(cluster, &mut suspicions);
-    copies::look(cluster, &mut suspicions);
-    managers::look(cluster, &mut suspicions);
-    for suspicion in suspicions {
+/// Where suspicions go, one by one: all replicas of a cluster may be under one, and findings are bounded only
+/// once they are handed over.
+struct Found<'a, 'c> {
+    cluster: &'a Cluster,
+    out: &'a mut Outcome<'c>,
+}
+
+impl Found<'_, '_> {
+    fn extend(&mut self, suspicions: impl IntoIterator<Item = Suspicion>) {
+        suspicions.into_iter().for_each(|suspicion| self.push(suspicion));
+    }
+
+    fn push(&mut self, suspicion: Suspicion) {
         let Suspicion { cause, mut finding, not_before, limit, needs_age } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
-        let held = held(cluster, out, cause.id, &key, not_before, limit);
-        if !held.lasting || (needs_age && held.since.is_none()) {
-            continue;
+        let held = held(self.cluster, self.out, cause.id, &key, not_before, limit);
+        if held.lasting && !(needs_age && held.since.is_none()) {
+            finding.evidence.push(held.evidence());
+            self.out.find(finding.since(held.since));
         }
-        finding.evidence.push(held.evidence());
-        out.find(finding.since(held.since));
     }
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let found = &mut Found { cluster, out };
+    requests::look(cluster, found);
+    replicas::look(cluster, found);
+    copies::look(cluster, found);
+    managers::look(cluster, found);
 }

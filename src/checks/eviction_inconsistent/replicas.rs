@@ -3,7 +3,7 @@
 use super::causes;
 use std::collections::BTreeMap;
 
-use super::Suspicion;
+use super::{Found, Suspicion};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
@@ -16,7 +16,7 @@ use crate::longhorn::{
 const TICKETS: Release = Release::new(1, 5, 0);
 const TICKET: &str = "volume-eviction-controller";
 
-pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+pub fn look(cluster: &Cluster, found: &mut Found) {
     let release = cluster.release();
     let mut leaving: BTreeMap<&str, Vec<&Replica>> = BTreeMap::new();
     for replica in cluster.objects.replicas.iter().filter(|replica| is_flagged(replica, release)) {

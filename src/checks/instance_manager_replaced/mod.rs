@@ -314,6 +314,10 @@ fn unseen_end<'a>(
     let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
     let watched = cluster.history.started.is_some_and(|started| made >= started);
     let age = made.duration_since(began);
+    // so it is with nearly all of them
+    if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
+        return None;
+    }
     let hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let mut events = aftermath.events(name, None, &pod.metadata.uid);
@@ -321,7 +325,7 @@ fn unseen_end<'a>(
     events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
     let traced = !hits.facts.is_empty() || !events.is_empty();
     let least = if traced { AFTER_FIRST } else { WELL_AFTER };
-    if watched || age < least || cluster.age(made) >= DAY {
+    if age < least {
         return None;
     }
     // a default v2 instance manager gets its first pod when the old one has gone

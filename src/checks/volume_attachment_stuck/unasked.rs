@@ -21,12 +21,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let complete = cluster.readability(Resource::CsiAttachments) == Readability::Readable
         && cluster.knows_all(Resource::VolumeAttachments);
     // without an attacher no one asks, which csi_plugin_down says
-    let mut attachers = cluster
-        .objects
-        .pods
-        .iter()
-        .filter(|pod| pod.metadata.label("app") == Some("csi-attacher"))
-        .peekable();
+    let mut attachers = cluster.pods_of("csi-attacher").peekable();
     let attacher = attachers.peek().is_none() || attachers.any(Pod::is_ready);
     if !tickets || !complete || !attacher {
         return;

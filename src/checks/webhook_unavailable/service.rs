@@ -102,7 +102,7 @@ impl WebhookRole {
     pub fn pods(self, cluster: &Cluster) -> impl Iterator<Item = &Pod> {
         let app = if self.has_deployment(cluster) { self.service() } else { "longhorn-manager" };
         let live = |pod: &&Pod| !pod.metadata.is_deleting();
-        cluster.objects.pods.iter().filter(live).filter(move |pod| pod.metadata.label("app") == Some(app))
+        cluster.pods_of(app).filter(live)
     }
 
     /// Who serves it; `None` when this cluster has no such Service.
