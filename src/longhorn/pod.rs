@@ -1,18 +1,16 @@
 //! Pods, as far as probes, container states and ownership go.
 
-use super::lenient::{Int, StringMap, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A pod.
-    pub struct Pod {
-        pub metadata: Meta,
-        pub spec: PodSpec,
-        pub status: PodStatus,
-    }
+    Pod { spec: PodSpec, status: PodStatus }
+}
 
+narrow! {
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
         pub node_name: SharedText,
@@ -88,7 +86,6 @@ narrow! {
         pub command: Vec<SharedText>,
     }
 
-    /// How a pod is.
     pub struct PodStatus {
         pub phase: PodPhase,
         pub reason: SharedText,
@@ -242,6 +239,13 @@ impl Probe {
     /// Seconds of failure that are borne once probing has begun: period × threshold.
     pub fn tolerance(&self) -> i64 {
         self.period().saturating_mul(self.threshold())
+    }
+}
+
+impl ContainerStatus {
+    /// Since when it runs, if it does.
+    pub fn running_since(&self) -> Option<jiff::Timestamp> {
+        self.state.running.as_ref()?.started_at.get()
     }
 }
 

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text};
-use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{CsiAttachment, DataEngine, Owner};
 
 causes! {
     NODE_DOWN = warning "node_down"
@@ -33,8 +33,8 @@ pub static CHECK: Check = Check {
     title: "Volumes held by dead nodes",
     summary: "Kubernetes holds volumes attached to a node that is down or gone, so that their workloads start nowhere else; says \
               what is safe to do.",
-    needs: &[Resource::CsiAttachments, Resource::KubeNodes],
-    uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
+    needs: &[CsiAttachments, KubeNodes],
+    uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, schedule};
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::{age, api, pods, text};
-use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Resource, Volume};
+use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
 
-/// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
+/// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 /// Of a day or more, a switch of the clocks may take an hour.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);

@@ -8,7 +8,6 @@ use super::backups::last_good;
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, text};
 use crate::longhorn::{DataEngine, Volume, VolumeRobustness, VolumeState};
 

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, Engine, Pod, Resource, condition};
+use crate::longhorn::{CSI_DRIVER, Engine, Pod, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 
@@ -21,7 +20,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     let mut seen = BTreeSet::new();
     let mut counts = BTreeMap::from([("working", 0_u32), ("down", 0), ("missing", 0), ("not_registered", 0)]);
     let mut count = |state| *counts.entry(state).or_default() += 1;
-    for pod in cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(PLUGIN)) {
+    for pod in cluster.pods_of(PLUGIN) {
         let node = pod.spec.node_name.as_str();
         seen.insert(node);
         if pod.metadata.is_deleting() {

@@ -14,11 +14,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;
@@ -28,13 +28,13 @@ pub static CHECK: Check = Check {
     title: "Danger-zone settings pending",
     summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
               as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
-    needs: &[Resource::Settings],
-    uses: &[Resource::InstanceManagers, Resource::Pods, Resource::Volumes],
+    needs: &[Settings],
+    uses: &[InstanceManagers, Pods, Volumes],
     causes: settings::CAUSES,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
-        when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
+        when: When::Flag { gauge: &PENDING, labels: &[] },
         hold: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting was changed and is not applied yet.",

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Cause, Evidence, Outcome};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
 use crate::facts::{looping, nodes};

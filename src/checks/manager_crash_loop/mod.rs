@@ -28,11 +28,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::diagnosis::CrashReason;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
 use crate::facts::{age, recovered, starts};
-use crate::longhorn::{ConditionStatus, Pod, Resource, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
@@ -43,7 +43,7 @@ const CONTAINER: &str = "longhorn-manager";
 const CREATED: SignedDuration = SignedDuration::from_mins(2);
 /// A pod that became Not ready so soon after its start never was anything else: the kubelet writes that at once.
 const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
-/// So many restarts with the same conflict do not come of managers that start together once.
+/// This many restarts with the same conflict do not come from managers that start together once.
 const REPEATED: i64 = 5;
 
 pub static CHECK: Check = Check {
@@ -52,23 +52,23 @@ pub static CHECK: Check = Check {
     summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
               The cause comes from its last log or, where that cannot be read, from exit code, run time and \
               facts of the API.",
-    needs: &[Resource::Pods],
+    needs: &[Pods],
     uses: &[
-        Resource::LonghornNodes,
-        Resource::Replicas,
-        Resource::Volumes,
-        Resource::Backups,
-        Resource::BackingImages,
-        Resource::EngineImages,
-        Resource::InstanceManagers,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::EndpointSlices,
-        Resource::Events,
-        Resource::KubeNodes,
-        Resource::Leases,
-        Resource::ValidatingWebhookConfigurations,
-        Resource::MutatingWebhookConfigurations,
+        LonghornNodes,
+        Replicas,
+        Volumes,
+        Backups,
+        BackingImages,
+        EngineImages,
+        InstanceManagers,
+        Settings,
+        DaemonSets,
+        EndpointSlices,
+        Events,
+        KubeNodes,
+        Leases,
+        ValidatingWebhookConfigurations,
+        MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,

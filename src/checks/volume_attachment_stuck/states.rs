@@ -17,17 +17,17 @@ use crate::longhorn::{
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
 /// Longhorn tries to start an engine again and again; it takes a few tries to tell.
 const TRIES: SignedDuration = SignedDuration::from_mins(3);
-/// What happened so long ago is over.
+/// What happened longer ago is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// A loop goes on within it.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
-/// So many in an hour are a loop. One is a crash, which Longhorn gets over.
+/// This many in an hour are a loop. One is a crash, from which Longhorn recovers.
 const MANY: i64 = 3;
 /// A volume is not attached and its engine dead again any sooner. For one death the manager writes an Event at each sync until
 /// the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2 controller/volume_controller.go
 /// reconcileVolumeCondition and ReconcileVolumeState).
 const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
-/// The next pod of an instance manager is made so soon after, or before, its engines are found dead.
+/// The next pod of an instance manager is created this soon after, or before, its engines are found dead.
 const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
@@ -57,7 +57,7 @@ impl SeenAttachment<'_> {
         self.count.min(rounds.saturating_add(1))
     }
 
-    /// So long after the last death the next one is overdue.
+    /// How long after the last death the next one is overdue.
     fn patience(self) -> SignedDuration {
         let spread = self.last.duration_since(self.first).as_secs();
         SignedDuration::from_secs(2 * (spread / (self.deaths() - 1).max(1)).max(SHORTEST_ROUND.as_secs()))

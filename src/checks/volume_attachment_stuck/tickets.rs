@@ -19,6 +19,8 @@ struct Ticket<'a> {
     /// Longhorn has looked at it.
     seen: bool,
     satisfied: bool,
+    /// Kubernetes has an attachment of this name.
+    attached: bool,
     /// What Longhorn says about it.
     said: String,
     since: Option<Timestamp>,
@@ -26,6 +28,10 @@ struct Ticket<'a> {
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     for attachment in cluster.objects.volume_attachments.iter() {
+        // nearly all are satisfied, and cost nothing but this look
+        if !tickets(cluster, attachment).any(|one| !one.satisfied || is_left_over(cluster, &one)) {
+            continue;
+        }
         let Some(volume) = cluster.objects.volumes.get(&attachment.metadata.name) else { continue };
         let status = &volume.status;
         // a workload gets a volume that is being restored when that is over
@@ -33,11 +39,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         if volume.metadata.is_deleting() || not_yet {
             continue;
         }
-        // nearly all are satisfied, and cost nothing but this look
-        if !tickets(cluster, attachment, volume).any(|one| !one.satisfied || is_left_over(cluster, &one)) {
-            continue;
-        }
-        let tickets: Vec<Ticket> = tickets(cluster, attachment, volume).collect();
+        // the attachment of a shared volume is that of its share manager
+        let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
+        let tickets = tickets(cluster, attachment).filter(|ticket| !shared || ticket.kind != "csi-attacher");
+        let tickets: Vec<Ticket> = tickets.collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
         let waits = tickets.iter().find(|ticket| {
             !ticket.satisfied && !left_over.iter().any(|other| other.id == ticket.id) && waits(volume)
@@ -62,31 +67,24 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// Tickets of workloads. Those of Longhorn's own work wait for their turn behind them.
-fn tickets<'a>(
-    cluster: &'a Cluster,
-    attachment: &'a VolumeAttachment,
-    volume: &'a Volume,
-) -> impl Iterator<Item = Ticket<'a>> {
-    let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
-    attachment.spec.attachment_tickets.iter().filter_map(move |(id, ticket)| {
-        let workload = match ticket.kind.as_str() {
-            "csi-attacher" => !shared,
-            "longhorn-api" | "share-manager-controller" => true,
-            _ => false,
-        };
+fn tickets<'a>(cluster: &'a Cluster, attachment: &'a VolumeAttachment) -> impl Iterator<Item = Ticket<'a>> {
+    const OF_WORKLOADS: [&str; 3] = ["csi-attacher", "longhorn-api", "share-manager-controller"];
+    let tickets = attachment.spec.attachment_tickets.iter();
+    tickets.filter(|(_, ticket)| OF_WORKLOADS.contains(&ticket.kind.as_str())).map(move |(id, ticket)| {
         let status = attachment.status.attachment_ticket_statuses.get(id);
         let said = status.and_then(|status| condition(&status.conditions, "Satisfied"));
         let csi = cluster.objects.csi_attachments.get(id);
         let since = said.and_then(|said| said.last_transition_time.get());
-        workload.then(|| Ticket {
+        Ticket {
             id,
             kind: &ticket.kind,
             node: &ticket.node_id,
             seen: status.is_some(),
             satisfied: status.is_some_and(|status| status.satisfied),
+            attached: csi.is_some(),
             said: said.map(|said| said.message.trim().to_owned()).unwrap_or_default(),
             since: since.max(csi.and_then(|csi| csi.metadata.created())),
-        })
+        }
     })
 }
 
@@ -120,7 +118,7 @@ fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     let orphan = ticket.kind == "csi-attacher"
         && (read || recorded)
         && cluster.decoded_all(Resource::CsiAttachments)
-        && objects.csi_attachments.get(ticket.id).is_none();
+        && !ticket.attached;
     orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
 }
 

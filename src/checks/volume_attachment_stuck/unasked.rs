@@ -20,13 +20,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let tickets = manager_release(cluster).is_some_and(|release| release.at_least(1, 5, 0));
     let complete = cluster.readability(Resource::CsiAttachments) == Readability::Readable
         && cluster.knows_all(Resource::VolumeAttachments);
-    // without an attacher nobody asks, which csi_plugin_down says
-    let mut attachers = cluster
-        .objects
-        .pods
-        .iter()
-        .filter(|pod| pod.metadata.label("app") == Some("csi-attacher"))
-        .peekable();
+    // without an attacher no one asks, which csi_plugin_down says
+    let mut attachers = cluster.pods_of("csi-attacher").peekable();
     let attacher = attachers.peek().is_none() || attachers.any(Pod::is_ready);
     if !tickets || !complete || !attacher {
         return;
