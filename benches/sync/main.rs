@@ -24,6 +24,8 @@ use serde_json::Value;
 
 const SERVER: &str = "--as-api-server";
 const EVALUATE: &str = "--evaluate";
+/// Every replica is a finding, and there are no backups.
+const EVICTING: &str = "--evicting";
 const READER: &str = "--as-plain-reader";
 
 /// Measured with kube-state-metrics and its custom resource state on a cluster of the largest
@@ -34,9 +36,11 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        [SERVER, volumes, down] => {
+        [SERVER, volumes, down, more @ ..] => {
             let shape = shape(volumes.parse().expect("a number"), down.parse().expect("a number"));
-            runtime().block_on(serve(shape));
+            let evicting = more.contains(&EVICTING);
+            let backups = if evicting { 0 } else { shape.backups };
+            runtime().block_on(serve(Shape { evicting, backups, ..shape }));
         }
         [EVALUATE, volumes, down, rounds] => {
             let number = |text: &str| text.parse().expect("a number");

@@ -68,7 +68,8 @@ pub struct DiskOfNode<'a> {
 /// Each made on first use: a healthy cluster needs none of them.
 #[derive(Debug, Default)]
 struct Joins {
-    managers: OnceLock<Vec<usize>>,
+    release: OnceLock<Option<Release>>,
+    manager_release: OnceLock<Option<Release>>,
     manager_pods: OnceLock<HashMap<SharedText, SharedText>>,
     disks: OnceLock<HashMap<SharedText, (SharedText, SharedText)>>,
     left_out: OnceLock<BTreeSet<Resource>>,
@@ -183,9 +184,17 @@ impl Cluster {
     /// the objects are written for. What managers do with them depends on the code that they run:
     /// [`crate::facts::releases`].
     pub fn release(&self) -> Option<Release> {
-        let from_setting =
-            self.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-        from_setting.or_else(|| Release::from_image(&self.manager_container()?.image))
+        *self.joins.release.get_or_init(|| {
+            let installed = self.setting("current-longhorn-version");
+            installed
+                .and_then(|setting| Release::parse(&setting.value))
+                .or_else(|| self.manager_image_release())
+        })
+    }
+
+    /// The release that the image of the manager DaemonSet names.
+    pub fn manager_image_release(&self) -> Option<Release> {
+        *self.joins.manager_release.get_or_init(|| Release::from_image(&self.manager_container()?.image))
     }
 
     /// A setting.
@@ -210,12 +219,12 @@ impl Cluster {
 
     /// Pods of the DaemonSet `longhorn-manager`.
     pub fn manager_pods(&self) -> impl Iterator<Item = &Pod> {
-        let places = self.joins.managers.get_or_init(|| {
-            let is_manager = |pod: &Pod| pod.metadata.label("app") == Some("longhorn-manager");
-            let pods = self.objects.pods.iter().enumerate();
-            pods.filter(|(_, pod)| is_manager(pod)).map(|(place, _)| place).collect()
-        });
-        places.iter().filter_map(|place| self.objects.pods.nth(*place))
+        self.pods_of("longhorn-manager")
+    }
+
+    /// Pods by their label `app`.
+    pub fn pods_of(&self, app: &str) -> impl Iterator<Item = &Pod> {
+        self.objects.pods.of(Owner::App, app)
     }
 
     /// The manager pod on a node, the youngest if there are several; one that is being deleted only if there
@@ -318,17 +327,19 @@ impl Cluster {
 
 fn refer(volume: &Volume) -> VolumeRef {
     let status = &volume.status.kubernetes_status;
-    let pvc = (!status.pvc_name.is_empty()).then(|| format!("{}/{}", status.namespace, status.pvc_name));
+    // joined, not formatted: a node that is down may hold thousands
+    let namespace = status.namespace.as_str();
+    let pvc = (!status.pvc_name.is_empty()).then(|| [namespace, "/", &status.pvc_name].concat());
     let workload = |workload: &Workload| match workload.workload_name.as_str() {
-        "" => format!("Pod {}/{}", status.namespace, workload.pod_name),
-        name => format!("{} {}/{name}", workload.workload_type, status.namespace),
+        "" => ["Pod ", namespace, "/", &workload.pod_name].concat(),
+        name => [workload.workload_type.as_str(), " ", namespace, "/", name].concat(),
     };
     let mut workloads: Vec<_> = status.workloads_status.iter().map(workload).collect();
     workloads.sort();
     workloads.dedup();
     let state = volume.status.state;
     VolumeRef {
-        name: volume.metadata.name.to_string(),
+        name: volume.metadata.name.as_str().to_owned(),
         pvc,
         robustness: Some(volume.status.health()),
         state: VolumeState::KNOWN.contains(&state).then(|| state.as_str()),

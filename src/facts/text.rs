@@ -1,14 +1,23 @@
 //! Wording that findings share.
 
+use std::borrow::Borrow;
+
 use jiff::SignedDuration;
 
 use crate::check::VolumeRef;
 
+/// How many names a sentence has.
+const SHOWN: usize = 5;
+
 /// Names joined for a sentence, at most five and then how many more.
 pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
-    match names.len().checked_sub(SHOWN) {
+    first_of(names.iter().map(AsRef::as_ref), names.len())
+}
+
+/// The first five of so many.
+fn first_of<T: Borrow<str>>(names: impl Iterator<Item = T>, all: usize) -> String {
+    let shown: Vec<T> = names.take(SHOWN).collect();
+    match all.checked_sub(SHOWN) {
         Some(more) if more > 0 => format!("{} and {more} more", shown.join(", ")),
         _ => shown.join(", "),
     }
@@ -33,15 +42,12 @@ pub fn shortened(text: &str, longest: usize) -> String {
 
 /// Who uses these volumes, for a sentence: claims where bound, else volume names.
 pub fn users_of(volumes: &[VolumeRef]) -> String {
-    let names: Vec<String> = volumes
-        .iter()
-        .map(|volume| match (&volume.pvc, volume.workloads.first()) {
-            (Some(pvc), Some(workload)) => format!("claim {pvc} ({workload})"),
-            (Some(pvc), None) => format!("claim {pvc}"),
-            (None, _) => format!("volume {}", volume.name),
-        })
-        .collect();
-    listed(&names)
+    let names = volumes.iter().map(|volume| match (&volume.pvc, volume.workloads.first()) {
+        (Some(pvc), Some(workload)) => format!("claim {pvc} ({workload})"),
+        (Some(pvc), None) => format!("claim {pvc}"),
+        (None, _) => format!("volume {}", volume.name),
+    });
+    first_of(names, volumes.len())
 }
 
 #[cfg(test)]

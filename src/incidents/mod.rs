@@ -142,27 +142,24 @@ fn incident(
         .filter_map(|other| places.get(*other).copied())
         .filter(|other| *other != place)
         .collect();
-    let mut volumes: Vec<VolumeRef> =
-        members.iter().flat_map(|finding| finding.volumes.iter().cloned()).collect();
-    volumes.sort_by_cached_key(|volume| (health(volume), volume.name.clone()));
+    let mut volumes: Vec<&VolumeRef> = members.iter().flat_map(|finding| &finding.volumes).collect();
+    volumes.sort_by_key(|volume| (health(volume), volume.name.as_str()));
     volumes.dedup_by(|a, b| a.name == b.name);
-    let volume_count = volumes.len();
-    volumes.truncate(MAX_LISTED);
     let root = roots.first();
     let remedy = root.map(|root| &root.remedy);
     let commands = remedy.map(|remedy| remedy.commands.as_slice()).unwrap_or_default();
     let first = commands.iter().find(|command| command.changes).or(commands.first());
     Incident {
         check: root.map_or("", |root| root.check),
-        cause: root.map(|root| cause_of(root).to_owned()).unwrap_or_default(),
+        cause: root.map(|root| root.cause.id.to_owned()).unwrap_or_default(),
         title: title(&roots),
         severity: members.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info),
         since: roots.iter().filter_map(|root| root.since).min(),
         objects: roots.iter().take(MAX_LISTED).map(|root| root.object.clone()).collect(),
         count: roots.len(),
         nodes: nodes_of(&members),
-        volumes,
-        volume_count,
+        volume_count: volumes.len(),
+        volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
         waits_for: waits_for.into_iter().map(|place| place + 1).collect(),
         remedy: remedy.map(|remedy| remedy.text.clone()).unwrap_or_default(),
@@ -170,11 +167,6 @@ fn incident(
         runbook: root.and_then(|root| root.runbook),
         findings: group.roots.iter().chain(&group.consequences).copied().collect(),
     }
-}
-
-/// How the cause of a finding is written.
-pub fn cause_of(finding: &Finding) -> &'static str {
-    finding.cause.id
 }
 
 fn health(volume: &VolumeRef) -> VolumeHealth {
@@ -258,7 +250,7 @@ fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> V
             None => told.push((
                 Consequence {
                     check: finding.check,
-                    cause: cause_of(finding).to_owned(),
+                    cause: finding.cause.id.to_owned(),
                     severity: finding.severity,
                     text: text.to_owned(),
                     nodes: Vec::new(),

@@ -181,7 +181,7 @@ objects! {
     recurring_jobs: RecurringJob = RecurringJobs;
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }
-    };
+    }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() };
     services: Service = Services;

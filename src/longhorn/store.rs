@@ -47,16 +47,19 @@ pub enum Owner {
     PersistentVolume,
     /// What an Event is about.
     Object,
+    /// The value of label `app` of a pod.
+    App,
 }
 
 impl Owner {
-    const ALL: [Owner; 6] = [
+    const ALL: [Owner; 7] = [
         Owner::Volume,
         Owner::Disk,
         Owner::Node,
         Owner::InstanceManager,
         Owner::PersistentVolume,
         Owner::Object,
+        Owner::App,
     ];
 }
 
@@ -133,12 +136,6 @@ impl<T: Kind> Store<T> {
     /// The object of this name, shared.
     pub fn get_shared(&self, name: &str) -> Option<Arc<T>> {
         self.0.by_name.get(name).map(|object| object.0.clone())
-    }
-
-    /// The object at this place in the order of the names.
-    pub fn nth(&self, place: usize) -> Option<&T> {
-        looked_at();
-        self.0.ordered.get(place).map(|object| &**object)
     }
 
     /// The objects that belong to this owner, in the order of their names.
@@ -264,7 +261,7 @@ impl<T: Kind> Stored<T> {
     }
 
     fn join(&self, owner: Owner) -> &[(u32, u32)] {
-        let [volume, disk, node, instance_manager, persistent_volume, about] = &self.joins;
+        let [volume, disk, node, instance_manager, persistent_volume, about, app] = &self.joins;
         let join = match owner {
             Owner::Volume => volume,
             Owner::Disk => disk,
@@ -272,6 +269,7 @@ impl<T: Kind> Stored<T> {
             Owner::InstanceManager => instance_manager,
             Owner::PersistentVolume => persistent_volume,
             Owner::Object => about,
+            Owner::App => app,
         };
         join.get_or_init(|| {
             let places =

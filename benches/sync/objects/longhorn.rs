@@ -64,7 +64,7 @@ impl Shape {
             "diskID": format!("0bd3f8a6-{:04x}-4a51-8b0d-cf3b4cfe9a11", n % self.nodes), "dataEngine": "v1", "active": true,
             "image": ENGINE_IMAGE, "healthyAt": if self.is_down(n) { "" } else { LONG_AGO }, "failedAt": if self.is_down(n) { LONG_AGO } else { "" },
             "diskPath": "/var/lib/longhorn/", "dataDirectoryName": replica_name(n), "volumeSize": "21474836480",
-            "lastHealthyAt": "2026-01-01T00:00:00Z", "backingImage": "", "evictionRequested": false}),
+            "lastHealthyAt": "2026-01-01T00:00:00Z", "backingImage": "", "evictionRequested": self.evicting}),
             json!({"ownerID": self.node(n), "instanceManagerName": self.manager_name(n), "currentState": self.running_unless_down(n),
             "currentImage": ENGINE_IMAGE, "port": 10000, "ip": "10.42.0.15",
             "storageIP": "10.42.0.15", "started": true, "conditions": [condition("InstanceCreation", "True")]}),

@@ -32,6 +32,8 @@ pub struct Shape {
     pub backups: usize,
     /// When backups were made last: an hour ago, or they would be found.
     pub newest: Timestamp,
+    /// Every replica is asked to leave its disk, where nothing asks for that any more: a finding each.
+    pub evicting: bool,
 }
 
 impl Shape {
@@ -39,7 +41,7 @@ impl Shape {
     pub fn new(volumes: usize, down: usize) -> Self {
         let (replicas, instance_managers, nodes) = (volumes * REPLICAS_EACH, volumes / 5, volumes / 10);
         let newest = LONG_AGO.parse().expect("a time");
-        Shape { volumes, replicas, instance_managers, nodes, down, backups: 20, newest }
+        Shape { volumes, replicas, instance_managers, nodes, down, backups: 20, newest, evicting: false }
     }
 
     /// Every object.

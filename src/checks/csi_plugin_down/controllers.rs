@@ -2,7 +2,6 @@
 
 use super::{AWAY, causes, crashing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
@@ -42,8 +41,7 @@ fn down(
     cause: &'static Cause,
 ) -> Option<Finding> {
     let (namespace, name) = (&cluster.namespace, deployment.metadata.name.as_str());
-    let all: Vec<&Pod> =
-        cluster.objects.pods.iter().filter(|pod| pod.metadata.label("app") == Some(name)).collect();
+    let all: Vec<&Pod> = cluster.pods_of(name).collect();
     let works = |pod: &&&Pod| {
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)

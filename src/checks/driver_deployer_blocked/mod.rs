@@ -11,20 +11,23 @@ mod follows;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::text::shortened;
 use crate::facts::{api, endpoints, looping, pods};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
 const MANAGERS: &str = "longhorn-manager";
 const BACKEND: &str = "longhorn-backend";
 
-/// So long the wait is a normal part of an installation: managers queue for the webhook lease.
+/// How long the wait is a normal part of an installation: managers queue for the webhook lease.
 const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
@@ -35,20 +38,15 @@ pub static CHECK: Check = Check {
     title: "Driver deployer blocked",
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
-    needs: &[Resource::Pods],
-    uses: &[
-        Resource::EndpointSlices,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::InstanceManagers,
-        Resource::Events,
-    ],
+    needs: &[Pods],
+    uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
-        when: When::FoundBut { causes: causes::ALL, severity: None, without: &["object"] },
+        when: When::Found(causes::ALL),
+        without: &["object"],
         hold: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \
@@ -83,24 +81,26 @@ struct Block {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    // one reading of the events for all of them
-    let refusal = pods::refusal(cluster, MANAGERS);
-    let deployer = |pod: &&Pod| pod.metadata.label("app") == Some(MAIN) && !pod.metadata.is_deleting();
-    for pod in cluster.objects.pods.iter().filter(deployer) {
-        let Some(block) = waiting(cluster, pod, refusal).or_else(|| crashing(cluster, pod)) else { continue };
+    // one reading of the events for all of them, and none where nothing waits
+    let refusal = LazyCell::new(|| pods::refusal(cluster, MANAGERS));
+    let refusal = || *refusal;
+    for pod in cluster.pods_of(MAIN).filter(|pod| !pod.metadata.is_deleting()) {
+        let Some(block) = waiting(cluster, pod, &refusal).or_else(|| crashing(cluster, pod)) else {
+            continue;
+        };
         let name = &pod.metadata.name;
         let mut finding = Finding::new(block.cause, ObjectRef::new("Pod", &cluster.namespace, name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
             .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
-            .remedy(remedy(cluster, pod, block.cause, refusal));
+            .remedy(remedy(cluster, pod, block.cause, &refusal));
         finding.evidence = block.evidence;
         out.find(finding);
     }
 }
 
 /// The init container still asks for a manager.
-fn waiting(cluster: &Cluster, pod: &Pod, refusal: Option<&str>) -> Option<Block> {
+fn waiting<'a>(cluster: &Cluster, pod: &Pod, refusal: &dyn Fn() -> Option<&'a str>) -> Option<Block> {
     let init = pod.status.init_container_statuses.iter().find(|status| status.name == INIT)?;
     let running = init.state.running.as_ref()?;
     let since = running.started_at.get().or(pod.status.start_time.get()).or(pod.metadata.created());
@@ -139,7 +139,7 @@ fn waiting(cluster: &Cluster, pod: &Pod, refusal: Option<&str>) -> Option<Block>
     let mut evidence: Vec<Evidence> =
         [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
     if cause == &causes::MANAGERS_DOWN {
-        evidence.extend(refusal.map(|refusal| pods::not_created(MANAGERS, refusal)));
+        evidence.extend(refusal().map(|refusal| pods::not_created(MANAGERS, refusal)));
     }
     Some(Block { cause, since, message, evidence })
 }
@@ -287,11 +287,16 @@ fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
     ))
 }
 
-fn remedy(cluster: &Cluster, pod: &Pod, cause: &'static Cause, refusal: Option<&str>) -> Remedy {
+fn remedy<'a>(
+    cluster: &Cluster,
+    pod: &Pod,
+    cause: &'static Cause,
+    refusal: &dyn Fn() -> Option<&'a str>,
+) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
     match *cause {
-        causes::MANAGERS_DOWN => pods::admitted(cluster, refusal, Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
+        causes::MANAGERS_DOWN => pods::admitted(cluster, refusal(), Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
             .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
             .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}"))),
         causes::DNS_SUSPECTED => Remedy::new(

@@ -3,9 +3,9 @@
 use super::causes;
 use std::collections::{HashMap, HashSet};
 
-use super::Suspicion;
-use crate::check::{ObjectRef, Remedy, VolumeRef};
-use crate::cluster::{Cluster, DiskOfNode, Readability};
+use super::{Found, Suspicion};
+use crate::check::*;
+use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::manager_not_ready;
@@ -37,7 +37,7 @@ struct CopyView<'a> {
     disks: HashSet<&'a str>,
 }
 
-pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+pub fn look(cluster: &Cluster, found: &mut Found) {
     let view = CopyView::new(cluster);
     for image in cluster.objects.backing_images.iter() {
         let wanted = image.spec.disk_uuids();
@@ -270,7 +270,7 @@ impl<'a> CopyView<'a> {
     }
 
     /// What the removal of a used copy leaves behind on releases that do not keep it.
-    fn failed_users(&self, found: &mut Vec<Suspicion>) {
+    fn failed_users(&self, found: &mut Found) {
         if self.code.is_none_or(|release| release.has_fix(KEEPS_USED_COPIES)) {
             return;
         }

@@ -3,9 +3,8 @@
 use super::causes;
 use jiff::SignedDuration;
 
-use super::Suspicion;
-use crate::check::{ObjectRef, Remedy};
-use crate::cluster::Cluster;
+use super::{Found, Suspicion};
+use crate::check::*;
 use crate::facts::eviction::gives_up_missing_disks;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
@@ -16,7 +15,7 @@ const FOLLOWS_POD: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)]
 /// Managers of the old image go once those of the new one run; an upgrade takes its time.
 const UPGRADE: SignedDuration = SignedDuration::from_mins(30);
 
-pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+pub fn look(cluster: &Cluster, found: &mut Found) {
     for source in cluster.objects.backing_image_data_sources.iter() {
         found.extend(moved(cluster, source));
     }

@@ -19,9 +19,8 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
@@ -31,16 +30,16 @@ pub static CHECK: Check = Check {
     title: "Contradictions around eviction",
     summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
               resets, eviction that is silently suspended, disks that look empty but are not.",
-    needs: &[Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages, Resource::Settings],
+    needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
-        Resource::KubeNodes,
-        Resource::Engines,
-        Resource::Volumes,
-        Resource::VolumeAttachments,
-        Resource::BackingImageManagers,
-        Resource::BackingImageDataSources,
-        Resource::Pods,
-        Resource::DaemonSets,
+        KubeNodes,
+        Engines,
+        Volumes,
+        VolumeAttachments,
+        BackingImageManagers,
+        BackingImageDataSources,
+        Pods,
+        DaemonSets,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
@@ -148,21 +147,34 @@ impl Suspicion {
     }
 }
 
-fn run(cluster: &Cluster, out: &mut Outcome) {
-    let mut suspicions = Vec::new();
-    requests::look(cluster, &mut suspicions);
-    replicas::look(cluster, &mut suspicions);
-    copies::look(cluster, &mut suspicions);
-    managers::look(cluster, &mut suspicions);
-    for suspicion in suspicions {
+/// Where suspicions go, one by one: all replicas of a cluster may be under one, and findings are bounded only
+/// once they are handed over.
+struct Found<'a, 'c> {
+    cluster: &'a Cluster,
+    out: &'a mut Outcome<'c>,
+}
+
+impl Found<'_, '_> {
+    fn extend(&mut self, suspicions: impl IntoIterator<Item = Suspicion>) {
+        suspicions.into_iter().for_each(|suspicion| self.push(suspicion));
+    }
+
+    fn push(&mut self, suspicion: Suspicion) {
         let Suspicion { cause, mut finding, not_before, limit, needs_age } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
-        let held = held(cluster, out, cause.id, &key, not_before, limit);
-        if !held.lasting || (needs_age && held.since.is_none()) {
-            continue;
+        let held = held(self.cluster, self.out, cause.id, &key, not_before, limit);
+        if held.lasting && !(needs_age && held.since.is_none()) {
+            finding.evidence.push(held.evidence());
+            self.out.find(finding.since(held.since));
         }
-        finding.evidence.push(held.evidence());
-        out.find(finding.since(held.since));
     }
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let found = &mut Found { cluster, out };
+    requests::look(cluster, found);
+    replicas::look(cluster, found);
+    copies::look(cluster, found);
+    managers::look(cluster, found);
 }

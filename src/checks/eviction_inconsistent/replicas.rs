@@ -3,9 +3,8 @@
 use super::causes;
 use std::collections::BTreeMap;
 
-use super::Suspicion;
-use crate::check::{ObjectRef, Remedy};
-use crate::cluster::Cluster;
+use super::{Found, Suspicion};
+use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
@@ -17,7 +16,7 @@ use crate::longhorn::{
 const TICKETS: Release = Release::new(1, 5, 0);
 const TICKET: &str = "volume-eviction-controller";
 
-pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+pub fn look(cluster: &Cluster, found: &mut Found) {
     let release = cluster.release();
     let mut leaving: BTreeMap<&str, Vec<&Replica>> = BTreeMap::new();
     for replica in cluster.objects.replicas.iter().filter(|replica| is_flagged(replica, release)) {

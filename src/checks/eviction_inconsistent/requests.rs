@@ -3,15 +3,14 @@
 use super::causes;
 use jiff::SignedDuration;
 
-use super::Suspicion;
-use crate::check::{ObjectRef, Remedy, counted};
-use crate::cluster::Cluster;
+use super::{Found, Suspicion};
+use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_down, manager_not_ready};
 use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
-pub fn look(cluster: &Cluster, found: &mut Vec<Suspicion>) {
+pub fn look(cluster: &Cluster, found: &mut Found) {
     let images = images_by_disk(cluster);
     for disk in evicting_disks(cluster) {
         let copies = images.get(disk.uuid()).map_or(0, Vec::len);
@@ -104,7 +103,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
 }
 
 /// longhorn-manager v1.3.3 and later webhook/resources/node/validator.go refuses this.
-fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Vec<Suspicion>) {
+fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found) {
     let name = node.metadata.name.as_str();
     let own = (node.spec.eviction_requested && node.spec.allow_scheduling).then_some("");
     let disks = node.spec.disks.iter().filter(|(_, disk)| disk.eviction_requested && disk.allow_scheduling);

@@ -1,8 +1,9 @@
 //! What the end of an instance manager leaves behind: failed replicas, detached volumes and the
 //! kubelet's events.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
@@ -65,7 +66,7 @@ impl<'a> Aftermath<'a> {
     /// Sorts the aftermath by node and pod.
     pub fn of(cluster: &'a Cluster) -> Self {
         let (mut failed, mut pod_events): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
-        let mut detached: HashMap<_, Vec<_>> = HashMap::new();
+        let mut detached: HashMap<_, Vec<_>> = HashMap::default();
         for replica in cluster.objects.replicas.iter() {
             // a rebuild empties failedAt
             if let Some(at) = replica.spec.failed_at.get().or(replica.spec.last_failed_at.get()) {
@@ -85,7 +86,7 @@ impl<'a> Aftermath<'a> {
                 _ => {}
             }
         }
-        let mut dead_engines: HashMap<_, Vec<_>> = HashMap::new();
+        let mut dead_engines: HashMap<_, Vec<_>> = HashMap::default();
         for engine in cluster.objects.engines.iter() {
             if engine.status.current_state == InstanceState::Error {
                 dead_engines.entry(engine.status.instance_manager_name.as_str()).or_default().push(engine);

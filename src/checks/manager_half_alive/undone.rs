@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::BUSY;
-use crate::check::Outcome;
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::stuck::{Begun, lasting};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,
-    VolumeState, condition,
+    VolumeAttachment, VolumeState, condition,
 };
 
 /// One thing that only the manager of a node does, and does at once.
@@ -28,17 +27,21 @@ pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&
             all.entry(node).or_default().push(Undone { text, since: held.since });
         }
     };
-    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.status.owner_id.is_empty()) {
-        let node = volume.status.owner_id.as_str();
-        for (begun, text) in tickets(cluster, volume) {
-            note(out, node, begun, text);
+    let owned = |volume: &&Volume| !volume.status.owner_id.is_empty();
+    for attachment in cluster.objects.volume_attachments.iter() {
+        for (begun, text) in tickets(cluster, attachment) {
+            if let Some(volume) = cluster.objects.volumes.get(&attachment.metadata.name).filter(owned) {
+                note(out, &volume.status.owner_id, begun, text);
+            }
         }
+    }
+    for volume in cluster.objects.volumes.iter().filter(owned) {
         if volume.spec.node_id.is_empty()
             && volume.status.state == VolumeState::Attached
             && is_served(cluster, volume)
         {
             let text = format!("volume {}: spec.nodeID is empty, and it is attached", volume.metadata.name);
-            note(out, node, Begun::NotBefore(volume.metadata.created()), text);
+            note(out, &volume.status.owner_id, Begun::NotBefore(volume.metadata.created()), text);
         }
     }
     for manager in cluster.objects.instance_managers.iter() {
@@ -59,9 +62,8 @@ fn is_served(cluster: &Cluster, volume: &Volume) -> bool {
     cluster.objects.volume_attachments.get(&volume.metadata.name).is_some()
 }
 
-fn tickets(cluster: &Cluster, volume: &Volume) -> Vec<(Begun, String)> {
-    let name = &volume.metadata.name;
-    let Some(attachment) = cluster.objects.volume_attachments.get(name) else { return Vec::new() };
+fn tickets(cluster: &Cluster, attachment: &VolumeAttachment) -> Vec<(Begun, String)> {
+    let name = &attachment.metadata.name;
     let (wishes, statuses) =
         (&attachment.spec.attachment_tickets, &attachment.status.attachment_ticket_statuses);
     let new = wishes.keys().filter(|id| !statuses.contains_key(id)).map(|id| {

@@ -91,9 +91,12 @@ impl KnownIssue {
     /// upgrade.
     pub fn concerns(&self, cluster: &Cluster, release: Release) -> bool {
         let has_it = |image: &str| Release::from_image(image).is_some_and(|release| self.affects(release));
-        let mut managers = cluster.objects.instance_managers.iter();
-        let outlives = self.harms == Harms::InstanceManagers && managers.any(|one| has_it(&one.spec.image));
-        self.affects(release) || outlives
+        // nearly all have the same as the one before them
+        let mut last = "";
+        let mut images = cluster.objects.instance_managers.iter().map(|one| one.spec.image.as_str());
+        self.affects(release)
+            || self.harms == Harms::InstanceManagers
+                && images.any(|image| std::mem::replace(&mut last, image) != image && has_it(image))
     }
 
     /// The release to go to from this one: the first fixed one of the same minor line, else the
