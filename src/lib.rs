@@ -38,4 +38,5 @@ pub mod source;
 mod sync;
 #[cfg(test)]
 pub mod testing;
+mod word_enum;
 mod yaml_error;

@@ -45,9 +45,7 @@ fn urgent(report: &Report) -> BTreeSet<(&'static str, &'static str, String)> {
 fn no_finding_vanishes_in_silence_with_a_right() {
     let mut silent = BTreeSet::new();
     for path in scenario::all() {
-        let text = std::fs::read_to_string(path.join("cluster.yaml")).unwrap();
-        let documents = text.split("\n---\n");
-        let objects: Vec<Value> = documents.map(|document| serde_yaml::from_str(document).unwrap()).collect();
+        let objects = scenario::files::objects(&path);
         let all = cluster(&objects.iter().collect::<Vec<_>>());
         let whole = urgent(&evaluate(&all).report);
         let kinds: BTreeSet<Resource> = objects.iter().filter_map(of).collect();

@@ -53,15 +53,18 @@ fn lines(svg: &mut String, left: f64, runs: &[(usize, Vec<Figures>)], column: us
     for (peer, colour) in COLOURS.into_iter().enumerate() {
         let mut path = String::new();
         for (volumes, peers) in runs {
-            let (value, before) = (value(peers, peer), if path.is_empty() { 'M' } else { 'L' });
-            let (x, y) = (x(*volumes), y(value));
-            push(&mut path, format_args!("{before}{x:.0} {y:.0}"));
-            let above = y - 6.0;
+            let (own, before) = (value(peers, peer), if path.is_empty() { 'M' } else { 'L' });
+            let (x, point, other) = (x(*volumes), y(own), y(value(peers, 1 - peer)));
+            push(&mut path, format_args!("{before}{x:.0} {point:.0}"));
+            // of two that are close the lower one has its number under its line
+            let is_under = point > other && point - other < 12.0;
+            let (x, y, anchor) =
+                if is_under { (x + 6.0, point + 8.0, "start") } else { (x, point - 6.0, "middle") };
             push(
                 svg,
                 format_args!(
-                    "<text x=\"{x:.0}\" y=\"{above:.0}\" fill=\"{colour}\" text-anchor=\"middle\">{}</text>\n",
-                    short(value)
+                    "<text x=\"{x:.0}\" y=\"{y:.0}\" fill=\"{colour}\" text-anchor=\"{anchor}\">{}</text>\n",
+                    short(own)
                 ),
             );
         }

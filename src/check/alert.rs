@@ -9,6 +9,10 @@ pub struct Alert {
     pub name: &'static str,
     /// What it fires on.
     pub when: When,
+    /// Fires on findings of this severity only; for causes whose findings differ in it.
+    pub only: Option<Severity>,
+    /// Labels of the finding or fact to aggregate away as well, so that several give one alert.
+    pub without: &'static [&'static str],
     /// Causes on which it does not fire, but whose findings point to its runbook.
     pub also: &'static [&'static Cause],
     /// Whether its causes hold side by side on one object, each for itself, so that each is an alert. Others take
@@ -39,23 +43,12 @@ pub enum When {
     /// A finding with one of these causes of the check. One alert per finding; pods of the exporter
     /// and severities of the finding are aggregated away.
     Found(&'static [&'static Cause]),
-    /// The same, with the exceptions that few alerts need.
-    FoundBut {
-        /// As in [`When::Found`].
-        causes: &'static [&'static Cause],
-        /// Only findings of this severity; for causes whose findings differ in it.
-        severity: Option<Severity>,
-        /// Labels of the finding to aggregate away as well, so that several findings give one alert.
-        without: &'static [&'static str],
-    },
     /// A family of facts, which are 1 or not there, with these values of its labels.
     Flag {
         /// The family.
         gauge: &'static Gauge,
         /// Label and value.
         labels: &'static [(&'static str, &'static str)],
-        /// Labels to aggregate away, so that several facts give one alert.
-        without: &'static [&'static str],
     },
     /// Anything else. The expression stands literally here, so that searching for the name of a
     /// metric finds every use. Only these placeholders are filled in:
@@ -94,6 +87,8 @@ impl Alert {
     pub const PLAIN: Alert = Alert {
         name: "",
         when: When::Found(&[]),
+        only: None,
+        without: &[],
         also: &[],
         side_by_side: false,
         hold: "0m",
@@ -109,7 +104,7 @@ impl Alert {
     /// The causes on which it fires; none for a literal expression.
     pub const fn fires_on(&self) -> &'static [&'static Cause] {
         match self.when {
-            When::Found(causes) | When::FoundBut { causes, .. } => causes,
+            When::Found(causes) => causes,
             When::Flag { .. } | When::Promql { .. } => &[],
         }
     }

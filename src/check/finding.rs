@@ -8,30 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::Cause;
 use crate::cluster::{ObjectRef, VolumeRef};
+use crate::word_enum::word_enum;
 
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Context only.
-    Info,
-    /// To be looked at in working hours.
-    Warning,
-    /// To be acted on now: data or service is at stake.
-    Critical,
-}
-
-impl Severity {
-    /// Every severity, mildest first.
-    pub const ALL: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Critical];
-
-    /// As in labels and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Critical => "critical",
-        }
+word_enum! {
+    /// How bad a finding is.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Severity {
+        /// Context only.
+        Info = "info",
+        /// To be looked at in working hours.
+        Warning = "warning",
+        /// To be acted on now: data or service is at stake.
+        Critical = "critical",
     }
 }
 
@@ -86,37 +75,28 @@ pub struct Evidence {
     pub text: String,
 }
 
-/// Where a fact comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EvidenceSource {
-    /// A field of an object.
-    Api,
-    /// A line of a container log.
-    Log,
-    /// A pattern of exit codes and run times.
-    Fingerprint,
-    /// A Kubernetes Event.
-    Event,
-    /// What this exporter saw over time.
-    History,
+word_enum! {
+    /// Where a fact comes from.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum EvidenceSource {
+        /// A field of an object.
+        Api = "api",
+        /// A line of a container log.
+        Log = "log",
+        /// A pattern of exit codes and run times.
+        Fingerprint = "fingerprint",
+        /// A Kubernetes Event.
+        Event = "event",
+        /// What this exporter saw over time.
+        History = "history",
+    }
 }
 
 impl EvidenceSource {
     /// A fact from there.
     pub fn says(self, text: impl Into<String>) -> Evidence {
         Evidence { source: self, text: text.into() }
-    }
-
-    /// As in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EvidenceSource::Api => "api",
-            EvidenceSource::Log => "log",
-            EvidenceSource::Fingerprint => "fingerprint",
-            EvidenceSource::Event => "event",
-            EvidenceSource::History => "history",
-        }
     }
 }
 

@@ -16,7 +16,8 @@ mod panel;
 mod record;
 mod words;
 
-pub use crate::cluster::{ObjectRef, VolumeRef};
+pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
+pub use crate::longhorn::Resource;
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
 pub(crate) use cause::causes;
@@ -29,9 +30,6 @@ pub use outcome::{Cut, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
-
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
 
 /// One way in which Longhorn fails.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
     reason = "a field that is added needs no change in the checks that say all others"
 )]
 
-use crate::check::Check;
+use crate::check::{Cause, Check};
+use crate::did_you_mean;
 
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
@@ -76,6 +77,16 @@ const _: () = {
         checks = rest;
     }
 };
+
+/// A check, and the cause of it that is meant, by the ids that a user wrote.
+pub fn named(id: &str, cause: Option<&str>) -> Result<(&'static Check, Option<&'static Cause>), String> {
+    let ids: Vec<&str> = ALL.iter().map(|check| check.id).collect();
+    let check = by_id(id).ok_or_else(|| format!("no such check; {}", did_you_mean::hint(id, &ids)))?;
+    let Some(cause) = cause else { return Ok((check, None)) };
+    let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
+    let found = check.cause(cause).map(|cause| (check, Some(cause)));
+    found.ok_or_else(|| format!("no such cause; {}", did_you_mean::hint(cause, &causes)))
+}
 
 /// A check by its id.
 pub fn by_id(id: &str) -> Option<&'static Check> {

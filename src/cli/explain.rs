@@ -7,7 +7,6 @@ use clap::Args;
 use super::{Failure, exit, print};
 use crate::check::{Cause, Check};
 use crate::checks;
-use crate::did_you_mean;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
@@ -17,24 +16,11 @@ pub struct ExplainArgs {
     subject: Subject,
 }
 
-/// A check, and one of its causes.
-#[derive(Debug, Clone, Copy)]
-struct Subject {
-    check: &'static Check,
-    cause: Option<&'static Cause>,
-}
+type Subject = (&'static Check, Option<&'static Cause>);
 
 fn subject(text: &str) -> Result<Subject, String> {
     let (id, cause) = text.split_once('/').map_or((text, None), |(id, cause)| (id, Some(cause)));
-    let ids: Vec<&str> = checks::ALL.iter().map(|check| check.id).collect();
-    let check =
-        checks::by_id(id).ok_or_else(|| format!("no such check; {}", did_you_mean::hint(id, &ids)))?;
-    let Some(cause) = cause else { return Ok(Subject { check, cause: None }) };
-    let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
-    match check.cause(cause) {
-        Some(cause) => Ok(Subject { check, cause: Some(cause) }),
-        None => Err(format!("no such cause; {}", did_you_mean::hint(cause, &causes))),
-    }
+    checks::named(id, cause)
 }
 
 /// Runs `explain`.
@@ -43,7 +29,7 @@ pub fn run(args: ExplainArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn text(Subject { check, cause }: Subject) -> String {
+fn text((check, cause): Subject) -> String {
     let mut text = format!("{}: {}\n{}\n", check.id, check.title, check.summary);
     let causes: Vec<&Cause> = match cause {
         Some(cause) => vec![cause],

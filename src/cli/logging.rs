@@ -13,14 +13,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::check::is_hidden;
+use crate::word_enum::word_enum;
 
-/// The least that is logged.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum LogLevel {
-    Debug,
-    Info,
-    Warn,
-    Error,
+word_enum! {
+    /// The least that is logged.
+    #[derive(ValueEnum)]
+    pub enum LogLevel {
+        Debug = "debug",
+        Info = "info",
+        Warn = "warn",
+        Error = "error",
+    }
 }
 
 /// How it is written.
@@ -28,17 +31,6 @@ pub enum LogLevel {
 pub enum LogFormat {
     Logfmt,
     Json,
-}
-
-impl LogLevel {
-    fn as_str(self) -> &'static str {
-        match self {
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Warn => "warn",
-            LogLevel::Error => "error",
-        }
-    }
 }
 
 /// Starts logging for the whole process. Libraries below this crate say only what is wrong, unless

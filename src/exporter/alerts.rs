@@ -55,7 +55,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthNotSynced",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")], without: &[] },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "pending")] },
         hold: "8m",
         severity: Severity::Critical,
         summary: "The Longhorn health exporter has not read the cluster yet.",
@@ -68,7 +68,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthResourceStale",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")], without: &[] },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "stale")] },
         hold: "5m",
         summary: "The Longhorn health exporter works with old data.",
         description: "The Kubernetes API no longer answers longhorn-health-exporter for {{ $labels.resource }}. \
@@ -81,7 +81,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthAccessDenied",
-        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")], without: &[] },
+        when: When::Flag { gauge: &gauges::RESOURCE_STATE, labels: &[("state", "forbidden")] },
         hold: "15m",
         severity: Severity::Info,
         summary: "The Longhorn health exporter is not allowed to read a kind.",
@@ -94,7 +94,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornHealthCheckUnknown",
-        when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[], without: &[] },
+        when: When::Flag { gauge: &gauges::CHECK_UNKNOWN, labels: &[] },
         hold: "5m",
         summary: "A Longhorn health check has no verdict.",
         description: "Check {{ $labels.check }} has no verdict: it cannot read what it needs. No finding does not mean healthy. The \

@@ -36,7 +36,7 @@ pub struct Complaint<'a> {
 const GOT_ON: usize = 20;
 /// Lines before it that are asked for further rights and kinds.
 const CONTEXT: usize = 80;
-/// So many are named.
+/// The number of those that are named.
 const NAMED: usize = 10;
 
 struct Patterns {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::cluster::Cluster;
 use crate::facts::releases::release_on;
 use crate::longhorn::*;
+use crate::word_enum::word_enum;
 
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
 pub const CONTAINERS: [&str; 3] = ["instance-manager", "engine-manager", "replica-manager"];
@@ -22,25 +23,15 @@ pub struct InstanceManagers<'a> {
     template_image: Option<&'a str>,
 }
 
-/// What an instance is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Engine of a volume.
-    Engine,
-    /// Replica of a volume.
-    Replica,
-    /// Initiator of a v2 volume, since 1.12.0.
-    EngineFrontend,
-}
-
-impl Role {
-    /// As in labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Engine => "engine",
-            Role::Replica => "replica",
-            Role::EngineFrontend => "engine_frontend",
-        }
+word_enum! {
+    /// What an instance is.
+    pub enum Role {
+        /// Engine of a volume.
+        Engine = "engine",
+        /// Replica of a volume.
+        Replica = "replica",
+        /// Initiator of a v2 volume, since 1.12.0.
+        EngineFrontend = "engine_frontend",
     }
 }
 

@@ -40,6 +40,15 @@ pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
     }
 }
 
+/// Since when the node has not been Ready, or Longhorn has missed it.
+pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
+    let conditions = match cluster.objects.kube_nodes.get(node) {
+        Some(kube) => &kube.status.conditions,
+        None => &cluster.objects.longhorn_nodes.get(node)?.status.conditions,
+    };
+    condition(conditions, "Ready")?.last_transition_time.get()
+}
+
 /// Whether Kubernetes' node is Ready; `None` where there is no such node or nodes cannot be read.
 pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
     cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())

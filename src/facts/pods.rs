@@ -110,6 +110,35 @@ fn not_ready(status: &ContainerStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{cluster_at, object};
+
+    #[test]
+    fn a_denial_of_pod_security_is_told_with_the_way_out() {
+        let event = |at: &str, name: &str, message: &str| {
+            format!(
+                "apiVersion: v1\nkind: Event\nmetadata: {{name: e{name}, namespace: longhorn-system}}\nreason: FailedCreate\n\
+                 message: '{message}'\nlastTimestamp: '2026-03-01T{at}Z'\ninvolvedObject: {{kind: DaemonSet, name: {name}}}\n---\n"
+            )
+        };
+        const SAID: &str = "Error creating: pods \"longhorn-manager-x\" is forbidden: violates PodSecurity \"baseline:latest\": privileged";
+        let asked = |yaml: &str, set: &str| {
+            let cluster = cluster_at("2026-03-01T12:00:00Z", yaml);
+            let refusal = refusal(&cluster, set).map(str::to_owned);
+            let changes = admitted(&cluster, refusal.as_deref(), Remedy::new("")).commands.len();
+            (refusal, changes)
+        };
+        let denied = event("11:30:00", "longhorn-manager", SAID);
+        assert_eq!(asked(&denied, "longhorn-manager"), (Some(SAID.to_owned()), 1));
+        assert_eq!(asked(&denied, "longhorn-csi-plugin"), (None, 0), "another DaemonSet");
+        assert_eq!(
+            asked(&event("10:30:00", "longhorn-manager", SAID), "longhorn-manager"),
+            (None, 0),
+            "over"
+        );
+        let quota = event("11:30:00", "longhorn-manager", "exceeded quota");
+        assert_eq!(asked(&quota, "longhorn-manager").1, 0, "a quota is no matter of labels");
+        assert_eq!(asked(&object("Setting", "a", "value: b"), "longhorn-manager"), (None, 0));
+    }
 
     fn trouble_of(status: &str) -> Option<String> {
         trouble(

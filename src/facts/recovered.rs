@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Pod;
 
 const CONTAINER: &str = "longhorn-manager";
-/// So long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
+/// How long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
 const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
 
 /// The crash loop of a manager, where it is in one.
@@ -19,7 +19,7 @@ const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
 pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let found = looping::looping(status, cluster.now)?;
-    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    let running = status.running_since();
     let past = found.end.is_some_and(|end| end.exit_code == 1)
         && running
             .zip(found.run())

@@ -15,7 +15,7 @@ use super::nodes::kube_ready;
 use super::probes;
 use super::releases::{manager_release, release_of};
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, Pod, Release, WEBHOOK_LOCK, condition};
+use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, Release, WEBHOOK_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
 /// A start takes seconds; what it complains about before this may pass by itself.
@@ -195,8 +195,7 @@ pub fn not_ending(cluster: &Cluster) -> BTreeSet<&str> {
 
 /// True when the present run of a manager has come to the end of its start, as far as readiness and Lease tell.
 pub fn is_over(cluster: &Cluster, pod: &Pod) -> bool {
-    let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
-    let started = running.and_then(|running| running.started_at.get());
+    let started = pod.container_status(CONTAINER).and_then(ContainerStatus::running_since);
     let ready = started.is_some_and(|started| matches!(phase(cluster, pod, started), StartPhase::Started(_)));
     ready && leases::holder(cluster, WEBHOOK_LOCK) != Some(pod.spec.node_name.as_str())
 }
@@ -205,10 +204,11 @@ pub fn is_over(cluster: &Cluster, pod: &Pod) -> bool {
 /// status is old.
 fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
     let here = |pod: &&Pod| kube_ready(cluster, &pod.spec.node_name) != Some(false);
-    cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()).filter(here).filter_map(|pod| {
-        let running = pod.container_status(CONTAINER)?.state.running.as_ref()?;
-        Some((pod, running.started_at.get()?))
-    })
+    cluster
+        .manager_pods()
+        .filter(|pod| !pod.metadata.is_deleting())
+        .filter(here)
+        .filter_map(|pod| Some((pod, pod.container_status(CONTAINER)?.running_since()?)))
 }
 
 fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> StartPhase {

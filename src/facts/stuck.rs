@@ -2,7 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::{Evidence, EvidenceSource, Outcome};
+use super::age::Held;
+use super::api;
+use crate::check::{Evidence, Outcome};
 use crate::cluster::Cluster;
 
 /// What objects say about the beginning of a state.
@@ -52,12 +54,10 @@ pub fn lasting(
 impl Lasting {
     /// What the age rests on, in one sentence.
     pub fn evidence(&self) -> Evidence {
-        let (source, text) = match self.since {
-            Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
-            Some(since) => (EvidenceSource::Api, format!("by the objects it began at {since} or later")),
-            None => (EvidenceSource::Api, "when this began is not known: no object has the time".to_owned()),
-        };
-        source.says(text)
+        match self.since {
+            Some(since) if !self.watched => api(format!("by the objects it began at {since} or later")),
+            since => Held { since, lasting: true, watched: self.watched }.evidence(),
+        }
     }
 }
 

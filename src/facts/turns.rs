@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
 const CONTAINER: &str = "longhorn-manager";
-/// So long a Lease has to be left alone.
+/// How long a Lease has to be left alone.
 const WAITED: SignedDuration = SignedDuration::from_secs(30);
 
 /// Why a start that waits for its turn most likely gets no answer of the API server, where its log cannot tell.
@@ -89,6 +89,6 @@ fn is_over(cluster: &Cluster, done: &Done, moment: Timestamp) -> bool {
 /// When the present or the last life of a manager began.
 fn life(pod: &Pod) -> Option<Timestamp> {
     let status = pod.container_status(CONTAINER)?;
-    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    let running = status.running_since();
     running.or_else(|| looping::last_end(status)?.started_at.get())
 }

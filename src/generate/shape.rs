@@ -17,21 +17,20 @@ pub struct Shape {
 impl Shape {
     /// The shape of an alert of this area; `None` for a literal expression.
     pub fn of(area: &Check, alert: &Alert) -> Option<Shape> {
-        let (causes, severity, without) = match alert.when {
+        let mut without = alert.without.to_vec();
+        let causes = match alert.when {
             When::Promql { .. } => return None,
-            When::Flag { gauge, labels, without } => {
+            When::Flag { gauge, labels } => {
                 let matchers = labels.iter().map(|(label, value)| (*label, vec![*value])).collect();
-                return Some(Shape { family: gauge, matchers, without: without.to_vec() });
+                return Some(Shape { family: gauge, matchers, without });
             }
-            When::Found(causes) => (causes, None, &[][..]),
-            When::FoundBut { causes, severity, without } => (causes, severity, without),
+            When::Found(causes) => causes,
         };
         let mut matchers = vec![("check", vec![area.id])];
         if causes.len() < area.causes.len() {
             matchers.push(("cause", causes.iter().map(|cause| cause.id).collect()));
         }
-        matchers.extend(severity.map(|severity| ("severity", vec![severity.as_str()])));
-        let mut without = without.to_vec();
+        matchers.extend(alert.only.map(|severity| ("severity", vec![severity.as_str()])));
         if causes.len() > 1 && !alert.side_by_side && !without.contains(&"cause") {
             without.push("cause");
         }

@@ -5,7 +5,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::respond::Refusal;
 
-/// So many places, of which pages and reports take half at most: whoever reads takes nothing from a scrape.
+/// A number of places, of which pages and reports take half at most: readers take nothing from a scrape.
 pub struct Slots {
     all: Semaphore,
     readers: Semaphore,

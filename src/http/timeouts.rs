@@ -20,7 +20,7 @@ use super::Limits;
 /// Where a connection is in its round of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionPhase {
-    /// Accepted then; nobody has looked yet whether there is a request.
+    /// Accepted then; no one has looked yet whether there is a request.
     New(Instant),
     /// Accepted then, and the client has said nothing.
     Silent(Instant),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::cause_of;
 use crate::check::{Finding, Follows, Link, Same};
 use crate::checks;
 
@@ -38,7 +37,7 @@ impl Ties {
             let relations = || {
                 let declared =
                     checks::by_id(finding.check).map(|check| check.follows).unwrap_or_default().iter();
-                declared.filter(|follows| follows.causes.contains(&cause_of(finding)))
+                declared.filter(|follows| follows.causes.contains(&finding.cause.id))
             };
             let tied =
                 |follows: &Follows| partner(findings, &index, finding, follows).filter(|p| *p != place);
@@ -49,7 +48,7 @@ impl Ties {
             let waits = relations().filter(|follows| follows.link == Link::HeldUpBy);
             held_up.push(waits.filter_map(tied).collect());
         }
-        let keys = findings.iter().map(|finding| (finding.check, cause_of(finding).to_owned())).collect();
+        let keys = findings.iter().map(|finding| (finding.check, finding.cause.id.to_owned())).collect();
         Ties { parents, held_up, keys }
     }
 
@@ -93,7 +92,7 @@ fn index(findings: &[Finding]) -> Index<'_> {
     let mut index = Index::new();
     for (place, finding) in findings.iter().enumerate() {
         for (same, first, second) in keys(finding) {
-            index.entry((finding.check, cause_of(finding), same, first, second)).or_insert(place);
+            index.entry((finding.check, finding.cause.id, same, first, second)).or_insert(place);
         }
     }
     index

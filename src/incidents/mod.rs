@@ -151,7 +151,7 @@ fn incident(
     let first = commands.iter().find(|command| command.changes).or(commands.first());
     Incident {
         check: root.map_or("", |root| root.check),
-        cause: root.map(|root| cause_of(root).to_owned()).unwrap_or_default(),
+        cause: root.map(|root| root.cause.id.to_owned()).unwrap_or_default(),
         title: title(&roots),
         severity: members.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info),
         since: roots.iter().filter_map(|root| root.since).min(),
@@ -167,11 +167,6 @@ fn incident(
         runbook: root.and_then(|root| root.runbook),
         findings: group.roots.iter().chain(&group.consequences).copied().collect(),
     }
-}
-
-/// How the cause of a finding is written.
-pub fn cause_of(finding: &Finding) -> &'static str {
-    finding.cause.id
 }
 
 fn health(volume: &VolumeRef) -> VolumeHealth {
@@ -255,7 +250,7 @@ fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> V
             None => told.push((
                 Consequence {
                     check: finding.check,
-                    cause: cause_of(finding).to_owned(),
+                    cause: finding.cause.id.to_owned(),
                     severity: finding.severity,
                     text: text.to_owned(),
                     nodes: Vec::new(),

@@ -83,9 +83,9 @@ fn every_relation_occurs_in_a_scenario() {
     for (_, findings) in RECORDED.iter() {
         unused.retain(|(check, follows)| {
             let mine = findings.iter().filter(|finding| finding.check == *check);
-            !mine.filter(|finding| follows.causes.contains(&cause_of(finding))).any(|finding| {
+            !mine.filter(|finding| follows.causes.contains(&finding.cause.id)).any(|finding| {
                 findings.iter().any(|other| {
-                    follows.is_of(other.check, cause_of(other))
+                    follows.is_of(other.check, other.cause.id)
                         && group::have_in_common(finding, other, follows.same)
                 })
             })

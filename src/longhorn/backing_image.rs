@@ -1,18 +1,19 @@
 //! `backingimages`, `backingimagemanagers` and `backingimagedatasources` of `longhorn.io`.
 
-use super::lenient::{Int, StringMap, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::Meta;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A backing image: a file that volumes are layered on, with a copy on each disk that needs it.
-    pub struct BackingImage {
-        pub metadata: Meta,
-        pub spec: BackingImageSpec,
-        pub status: BackingImageStatus,
-    }
+    BackingImage { spec: BackingImageSpec, status: BackingImageStatus }
+    /// The pod that keeps the copies on one disk.
+    BackingImageManager { spec: BackingImageManagerSpec, status: BackingImageManagerStatus }
+    /// Where the first copy of a backing image comes from; named as the image.
+    BackingImageDataSource { spec: BackingImageDataSourceSpec, status: BackingImageDataSourceStatus }
+}
 
+narrow! {
     /// Which copies are wanted.
     pub struct BackingImageSpec {
         /// Disk UUID to nothing; used up to 1.6.
@@ -21,21 +22,18 @@ narrow! {
         pub disk_file_spec_map: Map<CopySpec>,
     }
 
-    /// What is wanted of a copy.
     pub struct CopySpec {
         pub eviction_requested: bool,
     }
 
     /// Which copies there are.
     pub struct BackingImageStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub uuid: SharedText,
         /// Disk UUID to copy.
         pub disk_file_status_map: Map<CopyStatus>,
     }
 
-    /// How a copy is.
     pub struct CopyStatus {
         pub state: CopyState,
         pub progress: Int,
@@ -43,48 +41,25 @@ narrow! {
         pub last_state_transition_time: Time,
     }
 
-    /// The pod that keeps the copies on one disk.
-    pub struct BackingImageManager {
-        pub metadata: Meta,
-        pub spec: BackingImageManagerSpec,
-        pub status: BackingImageManagerStatus,
-    }
-
-    /// What is wanted of a backing image manager.
     pub struct BackingImageManagerSpec {
         pub image: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
-        #[serde(rename = "diskUUID")]
-        pub disk_uuid: SharedText,
+        pub node_id: SharedText = "nodeID",
+        pub disk_uuid: SharedText = "diskUUID",
         /// Backing image name to UUID.
         pub backing_images: StringMap,
     }
 
-    /// How a backing image manager is.
     pub struct BackingImageManagerStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub current_state: BackingImageManagerState,
     }
 
-    /// Where the first copy of a backing image comes from; named as the image.
-    pub struct BackingImageDataSource {
-        pub metadata: Meta,
-        pub spec: BackingImageDataSourceSpec,
-        pub status: BackingImageDataSourceStatus,
-    }
-
-    /// What is wanted of a data source.
     pub struct BackingImageDataSourceSpec {
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
-        #[serde(rename = "diskUUID")]
-        pub disk_uuid: SharedText,
+        pub node_id: SharedText = "nodeID",
+        pub disk_uuid: SharedText = "diskUUID",
         pub file_transferred: bool,
     }
 
-    /// How a data source is.
     pub struct BackingImageDataSourceStatus {
         pub current_state: CopyState,
         pub progress: Int,

@@ -1,18 +1,22 @@
 //! Backups: `backups`, `backuptargets` and `recurringjobs` of `longhorn.io`, and the CronJobs that run the latter.
 
-use super::lenient::{Int, StringMap, Time, narrow, open_enum};
-use super::meta::{Condition, Meta};
+use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A backup that is not complete. There may be a hundred thousand complete ones, which are not kept: the newest
     /// of each volume stands in the volume's status.
-    pub struct Backup {
-        pub metadata: Meta,
-        pub spec: BackupSpec,
-        pub status: BackupStatus,
-    }
+    Backup { spec: BackupSpec, status: BackupStatus }
+    /// Where backups go. One, named `default`, up to 1.7.
+    BackupTarget { spec: BackupTargetSpec, status: BackupTargetStatus }
+    /// A job that Longhorn runs by a CronJob of the same name.
+    RecurringJob { spec: RecurringJobSpec }
+    /// A CronJob.
+    CronJob { spec: CronJobSpec, status: CronJobStatus }
+}
 
+narrow! {
     /// What is to be backed up.
     pub struct BackupSpec {
         /// Empty for a backup that was found in the backup store.
@@ -29,18 +33,10 @@ narrow! {
         pub messages: StringMap,
     }
 
-    /// Where backups go. One, named `default`, up to 1.7.
-    pub struct BackupTarget {
-        pub metadata: Meta,
-        pub spec: BackupTargetSpec,
-        pub status: BackupTargetStatus,
-    }
-
     /// The place.
     pub struct BackupTargetSpec {
         /// Empty where backups are not wanted.
-        #[serde(rename = "backupTargetURL")]
-        pub backup_target_url: SharedText,
+        pub backup_target_url: SharedText = "backupTargetURL",
         pub credential_secret: SharedText,
     }
 
@@ -52,25 +48,12 @@ narrow! {
         pub last_synced_at: Time,
     }
 
-    /// A job that Longhorn runs by a CronJob of the same name.
-    pub struct RecurringJob {
-        pub metadata: Meta,
-        pub spec: RecurringJobSpec,
-    }
-
     /// What it does, when and for which volumes.
     pub struct RecurringJobSpec {
         /// `backup`, `backup-force-create`, `snapshot`, `system-backup`, …
         pub task: SharedText,
         pub cron: SharedText,
         pub groups: Vec<SharedText>,
-    }
-
-    /// A CronJob.
-    pub struct CronJob {
-        pub metadata: Meta,
-        pub spec: CronJobSpec,
-        pub status: CronJobStatus,
     }
 
     /// When it runs.

@@ -1,24 +1,24 @@
 //! `engines`, `replicas` and `enginefrontends` of `longhorn.io`: the instances of a volume.
 
 use super::instance_manager::{DataEngine, InstanceState};
-use super::lenient::{Int, StringMap, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
-    pub struct Engine {
-        pub metadata: Meta,
-        pub spec: EngineSpec,
-        pub status: EngineStatus,
-    }
+    Engine { spec: EngineSpec, status: EngineStatus }
+    /// A replica of a volume.
+    Replica { spec: ReplicaSpec, status: ReplicaStatus }
+    /// The initiator of a v2 volume (since 1.12.0).
+    EngineFrontend { spec: EngineFrontendSpec, status: EngineFrontendStatus }
+}
 
-    /// What is wanted of an engine.
+narrow! {
     pub struct EngineSpec {
         pub volume_name: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub node_id: SharedText = "nodeID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub active: bool,
@@ -29,8 +29,7 @@ narrow! {
     /// How an engine is. `instance_manager_name` is cleared on a clean stop and kept on error
     /// (longhorn-manager v1.12.1 controller/instance_handler.go syncStatusWithInstanceManager).
     pub struct EngineStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
         pub current_image: SharedText,
@@ -49,21 +48,11 @@ narrow! {
         pub error: SharedText,
     }
 
-    /// A replica of a volume.
-    pub struct Replica {
-        pub metadata: Meta,
-        pub spec: ReplicaSpec,
-        pub status: ReplicaStatus,
-    }
-
-    /// What is wanted of a replica.
     pub struct ReplicaSpec {
         pub volume_name: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub node_id: SharedText = "nodeID",
         /// UUID of the disk, not its name.
-        #[serde(rename = "diskID")]
-        pub disk_id: SharedText,
+        pub disk_id: SharedText = "diskID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub backing_image: SharedText,
@@ -83,10 +72,8 @@ narrow! {
         pub eviction_requested: bool,
     }
 
-    /// How a replica is.
     pub struct ReplicaStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
         pub conditions: Vec<Condition>,
@@ -94,26 +81,15 @@ narrow! {
         pub eviction_requested: bool,
     }
 
-    /// The initiator of a v2 volume (since 1.12.0).
-    pub struct EngineFrontend {
-        pub metadata: Meta,
-        pub spec: EngineFrontendSpec,
-        pub status: EngineFrontendStatus,
-    }
-
-    /// What is wanted of an engine frontend.
     pub struct EngineFrontendSpec {
         pub volume_name: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub node_id: SharedText = "nodeID",
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
     }
 
-    /// How an engine frontend is.
     pub struct EngineFrontendStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub instance_manager_name: SharedText,
         pub current_state: InstanceState,
     }

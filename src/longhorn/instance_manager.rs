@@ -1,25 +1,21 @@
 //! `instancemanagers.longhorn.io` and the instances they run.
 
-use super::lenient::{narrow, open_enum};
+use super::lenient::{manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// An instance manager: the process host of engines and replicas on one node.
-    pub struct InstanceManager {
-        pub metadata: Meta,
-        pub spec: InstanceManagerSpec,
-        pub status: InstanceManagerStatus,
-    }
+    InstanceManager { spec: InstanceManagerSpec, status: InstanceManagerStatus }
+}
 
+narrow! {
     /// What the manager wants of it.
     pub struct InstanceManagerSpec {
         pub image: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
-        #[serde(rename = "type")]
-        pub kind: InstanceManagerType,
+        pub node_id: SharedText = "nodeID",
+        pub kind: InstanceManagerType = "type",
         pub data_engine: DataEngine,
     }
 
@@ -27,8 +23,7 @@ narrow! {
     /// starting, so an empty map says something only while it runs
     /// (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncInstanceStatus).
     pub struct InstanceManagerStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub current_state: InstanceManagerState,
         /// Since 1.11: PodReady, NodeReady, SettingSynced.
         pub conditions: Vec<Condition>,
@@ -58,11 +53,9 @@ narrow! {
         pub data_engine: DataEngine,
     }
 
-    /// How the process is.
     pub struct InstanceStatus {
         pub state: InstanceState,
-        #[serde(rename = "type")]
-        pub kind: SharedText,
+        pub kind: SharedText = "type",
     }
 }
 

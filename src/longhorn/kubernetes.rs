@@ -1,19 +1,37 @@
 //! Kubernetes kinds other than pods.
 
-use super::lenient::{Int, StringMap, Time, narrow};
+use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
 use super::meta::{Condition, Meta};
 use super::pod::{PodSpec, Quantity};
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A Kubernetes node.
-    pub struct KubeNode {
-        pub metadata: Meta,
-        pub spec: KubeNodeSpec,
-        pub status: KubeNodeStatus,
-    }
+    KubeNode { spec: KubeNodeSpec, status: KubeNodeStatus }
+    /// A Service.
+    Service { spec: ServiceSpec }
+    /// An EndpointSlice; its Service is named by the label `kubernetes.io/service-name`.
+    EndpointSlice { endpoints: Vec<Endpoint> }
+    /// A DaemonSet.
+    DaemonSet { spec: WorkloadSpec, status: DaemonSetStatus }
+    /// Pod template.
+    PodTemplate { spec: PodSpec }
+    /// A Deployment.
+    Deployment { spec: WorkloadSpec, status: DeploymentStatus }
+    /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
+    PodDisruptionBudget { spec: PodDisruptionBudgetSpec }
+    /// A Lease.
+    Lease { spec: LeaseSpec }
+    /// A PriorityClass.
+    PriorityClass { global_default: bool }
+    /// Longhorn's ValidatingWebhookConfiguration.
+    ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
+    /// Longhorn's MutatingWebhookConfiguration.
+    MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
+}
 
+narrow! {
     /// Whether pods may be scheduled on it.
     pub struct KubeNodeSpec {
         pub unschedulable: bool,
@@ -29,7 +47,6 @@ narrow! {
         pub time_added: Time,
     }
 
-    /// How the node is.
     pub struct KubeNodeStatus {
         pub conditions: Vec<Condition>,
         pub allocatable: Map<Quantity>,
@@ -49,8 +66,7 @@ narrow! {
         pub involved_object: InvolvedObject,
         pub reason: SharedText,
         pub message: SharedText,
-        #[serde(rename = "type")]
-        pub kind: SharedText,
+        pub kind: SharedText = "type",
         pub count: Int,
         pub first_timestamp: Time,
         pub last_timestamp: Time,
@@ -80,21 +96,9 @@ narrow! {
         pub host: SharedText,
     }
 
-    /// A Service.
-    pub struct Service {
-        pub metadata: Meta,
-        pub spec: ServiceSpec,
-    }
-
     /// What a Service selects.
     pub struct ServiceSpec {
         pub selector: StringMap,
-    }
-
-    /// An EndpointSlice; its Service is named by the label `kubernetes.io/service-name`.
-    pub struct EndpointSlice {
-        pub metadata: Meta,
-        pub endpoints: Vec<Endpoint>,
     }
 
     /// One endpoint.
@@ -116,23 +120,10 @@ narrow! {
         pub name: SharedText,
     }
 
-    /// A DaemonSet.
-    pub struct DaemonSet {
-        pub metadata: Meta,
-        pub spec: WorkloadSpec,
-        pub status: DaemonSetStatus,
-    }
-
     /// Template of a DaemonSet or Deployment.
     pub struct WorkloadSpec {
         pub replicas: Option<i64>,
         pub template: PodTemplate,
-    }
-
-    /// Pod template.
-    pub struct PodTemplate {
-        pub metadata: Meta,
-        pub spec: PodSpec,
     }
 
     /// How far a DaemonSet is.
@@ -142,23 +133,10 @@ narrow! {
         pub number_ready: Int,
     }
 
-    /// A Deployment.
-    pub struct Deployment {
-        pub metadata: Meta,
-        pub spec: WorkloadSpec,
-        pub status: DeploymentStatus,
-    }
-
     /// How far a Deployment is.
     pub struct DeploymentStatus {
         pub replicas: Int,
         pub ready_replicas: Int,
-    }
-
-    /// A PodDisruptionBudget; those of instance managers carry the instance manager's name.
-    pub struct PodDisruptionBudget {
-        pub metadata: Meta,
-        pub spec: PodDisruptionBudgetSpec,
     }
 
     /// What a PodDisruptionBudget protects.
@@ -171,36 +149,12 @@ narrow! {
         pub match_labels: StringMap,
     }
 
-    /// A Lease.
-    pub struct Lease {
-        pub metadata: Meta,
-        pub spec: LeaseSpec,
-    }
-
     /// Who holds a Lease since when.
     pub struct LeaseSpec {
         pub holder_identity: SharedText,
         pub lease_duration_seconds: Int,
         pub acquire_time: Time,
         pub renew_time: Time,
-    }
-
-    /// A PriorityClass.
-    pub struct PriorityClass {
-        pub metadata: Meta,
-        pub global_default: bool,
-    }
-
-    /// Longhorn's ValidatingWebhookConfiguration.
-    pub struct ValidatingWebhookConfiguration {
-        pub metadata: Meta,
-        pub webhooks: Vec<Webhook>,
-    }
-
-    /// Longhorn's MutatingWebhookConfiguration.
-    pub struct MutatingWebhookConfiguration {
-        pub metadata: Meta,
-        pub webhooks: Vec<Webhook>,
     }
 
     /// One webhook.

@@ -156,13 +156,13 @@ impl<T: Compact> Compact for Vec<T> {
     }
 }
 
-/// Declares structs that read a few fields of a Kubernetes object: camelCase names, every field
-/// optional, `null` read as absence.
+/// Declares structs that read a few fields of a Kubernetes object: camelCase names unless another one is given,
+/// every field optional, `null` read as absence.
 macro_rules! narrow {
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $( $(#[$field_meta:meta])* pub $field:ident : $type:ty, )*
+            $( $(#[$field_meta:meta])* pub $field:ident : $type:ty $(= $key:tt)?, )*
         }
     )*) => { $(
         $(#[$meta])*
@@ -171,6 +171,7 @@ macro_rules! narrow {
         pub struct $name {
             $(
                 $(#[$field_meta])*
+                $( #[serde(rename = $key)] )?
                 #[serde(deserialize_with = "crate::longhorn::lenient::nullable")]
                 pub $field: $type,
             )*
@@ -184,6 +185,17 @@ macro_rules! narrow {
     )* };
 }
 pub(crate) use narrow;
+
+/// Declares kinds in the same way: their metadata, and the parts that are read.
+macro_rules! manifests {
+    ($( $(#[$meta:meta])* $name:ident { $( $part:ident : $type:ty $(= $key:tt)? ),* } )*) => {
+        $crate::longhorn::lenient::narrow! { $(
+            $(#[$meta])*
+            pub struct $name { pub metadata: $crate::longhorn::Meta, $( pub $part: $type $(= $key)?, )* }
+        )* }
+    };
+}
+pub(crate) use manifests;
 
 /// Declares an enumeration of Longhorn's with two more members: `Unset` (absent or empty) and
 /// `Unrecognized` (a value that no release we know writes). Matching ignores case, because 1.3

@@ -20,8 +20,7 @@ narrow! {
 
     /// A condition of a Longhorn or Kubernetes object.
     pub struct Condition {
-        #[serde(rename = "type")]
-        pub kind: SharedText,
+        pub kind: SharedText = "type",
         pub status: ConditionStatus,
         pub reason: SharedText,
         pub message: SharedText,

@@ -41,7 +41,7 @@ pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
-pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated};
+pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};

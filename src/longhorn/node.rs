@@ -1,30 +1,25 @@
 //! `nodes.longhorn.io` and their disks.
 
-use super::lenient::{Int, narrow};
+use super::lenient::{Int, manifests, narrow};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A node as Longhorn knows it, named as the Kubernetes node.
-    pub struct LonghornNode {
-        pub metadata: Meta,
-        pub spec: LonghornNodeSpec,
-        pub status: LonghornNodeStatus,
-    }
+    LonghornNode { spec: LonghornNodeSpec, status: LonghornNodeStatus }
+}
 
-    /// What is wanted of it.
+narrow! {
     pub struct LonghornNodeSpec {
         pub allow_scheduling: bool,
         pub eviction_requested: bool,
         /// CPU of instance manager pods in thousandths, 0 for the setting; since 1.5.
-        #[serde(rename = "instanceManagerCPURequest")]
-        pub instance_manager_cpu_request: Int,
+        pub instance_manager_cpu_request: Int = "instanceManagerCPURequest",
         pub disks: Map<DiskSpec>,
         pub tags: Vec<SharedText>,
     }
 
-    /// What is wanted of a disk.
     pub struct DiskSpec {
         pub path: SharedText,
         pub disk_type: SharedText,
@@ -35,7 +30,6 @@ narrow! {
         pub tags: Vec<SharedText>,
     }
 
-    /// How the node is.
     pub struct LonghornNodeStatus {
         pub conditions: Vec<Condition>,
         pub disk_status: Map<DiskStatus>,
@@ -48,8 +42,7 @@ narrow! {
     /// say that the disk is empty
     /// (longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition).
     pub struct DiskStatus {
-        #[serde(rename = "diskUUID")]
-        pub disk_uuid: SharedText,
+        pub disk_uuid: SharedText = "diskUUID",
         pub conditions: Vec<Condition>,
         pub scheduled_replica: Map<Int>,
         /// Free bytes of the file system.

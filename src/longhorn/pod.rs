@@ -1,24 +1,31 @@
 //! Pods, as far as probes, container states and ownership go.
 
-use super::lenient::{Int, Time, narrow, open_enum};
+use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A pod.
-    pub struct Pod {
-        pub metadata: Meta,
-        pub spec: PodSpec,
-        pub status: PodStatus,
-    }
+    Pod { spec: PodSpec, status: PodStatus }
+}
 
+narrow! {
     /// What a pod runs; also the template of a DaemonSet.
     pub struct PodSpec {
         pub node_name: SharedText,
         pub priority_class_name: SharedText,
         pub init_containers: Vec<Container>,
         pub containers: Vec<Container>,
+        pub tolerations: Vec<Toleration>,
+        pub node_selector: StringMap,
+    }
+
+    /// What a pod bears of a node.
+    pub struct Toleration {
+        pub key: SharedText,
+        pub value: SharedText,
+        pub effect: SharedText,
     }
 
     /// A container of a pod.
@@ -79,7 +86,6 @@ narrow! {
         pub command: Vec<SharedText>,
     }
 
-    /// How a pod is.
     pub struct PodStatus {
         pub phase: PodPhase,
         pub reason: SharedText,
@@ -233,6 +239,13 @@ impl Probe {
     /// Seconds of failure that are borne once probing has begun: period × threshold.
     pub fn tolerance(&self) -> i64 {
         self.period().saturating_mul(self.threshold())
+    }
+}
+
+impl ContainerStatus {
+    /// Since when it runs, if it does.
+    pub fn running_since(&self) -> Option<jiff::Timestamp> {
+        self.state.running.as_ref()?.started_at.get()
     }
 }
 

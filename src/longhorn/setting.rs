@@ -3,33 +3,26 @@
 use std::collections::BTreeMap;
 
 use super::instance_manager::DataEngine;
-use super::lenient::{StringMap, narrow, open_enum};
+use super::lenient::{StringMap, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::Meta;
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// A setting. It has no spec: the value stands at the root.
-    pub struct Setting {
-        pub metadata: Meta,
-        pub value: SharedText,
-        pub status: SettingStatus,
-    }
+    Setting { value: SharedText, status: SettingStatus }
+    /// An engine image.
+    EngineImage { spec: EngineImageSpec, status: EngineImageStatus }
+    /// Something Longhorn found that no object owns.
+    Orphan { spec: OrphanSpec }
+}
 
+narrow! {
     /// Whether the value is in force.
     pub struct SettingStatus {
         /// 1.7.0 and later. Absent is not false.
         pub applied: Option<bool>,
     }
 
-    /// An engine image.
-    pub struct EngineImage {
-        pub metadata: Meta,
-        pub spec: EngineImageSpec,
-        pub status: EngineImageStatus,
-    }
-
-    /// The image itself.
     pub struct EngineImageSpec {
         pub image: SharedText,
     }
@@ -43,16 +36,9 @@ narrow! {
         pub node_deployment_map: Map<bool>,
     }
 
-    /// Something Longhorn found that no object owns.
-    pub struct Orphan {
-        pub metadata: Meta,
-        pub spec: OrphanSpec,
-    }
-
     /// What was found. Instance orphans (1.9.0 and later) name InstanceName and InstanceManager.
     pub struct OrphanSpec {
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub node_id: SharedText = "nodeID",
         pub orphan_type: OrphanType,
         pub parameters: StringMap,
     }

@@ -1,27 +1,19 @@
 //! `sharemanagers.longhorn.io` and `csinodes.storage.k8s.io`: how volumes reach pods.
 
-use super::lenient::{narrow, open_enum};
-use super::meta::Meta;
+use super::lenient::{manifests, narrow, open_enum};
 use super::shared_text::SharedText;
 
-narrow! {
+manifests! {
     /// The NFS server of an RWX volume, named as the volume; its pod is `share-manager-<volume>`.
-    pub struct ShareManager {
-        pub metadata: Meta,
-        pub status: ShareManagerStatus,
-    }
-
-    /// How it is.
-    pub struct ShareManagerStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
-        pub state: ShareManagerState,
-    }
-
+    ShareManager { status: ShareManagerStatus }
     /// The CSI drivers of a node, named as the node.
-    pub struct CsiNode {
-        pub metadata: Meta,
-        pub spec: CsiNodeSpec,
+    CsiNode { spec: CsiNodeSpec }
+}
+
+narrow! {
+    pub struct ShareManagerStatus {
+        pub owner_id: SharedText = "ownerID",
+        pub state: ShareManagerState,
     }
 
     /// What the kubelet has registered.

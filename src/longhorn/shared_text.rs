@@ -47,7 +47,7 @@ struct Shared {
 #[derive(Default)]
 struct Part {
     texts: HashSet<SharedText, RandomState>,
-    /// With so many it is looked which of them nobody holds any more.
+    /// At this number, texts that nothing holds any longer are dropped.
     full: usize,
 }
 

@@ -1,23 +1,24 @@
 //! `volumes.longhorn.io` and `volumeattachments.longhorn.io`.
 
 use super::instance_manager::DataEngine;
-use super::lenient::{Int, Time, narrow, open_enum};
+use super::lenient::{Int, Time, manifests, narrow, open_enum};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::shared_text::SharedText;
+use crate::word_enum::word_enum;
+
+manifests! {
+    /// A volume.
+    Volume { spec: VolumeSpec, status: VolumeStatus }
+    /// Longhorn's own attachment object (since 1.5), named as the volume.
+    VolumeAttachment { spec: VolumeAttachmentSpec, status: VolumeAttachmentStatus }
+    /// A `volumeattachments.storage.k8s.io`: Kubernetes' wish that a volume be attached to a node.
+    CsiAttachment { spec: CsiAttachmentSpec, status: CsiAttachmentStatus }
+}
 
 narrow! {
-    /// A volume.
-    pub struct Volume {
-        pub metadata: Meta,
-        pub spec: VolumeSpec,
-        pub status: VolumeStatus,
-    }
-
-    /// What is wanted of it.
     pub struct VolumeSpec {
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub node_id: SharedText = "nodeID",
         /// Wanted engine image since 1.6.
         pub image: SharedText,
         /// Wanted engine image up to 1.5; a leftover until 1.8.
@@ -40,29 +41,35 @@ narrow! {
         pub replica_zone_soft_anti_affinity: SharedText,
         /// The same for disks; since 1.6.
         pub replica_disk_soft_anti_affinity: SharedText,
-        #[serde(rename = "migrationNodeID")]
-        pub migration_node_id: SharedText,
+        pub migration_node_id: SharedText = "migrationNodeID",
+        /// The volume or snapshot that it is a clone of.
+        pub data_source: SharedText,
     }
 
-    /// How it is.
+    /// How far the copy of a clone is.
+    pub struct CloneStatus {
+        /// `completed` and `failed` are final.
+        pub state: SharedText,
+    }
+
     pub struct VolumeStatus {
-        #[serde(rename = "ownerID")]
-        pub owner_id: SharedText,
+        pub owner_id: SharedText = "ownerID",
         pub state: VolumeState,
         pub robustness: VolumeRobustness,
         pub current_image: SharedText,
         /// When the newest complete backup was taken, also of a detached volume.
         pub last_backup_at: Time,
-        #[serde(rename = "currentNodeID")]
-        pub current_node_id: SharedText,
+        pub current_node_id: SharedText = "currentNodeID",
+        pub clone_status: CloneStatus,
+        /// Up to 1.8; empty unless 1.4 left it behind.
+        pub pending_node_id: SharedText = "pendingNodeID",
         pub conditions: Vec<Condition>,
         pub kubernetes_status: KubernetesStatus,
         /// Empty while the volume is not degraded, and at every change to it.
         pub last_degraded_at: Time,
         /// Since 1.12.
         pub last_auto_salvaged_at: Time,
-        #[serde(rename = "currentMigrationNodeID")]
-        pub current_migration_node_id: SharedText,
+        pub current_migration_node_id: SharedText = "currentMigrationNodeID",
         /// In bytes, of the largest replica.
         pub actual_size: Int,
         /// A disaster recovery volume.
@@ -86,13 +93,6 @@ narrow! {
         pub workload_type: SharedText,
     }
 
-    /// Longhorn's own attachment object (since 1.5), named as the volume.
-    pub struct VolumeAttachment {
-        pub metadata: Meta,
-        pub spec: VolumeAttachmentSpec,
-        pub status: VolumeAttachmentStatus,
-    }
-
     /// Who wants the volume attached where.
     pub struct VolumeAttachmentSpec {
         pub attachment_tickets: Map<AttachmentTicket>,
@@ -100,10 +100,8 @@ narrow! {
 
     /// One wish.
     pub struct AttachmentTicket {
-        #[serde(rename = "type")]
-        pub kind: SharedText,
-        #[serde(rename = "nodeID")]
-        pub node_id: SharedText,
+        pub kind: SharedText = "type",
+        pub node_id: SharedText = "nodeID",
     }
 
     /// What became of the wishes, by the same keys.
@@ -115,13 +113,6 @@ narrow! {
     pub struct TicketStatus {
         pub satisfied: bool,
         pub conditions: Vec<Condition>,
-    }
-
-    /// A `volumeattachments.storage.k8s.io`: Kubernetes' wish that a volume be attached to a node.
-    pub struct CsiAttachment {
-        pub metadata: Meta,
-        pub spec: CsiAttachmentSpec,
-        pub status: CsiAttachmentStatus,
     }
 
     /// Which volume, where, by whom.
@@ -183,46 +174,24 @@ open_enum! {
     }
 }
 
-/// How a volume is, in a word for people. Longhorn calls every detached volume `unknown`, because
-/// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
-/// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
-/// are detached.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum VolumeHealth {
-    /// No replica is usable: no I/O, and data at stake.
-    Faulted,
-    /// Fewer replicas than wanted.
-    Degraded,
-    /// Not known, although the volume is not detached.
-    Unknown,
-    /// Not attached, so that its replicas are not looked at.
-    Detached,
-    /// As many replicas as wanted.
-    Healthy,
-}
-
-impl VolumeHealth {
-    /// Every value, worst first.
-    pub const ALL: [VolumeHealth; 5] = [
-        VolumeHealth::Faulted,
-        VolumeHealth::Degraded,
-        VolumeHealth::Unknown,
-        VolumeHealth::Detached,
-        VolumeHealth::Healthy,
-    ];
-
-    /// As in labels and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            VolumeHealth::Faulted => "faulted",
-            VolumeHealth::Degraded => "degraded",
-            VolumeHealth::Unknown => "unknown",
-            VolumeHealth::Detached => "detached",
-            VolumeHealth::Healthy => "healthy",
-        }
+word_enum! {
+    /// How a volume is, in a word for people. Longhorn calls every detached volume `unknown`, because
+    /// robustness is that of the replicas behind a running engine (longhorn-manager v1.12.1
+    /// controller/volume_controller.go, ReconcileEngineReplicaState); faulted ones stay faulted when they
+    /// are detached.
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum VolumeHealth {
+        /// No replica is usable: no I/O, and data at stake.
+        Faulted = "faulted",
+        /// Fewer replicas than wanted.
+        Degraded = "degraded",
+        /// Not known, although the volume is not detached.
+        Unknown = "unknown",
+        /// Not attached, so that its replicas are not looked at.
+        Detached = "detached",
+        /// As many replicas as wanted.
+        Healthy = "healthy",
     }
 }
 

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::NotListed;
 use crate::check::{Cut, Finding, ObjectRef, Severity};
 use crate::checks;
-use crate::incidents::cause_of;
 use crate::yaml_error;
 
 /// Which findings are accepted.
@@ -119,17 +118,7 @@ impl Acceptance {
     }
 
     fn validate(&self) -> anyhow::Result<()> {
-        let ids: Vec<&str> = checks::ALL.iter().map(|check| check.id).collect();
-        let Some(check) = checks::by_id(&self.check) else {
-            bail!("no such check; {}", crate::did_you_mean::hint(&self.check, &ids));
-        };
-        if let Some(cause) = &self.cause
-            && check.cause(cause).is_none()
-        {
-            let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
-            bail!("no such cause; {}", crate::did_you_mean::hint(cause, &causes));
-        }
-        Ok(())
+        checks::named(&self.check, self.cause.as_deref()).map(drop).map_err(anyhow::Error::msg)
     }
 
     /// True from the day after the last one on, in UTC.
@@ -148,7 +137,7 @@ impl Acceptance {
             wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
         };
         finding.check == self.check
-            && same(&self.cause, Some(cause_of(finding)))
+            && same(&self.cause, Some(finding.cause.id))
             && same(&self.object, Some(&finding.object.name))
             && same(&self.node, finding.node.as_deref())
     }
@@ -168,7 +157,7 @@ pub fn take_out(
         };
         accepted.push(Accepted {
             check: finding.check,
-            cause: cause_of(&finding).to_owned(),
+            cause: finding.cause.id.to_owned(),
             severity: finding.severity,
             object: finding.object,
             node: finding.node,

@@ -11,7 +11,7 @@ use crate::longhorn::{Resource, VolumeHealth};
 
 /// This many faulted and this many degraded volumes are listed in the report.
 const MAX_LISTED: usize = 100;
-/// So many are named in a line.
+/// The number of volumes that are named in a line.
 const MAX_NAMED: usize = 5;
 
 /// Volumes whose data is at stake. The counts are under `cluster.volumes_by_robustness`.

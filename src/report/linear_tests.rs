@@ -2,7 +2,6 @@
 //! each as in a small one. The few that compare objects with each other are named. Counted, not timed.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::longhorn::store::looks;
 use crate::source::recording::{RecordedFile, Recording};
-use crate::testing::NAMESPACE;
+use crate::testing::{NAMESPACE, scenario_files};
 
 /// Kinds of which a cluster has as many as it has nodes or volumes.
 const MANY: &[&str] = &[
@@ -49,9 +48,7 @@ const COMPARED: &[(&str, &str)] = &[
 const COMPARISONS: usize = 30;
 
 fn objects(scenario: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario);
-    let text = fs::read_to_string(path.join("cluster.yaml")).unwrap();
-    text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect()
+    scenario_files::objects(&Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario))
 }
 
 /// What names an object that is multiplied: its name, its uid, and the UUIDs of its disks.

@@ -5,39 +5,27 @@ use serde::Serialize;
 
 use super::Report;
 use crate::check::Severity;
+use crate::word_enum::word_enum;
 
-/// How the cluster is, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Everything was read and nothing is wrong.
-    Healthy,
-    /// Everything was read, and there is no more than notes.
-    Info,
-    /// Something is to be looked at in working hours.
-    Warning,
-    /// Something is to be acted on now.
-    Critical,
-    /// Nothing urgent was found, but not everything could be read.
-    Unknown,
+word_enum! {
+    /// How the cluster is, in a word.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Status {
+        /// Everything was read and nothing is wrong.
+        Healthy = "healthy",
+        /// Everything was read, and there is no more than notes.
+        Info = "info",
+        /// Something is to be looked at in working hours.
+        Warning = "warning",
+        /// Something is to be acted on now.
+        Critical = "critical",
+        /// Nothing urgent was found, but not everything could be read.
+        Unknown = "unknown",
+    }
 }
 
 impl Status {
-    /// Every status.
-    pub const ALL: [Status; 5] =
-        [Status::Healthy, Status::Info, Status::Warning, Status::Critical, Status::Unknown];
-
-    /// As in reports and labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Healthy => "healthy",
-            Status::Info => "info",
-            Status::Warning => "warning",
-            Status::Critical => "critical",
-            Status::Unknown => "unknown",
-        }
-    }
-
     /// Of what was found and whether every check had its say. What is not known never passes for
     /// health, and a problem that is known is told before it.
     pub fn of(worst: Option<Severity>, all_known: bool) -> Self {

@@ -43,7 +43,7 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     })
 }
 
-/// Why nobody could log in with this context.
+/// Why no one could log in with this context.
 pub(crate) fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     lost_user(kubeconfig, context).or_else(|| old_login(kubeconfig, context))
 }

@@ -21,6 +21,7 @@ pub use watch::{CrashLogs, Live, LiveOptions};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 use crate::longhorn::Resource;
+use crate::word_enum::word_enum;
 
 /// What `serve` evaluates again and again. Every method answers from memory, at once.
 pub trait Source: Send + Sync + 'static {
@@ -63,59 +64,28 @@ pub struct ApiTotals {
     pub errors: BTreeMap<ApiErrorReason, u64>,
 }
 
-/// Why a call to the Kubernetes API failed, from a closed list so that it can be a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ApiErrorReason {
-    /// 401: the token is missing, wrong or expired.
-    Unauthorized,
-    /// 403: no right to list or watch the kind.
-    Forbidden,
-    /// 404: the API server does not know the kind.
-    NotServed,
-    /// 410: the resource version is too old, a new list follows.
-    Expired,
-    /// 429: the API server asks to slow down.
-    Throttled,
-    /// Any other 5xx.
-    ServerError,
-    /// No connection, or it broke.
-    Connection,
-    /// No answer, or a watch that fell silent.
-    Timeout,
-    /// An answer that is not what was asked for.
-    Decode,
-    /// Anything else.
-    Other,
-}
-
-impl ApiErrorReason {
-    /// Every reason, so that each can start at zero.
-    pub const ALL: [ApiErrorReason; 10] = [
-        ApiErrorReason::Unauthorized,
-        ApiErrorReason::Forbidden,
-        ApiErrorReason::NotServed,
-        ApiErrorReason::Expired,
-        ApiErrorReason::Throttled,
-        ApiErrorReason::ServerError,
-        ApiErrorReason::Connection,
-        ApiErrorReason::Timeout,
-        ApiErrorReason::Decode,
-        ApiErrorReason::Other,
-    ];
-
-    /// As in labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ApiErrorReason::Unauthorized => "unauthorized",
-            ApiErrorReason::Forbidden => "forbidden",
-            ApiErrorReason::NotServed => "not_served",
-            ApiErrorReason::Expired => "expired",
-            ApiErrorReason::Throttled => "throttled",
-            ApiErrorReason::ServerError => "server_error",
-            ApiErrorReason::Connection => "connection",
-            ApiErrorReason::Timeout => "timeout",
-            ApiErrorReason::Decode => "decode",
-            ApiErrorReason::Other => "other",
-        }
+word_enum! {
+    /// Why a call to the Kubernetes API failed, from a closed list so that it can be a label.
+    pub enum ApiErrorReason {
+        /// 401: the token is missing, wrong or expired.
+        Unauthorized = "unauthorized",
+        /// 403: no right to list or watch the kind.
+        Forbidden = "forbidden",
+        /// 404: the API server does not know the kind.
+        NotServed = "not_served",
+        /// 410: the resource version is too old, a new list follows.
+        Expired = "expired",
+        /// 429: the API server asks to slow down.
+        Throttled = "throttled",
+        /// Any other 5xx.
+        ServerError = "server_error",
+        /// No connection, or it broke.
+        Connection = "connection",
+        /// No answer, or a watch that fell silent.
+        Timeout = "timeout",
+        /// An answer that is not what was asked for.
+        Decode = "decode",
+        /// Anything else.
+        Other = "other",
     }
 }

@@ -114,7 +114,7 @@ fn last(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<
 }
 
 fn present(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
-    let started = status.state.running.as_ref()?.started_at.get()?;
+    let started = status.running_since()?;
     Some(Run::of(pod, container, false, started.as_second()))
 }
 

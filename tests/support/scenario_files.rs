@@ -11,6 +11,9 @@
 //!
 //! Fields are changed as `kubectl apply` would: maps are merged, `null` takes a field away, items of lists are
 //! matched by their `type`, `name` or `nodeName`, and `$patch: delete` takes such an item away.
+//!
+//! A document `copy: {pvc-a: pvc-b}` adds what was read so far of every object whose kind or name has one of these
+//! words, with the words replaced; ids under `without` are not copied.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -20,6 +23,15 @@ use std::path::Path;
 use regex::{Captures, Regex};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+/// Objects to be added as others are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Copies {
+    copy: BTreeMap<String, String>,
+    #[serde(default)]
+    without: Vec<String>,
+}
 
 /// What separates two objects in a file.
 const NEXT: &str = "\n---\n";
@@ -54,6 +66,11 @@ pub fn changed(base: &str, without: &[String], changes: &str) -> String {
         all.remove(at.unwrap_or_else(|| panic!("the base has no {gone}")));
     }
     for document in changes.split(NEXT).filter(|document| !document.is_empty()) {
+        if document.starts_with("copy: ") {
+            let copied = copied(&all, serde_yaml::from_str(document).unwrap());
+            all.extend(copied);
+            continue;
+        }
         let change = value(document);
         let id = id(&change);
         match all.iter_mut().find(|(known, _)| *known == id) {
@@ -67,6 +84,15 @@ pub fn changed(base: &str, without: &[String], changes: &str) -> String {
     }
     let all: Vec<String> = all.into_iter().map(|(_, document)| document).collect();
     all.join(NEXT) + "\n"
+}
+
+fn copied(all: &[(String, String)], Copies { copy, without }: Copies) -> Vec<(String, String)> {
+    let is_copied =
+        |id: &str| copy.keys().any(|word| id.contains(word.as_str())) && !without.iter().any(|of| of == id);
+    let of: Vec<&str> =
+        all.iter().filter(|(id, _)| is_copied(id)).map(|(_, document)| document.as_str()).collect();
+    let copies = replaced(&of.join(NEXT), &copy);
+    copies.split(NEXT).map(|document| (id(&value(document)), document.to_owned())).collect()
 }
 
 /// The objects of a scenario.

@@ -13,13 +13,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
-use crate::facts::text;
-use crate::longhorn::{CsiAttachment, DataEngine, Owner, Resource, condition};
+use crate::facts::{nodes, text};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{CsiAttachment, DataEngine, Owner};
 
 causes! {
     NODE_DOWN = warning "node_down"
@@ -33,8 +33,8 @@ pub static CHECK: Check = Check {
     title: "Volumes held by dead nodes",
     summary: "Kubernetes holds volumes attached to a node that is down or gone, so that their workloads start nowhere else; says \
               what is safe to do.",
-    needs: &[Resource::CsiAttachments, Resource::KubeNodes],
-    uses: &[Resource::Volumes, Resource::LonghornNodes, Resource::Settings],
+    needs: &[CsiAttachments, KubeNodes],
+    uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -90,21 +90,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         return;
     }
     for (node, attachments) in by_node {
-        let begun = Begun::At(dead_since(cluster, node));
+        let begun = Begun::At(nodes::not_ready_since(cluster, node));
         if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
             out.sample(&HELD, &[node], attachments.len() as f64);
             out.find(finding(cluster, node, &attachments).since(held.since));
         }
     }
-}
-
-/// Since when the node has not been Ready, or Longhorn has missed it.
-fn dead_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
-    let conditions = match cluster.objects.kube_nodes.get(node) {
-        Some(kube) => &kube.status.conditions,
-        None => &cluster.objects.longhorn_nodes.get(node)?.status.conditions,
-    };
-    condition(conditions, "Ready")?.last_transition_time.get()
 }
 
 fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Finding {
@@ -115,9 +106,11 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         let volume = cluster.objects.volumes.of(Owner::PersistentVolume, pv).last();
         volume.map_or(pv, |volume| volume.metadata.name.as_str()).to_owned()
     };
-    let users: Vec<VolumeRef> =
-        attachments.iter().map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
-    let whose = text::users_of(&users);
+    // an attachment may hold an inline volume, which has no name to ask for
+    let named = attachments.iter().filter(|held| !held.spec.source.persistent_volume_name.is_empty());
+    let users: Vec<VolumeRef> = named.map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
+    let ids: Vec<&str> = attachments.iter().map(|attachment| attachment.metadata.name.as_str()).collect();
+    let whose = if users.is_empty() { text::listed(&ids) } else { text::users_of(&users) };
     let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
     let mut finding = Finding::new(
         cause,

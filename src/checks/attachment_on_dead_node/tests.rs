@@ -47,6 +47,19 @@ fn a_node_that_has_been_down_for_ten_minutes_holds_its_volumes() {
 }
 
 #[test]
+fn an_attachment_without_a_persistent_volume_names_no_volume() {
+    let inline = format!(
+        "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {{name: inline}}\n\
+         spec: {{attacher: {OURS}, nodeName: node-1, source: {{}}}}\nstatus: {{attached: true}}\n---\n\
+         apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {{name: unrelated, namespace: {NAMESPACE}}}\n---\n"
+    );
+    let yaml = node("node-1", "False", "2026-03-01T11:00:00Z") + &inline;
+    let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+    assert!(finding.volumes.is_empty(), "{:?}", finding.volumes);
+    assert!(finding.message.ends_with("holds 1 volume: inline"), "{}", finding.message);
+}
+
+#[test]
 fn a_node_that_is_gone_is_told_by_longhorn_or_watched() {
     let here = node("node-1", "True", "2026-01-01T00:00:00Z");
     let gone = format!(

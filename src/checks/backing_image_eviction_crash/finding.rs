@@ -4,7 +4,6 @@ use super::causes;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::eviction::{patch_requests, requested_disks, requests};
 use crate::facts::stale_copies::{Exposure, StaleCopy};
 

@@ -17,10 +17,9 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
 use crate::facts::stale_copies::{self, Exposure};
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 /// A copy leaves the status within seconds after the spec; minutes mean that something holds it.
 const TRANSIENT: SignedDuration = SignedDuration::from_mins(3);
@@ -31,8 +30,8 @@ pub static CHECK: Check = Check {
     summary: "Copies of backing images that are in the status but no longer in the spec, on releases whose \
               manager panics on them when eviction is requested. Nothing is found on releases that cannot panic; in an \
               upgrade the release of the manager on the node counts.",
-    needs: &[Resource::LonghornNodes, Resource::BackingImages, Resource::Settings],
-    uses: &[Resource::DaemonSets, Resource::Pods, Resource::Volumes],
+    needs: &[LonghornNodes, BackingImages, Settings],
+    uses: &[DaemonSets, Pods, Volumes],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[

@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::causes;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{api, text};
 use crate::longhorn::{Backup, BackupState, Volume};
 

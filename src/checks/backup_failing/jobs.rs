@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, schedule};
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::{age, api, pods, text};
-use crate::longhorn::{CronJob, RecurringJob, Resource, Volume};
+use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
 
-/// So long the CronJob controller may be late, and Longhorn may take to make a CronJob.
+/// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 /// Of a day or more, a switch of the clocks may take an hour.
 const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
@@ -111,15 +111,18 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
             text::listed(&active)
         )));
     }
-    let its = cluster
-        .objects
-        .pods
-        .iter()
-        .filter(|pod| pod.metadata.label("recurring-job.longhorn.io") == Some(name));
-    let troubles =
-        its.filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
-    evidence.extend(troubles.take(3));
+    evidence.extend(troubled_pods(cluster, name));
     evidence
+}
+
+/// What is wrong with the pods of a job, at most three of them.
+pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
+    let of_job = |pod: &&Pod| pod.metadata.label("recurring-job.longhorn.io") == Some(job);
+    let troubles = cluster.objects.pods.iter().filter(of_job).filter_map(|pod| {
+        let trouble = pods::trouble(pod).filter(|_| pod.status.phase != PodPhase::Succeeded)?;
+        Some(api(format!("pod {}: {trouble}", pod.metadata.name)))
+    });
+    troubles.take(3).collect()
 }
 
 fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: String) -> Finding {

@@ -15,6 +15,7 @@
 
 mod backups;
 mod causes;
+mod follows;
 mod jobs;
 mod rules;
 pub(crate) mod schedule;
@@ -26,23 +27,18 @@ mod volumes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::{BackupState, Resource};
+use crate::longhorn::BackupState;
+use crate::longhorn::Resource::*;
 
 pub static CHECK: Check = Check {
     id: "backup_failing",
     title: "Backups failing",
     summary: "A backup target does not answer, a backup failed or stands still, a recurring job is overdue, or the last good backup of a \
               volume is too old for its job.",
-    needs: &[
-        Resource::BackupTargets,
-        Resource::Backups,
-        Resource::RecurringJobs,
-        Resource::CronJobs,
-        Resource::Volumes,
-    ],
-    uses: &[Resource::Settings, Resource::Pods],
+    needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
+    uses: &[Settings, Pods],
     causes: causes::ALL,
+    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -6,7 +6,6 @@ use jiff::SignedDuration;
 
 use super::causes;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 

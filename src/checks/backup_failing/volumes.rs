@@ -8,7 +8,6 @@ use super::backups::last_good;
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, text};
 use crate::longhorn::{DataEngine, Volume, VolumeRobustness, VolumeState};
 
@@ -105,6 +104,9 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     }
     if let Some(more) = volumes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         finding.evidence.push(api(format!("and {}", counted(more, "further volume"))));
+    }
+    if !detached {
+        finding.evidence.extend(jobs::troubled_pods(cluster, name));
     }
     finding.remedy(remedy(cluster, job, detached))
 }

@@ -2,7 +2,6 @@
 
 use super::{AWAY, causes, crashing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 

@@ -18,11 +18,11 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::looping;
-use crate::longhorn::{Pod, Resource};
+use crate::longhorn::Pod;
+use crate::longhorn::Resource::*;
 
-/// So long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
+/// How long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
@@ -30,15 +30,8 @@ pub static CHECK: Check = Check {
     title: "CSI driver down",
     summary: "Longhorn's CSI plugin does not work on a node or is not registered with its kubelet, or its controllers (attacher, \
               provisioner, resizer, snapshotter) work nowhere.",
-    needs: &[Resource::Pods, Resource::DaemonSets, Resource::Deployments],
-    uses: &[
-        Resource::CsiNodes,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Engines,
-        Resource::Volumes,
-        Resource::Events,
-    ],
+    needs: &[Pods, DaemonSets, Deployments],
+    uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, ConditionStatus, Pod, Resource, condition, status};
+use crate::longhorn::{CSI_DRIVER, Engine, Pod, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 
@@ -53,7 +52,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
 fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let object = ObjectRef::new("Pod", &cluster.namespace, name);
-    if let Some((container, crash)) = crashing(cluster, pod) {
+    // after a reboot it ends until the manager of the node answers
+    let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= AWAY);
+    if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
             Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
             None => "how it ended is not recorded".to_owned(),
@@ -66,7 +67,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         );
     }
     let since = pods::since(pod);
-    if pod.is_ready() || since.is_some_and(|since| cluster.age(since) < AWAY) {
+    if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < AWAY) {
         return None;
     }
     let mut finding = Finding::new(
@@ -130,16 +131,19 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     Some(finding)
 }
 
-/// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed.
+/// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,
+/// too, does not end the use of those that have an engine.
 fn without_plugin<'a>(cluster: &'a Cluster, seen: &BTreeSet<&str>) -> Vec<&'a str> {
     if cluster.objects.daemon_sets.get(PLUGIN).is_none() || !cluster.decoded_all(Resource::Pods) {
         return Vec::new();
     }
-    let ready = |node: &&crate::longhorn::LonghornNode| {
-        status(&node.status.conditions, "Ready") == ConditionStatus::True
+    let used = |node: &&str| {
+        let runs = |engine: &Engine| engine.spec.node_id == *node;
+        nodes::is_ready(cluster, node) || cluster.objects.engines.iter().any(runs)
     };
-    let names = cluster.objects.longhorn_nodes.iter().filter(ready).map(|node| node.metadata.name.as_str());
-    names.filter(|name| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false)).collect()
+    let names = cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str());
+    let here = |name: &&str| !seen.contains(name) && nodes::kube_ready(cluster, name) != Some(false);
+    names.filter(here).filter(used).collect()
 }
 
 fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> {

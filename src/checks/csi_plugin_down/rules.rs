@@ -28,11 +28,9 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornCsiPluginDown",
-        when: When::FoundBut {
-            causes: OF_NODES,
-            severity: Some(Severity::Warning),
-            without: &["object", "object_kind"],
-        },
+        when: When::Found(OF_NODES),
+        only: Some(Severity::Warning),
+        without: &["object", "object_kind"],
         hold: "5m",
         summary: "Longhorn's CSI plugin does not work on a node.",
         description: "CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Pods with a Longhorn volume cannot start or end there.",

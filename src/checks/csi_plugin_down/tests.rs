@@ -95,12 +95,23 @@ fn a_node_without_plugin_is_context_until_a_volume_is_attached_there() {
     let yaml = SET.to_owned() + LONGHORN_NODE;
     assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), ["info plugin_missing Node n1"]);
     assert_eq!(found(&CHECK, &cluster_at(NOW, &(yaml.clone() + ENGINE))), ["warning plugin_missing Node n1"]);
+    // a taint that keeps the manager away, too
+    let left = yaml.replace("status: 'True'", "status: 'False', reason: ManagerPodMissing");
+    assert!(found(&CHECK, &cluster_at(NOW, &left)).is_empty());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(left + ENGINE))), ["warning plugin_missing Node n1"]);
     let evaluation = run(&CHECK, &cluster_at(NOW, &yaml));
     assert_eq!(sample(&evaluation, "longhorn_health_csi_plugins", &["missing"]), Some(1.0));
     let new = yaml.replace("2026-02-01T00:00:00Z", JUST_NOW);
     assert!(found(&CHECK, &cluster_at(NOW, &new)).is_empty(), "it is being installed");
     let rebooted = yaml + &kube("True", JUST_NOW);
     assert!(found(&CHECK, &cluster_at(NOW, &rebooted)).is_empty());
+}
+
+#[test]
+fn a_plugin_that_ends_until_the_manager_is_back_after_a_reboot_is_left_alone() {
+    let crashing = |back: &str| plugin("False", LONG_AGO, LOOP) + &kube("True", back);
+    assert!(found(&CHECK, &cluster_at(NOW, &crashing(JUST_NOW))).is_empty());
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &crashing(LONG_AGO))).len(), 1);
 }
 
 fn deployment(name: &str, replicas: u8) -> String {

@@ -14,11 +14,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Resource, Volume, VolumeState, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;
@@ -28,13 +28,13 @@ pub static CHECK: Check = Check {
     title: "Danger-zone settings pending",
     summary: "A setting of Longhorn's danger zone is not in force yet. Most of them restart instance managers \
               as soon as their volumes are detached. The cause is the name of the setting, with `_` for `-`.",
-    needs: &[Resource::Settings],
-    uses: &[Resource::InstanceManagers, Resource::Pods, Resource::Volumes],
+    needs: &[Settings],
+    uses: &[InstanceManagers, Pods, Volumes],
     causes: settings::CAUSES,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornDangerZoneSettingPending",
-        when: When::Flag { gauge: &PENDING, labels: &[], without: &[] },
+        when: When::Flag { gauge: &PENDING, labels: &[] },
         hold: "1h",
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting was changed and is not applied yet.",
@@ -74,7 +74,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let text = format!("settings.longhorn.io {name}: status.applied is false");
         out.find(finding(cluster, cause, name).fact(text));
     }
-    probe_timeout(cluster, out);
+    for (name, difference) in IN_PODS {
+        not_in_pods(cluster, out, name, *difference);
+    }
     let mut holders: BTreeMap<&str, Vec<&InstanceManager>> = BTreeMap::new();
     for manager in cluster.objects.instance_managers.iter() {
         let Some(synced) = condition(&manager.status.conditions, "SettingSynced") else { continue };
@@ -95,30 +97,64 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// Longhorn calls this setting applied although only new pods have it (longhorn-manager v1.9.2
-/// controller/setting_controller.go syncSetting does not look at it), and says nothing in a condition before 1.11.
-fn probe_timeout(cluster: &Cluster, out: &mut Outcome) {
-    const NAME: &str = "instance-manager-pod-liveness-probe-timeout";
-    let (Some(setting), Some(cause)) = (cluster.setting(NAME), settings::cause_of(NAME)) else { return };
+/// How a pod differs from the value of a setting.
+type Difference = fn(&str, &Pod) -> Option<String>;
+
+/// What instance manager pods get when they are made, and the objects show. Longhorn calls a setting applied although only new
+/// pods have it: the probe timeout until 1.10, because syncSetting does not look at it (longhorn-manager v1.9.2
+/// controller/setting_controller.go); any of them up to 1.6, where status.applied does not exist; and conditions say so from 1.11 on
+/// only.
+const IN_PODS: &[(&str, Difference)] = &[
+    ("instance-manager-pod-liveness-probe-timeout", probe_timeout),
+    ("taint-toleration", tolerations),
+    ("system-managed-components-node-selector", node_selector),
+];
+
+fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, difference: Difference) {
+    let (Some(setting), Some(cause)) = (cluster.setting(name), settings::cause_of(name)) else { return };
     if out.findings.iter().any(|finding| finding.cause == cause) {
         return;
     }
-    let timeout = |pod: &Pod| Some(container_of(pod)?.liveness_probe.as_ref()?.timeout());
     let differing: Vec<String> = cluster
         .objects
         .instance_managers
         .iter()
         .filter_map(|im| {
-            let wanted = setting.value_for(im.spec.data_engine).trim().parse::<i64>().ok()?;
-            let has = cluster.objects.pods.get(&im.metadata.name).and_then(timeout)?;
-            (has != wanted).then(|| format!("{} has {has} s, wanted are {wanted} s", im.metadata.name))
+            let pod =
+                cluster.objects.pods.get(&im.metadata.name).filter(|pod| !pod.metadata.is_deleting())?;
+            let differs = difference(setting.value_for(im.spec.data_engine).trim(), pod)?;
+            Some(format!("{} {differs}", im.metadata.name))
         })
         .collect();
     if !differing.is_empty() {
-        out.sample(&PENDING, &[NAME], 1.0);
-        let text = format!("liveness probes of instance manager pods: {}", listed(&differing));
-        out.find(finding(cluster, cause, NAME).fact(text));
+        out.sample(&PENDING, &[name], 1.0);
+        let text = format!("pods of instance managers: {}", listed(&differing));
+        out.find(finding(cluster, cause, name).fact(text));
     }
+}
+
+fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {
+    let wanted = wanted.parse::<i64>().ok()?;
+    let has = container_of(pod)?.liveness_probe.as_ref()?.timeout();
+    (has != wanted).then(|| format!("has a probe timeout of {has} s, wanted are {wanted} s"))
+}
+
+/// Tolerations that Kubernetes or others add are none of the setting's: only what is missing counts.
+fn tolerations(wanted: &str, pod: &Pod) -> Option<String> {
+    let missing: Vec<&str> = settings::listed_in(wanted)
+        .filter(|toleration| !pod.spec.tolerations.iter().any(|has| settings::tolerates(has, toleration)))
+        .collect();
+    (!missing.is_empty()).then(|| format!("does not tolerate {}", missing.join(", ")))
+}
+
+fn node_selector(wanted: &str, pod: &Pod) -> Option<String> {
+    let wanted: BTreeMap<&str, &str> =
+        settings::listed_in(wanted).filter_map(|label| label.split_once(':')).collect();
+    let has = &pod.spec.node_selector;
+    let same = has.len() == wanted.len()
+        && wanted.iter().all(|(label, value)| has.get(label.trim()).is_some_and(|has| has == value.trim()));
+    let which = if has.is_empty() { "no" } else { "another" };
+    (!same).then(|| format!("has {which} node selector"))
 }
 
 fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {

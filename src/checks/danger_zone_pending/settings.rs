@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::{Cause, Severity};
+use crate::longhorn::Toleration;
 
 /// A setting of the danger zone as a cause.
 const fn setting(id: &'static str) -> Cause {
@@ -77,6 +78,19 @@ const OTHERS: [&str; 4] = ["concurrent-", "disable-", "engine-image-pod-", "syst
 /// False for the settings of the danger zone that other components take over.
 pub fn restarts_instance_managers(name: &str) -> bool {
     !name.contains(RWX) && !OTHERS.iter().any(|start| name.starts_with(start))
+}
+
+/// The parts of a value such as `a=b:NoSchedule; c:NoExecute` or `zone:a; disk:fast`.
+pub fn listed_in(value: &str) -> impl Iterator<Item = &str> {
+    value.split(';').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// Whether this toleration of a pod is the one that a part of the setting asks for: `key=value:effect`, `key:effect`, and either
+/// without effect (longhorn-manager v1.12.1 types/types.go UnmarshalTolerations).
+pub fn tolerates(has: &Toleration, wanted: &str) -> bool {
+    let (taint, effect) = wanted.split_once(':').unwrap_or((wanted, ""));
+    let (key, value) = taint.split_once('=').unwrap_or((taint, ""));
+    has.key == key && has.value == value && has.effect == effect
 }
 
 /// The danger-zone settings that a condition message names, with their causes.

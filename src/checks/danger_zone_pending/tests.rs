@@ -122,3 +122,61 @@ fn no_restart_is_announced_where_none_comes() {
         assert!(impact(name).contains("no instance manager restarts"), "{name}");
     }
 }
+
+/// A setting that Longhorn calls applied, and an instance manager whose pod has this in its spec.
+fn in_pod(setting: &str, value: &str, spec: &str) -> Vec<String> {
+    let setting = object("Setting", setting, &format!("value: '{value}'\nstatus: {{applied: true}}"));
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: im-1, namespace: longhorn-system}}\nspec: {{{spec}}}\n---\n"
+    );
+    found(&CHECK, &cluster(&(setting + &object("InstanceManager", "im-1", "spec: {nodeID: node-1}") + &pod)))
+}
+
+#[test]
+fn what_a_pod_does_not_tolerate_is_pending() {
+    let own =
+        "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}";
+    for (value, has, pending) in [
+        ("", "", false),
+        ("", "{key: a, operator: Exists}", false),
+        (
+            "storage=only:NoSchedule",
+            "{key: storage, operator: Equal, value: only, effect: NoSchedule}",
+            false,
+        ),
+        (
+            "storage:NoSchedule; gpu:",
+            "{key: gpu, operator: Exists}, {key: storage, operator: Exists, effect: NoSchedule}",
+            false,
+        ),
+        (
+            "storage=only:NoSchedule",
+            "{key: storage, operator: Equal, value: other, effect: NoSchedule}",
+            true,
+        ),
+        ("storage=only:NoSchedule", "{key: storage, operator: Equal, value: only, effect: NoExecute}", true),
+        ("storage:NoSchedule;gpu:NoExecute", "{key: storage, operator: Exists, effect: NoSchedule}", true),
+        ("storage:NoSchedule", "", true),
+    ] {
+        let all = [own, has].iter().filter(|one| !one.is_empty()).copied().collect::<Vec<_>>().join(", ");
+        let findings = in_pod("taint-toleration", value, &format!("tolerations: [{all}]"));
+        let expected = ["info taint_toleration Setting taint-toleration"];
+        assert_eq!(findings, expected[..usize::from(pending)], "{value} {has}");
+    }
+}
+
+#[test]
+fn another_node_selector_is_pending() {
+    for (value, has, pending) in [
+        ("", "", false),
+        ("zone:a; disk: fast", "zone: a, disk: fast", false),
+        ("zone:a", "", true),
+        ("zone:a", "zone: b", true),
+        ("", "zone: a", true),
+        ("zone:a", "zone: a, disk: fast", true),
+    ] {
+        let findings =
+            in_pod("system-managed-components-node-selector", value, &format!("nodeSelector: {{{has}}}"));
+        assert_eq!(findings.len(), usize::from(pending), "{value} {has}: {findings:?}");
+    }
+}

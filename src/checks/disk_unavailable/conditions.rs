@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Owner, condition};
 

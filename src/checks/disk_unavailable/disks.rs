@@ -2,7 +2,6 @@
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
@@ -27,14 +26,9 @@ impl Disk<'_> {
 
     /// Volumes with a replica on it. `scheduledReplica` is empty while it is not ready.
     pub fn volumes(&self, cluster: &Cluster) -> Vec<VolumeRef> {
-        if self.status.disk_uuid.is_empty() {
-            return Vec::new();
-        }
-        let mut names: Vec<&str> =
-            cluster.replicas_on_disk(&self.status.disk_uuid).map(|r| r.spec.volume_name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.into_iter().map(|name| cluster.volume_ref(name)).collect()
+        let uuid = self.status.disk_uuid.as_str();
+        let replicas = cluster.replicas_on_disk(uuid).filter(|_| !uuid.is_empty());
+        cluster.volume_refs(replicas.map(|replica| replica.spec.volume_name.as_str()))
     }
 
     pub fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {

@@ -22,10 +22,9 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
-/// So long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
+/// How long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
 const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
@@ -33,8 +32,8 @@ pub static CHECK: Check = Check {
     title: "Disks and nodes unavailable",
     summary: "Longhorn does not use a disk or a node (another file system, unreadable, node not Ready), or a disk takes \
               no more replicas.",
-    needs: &[Resource::LonghornNodes],
-    uses: &[Resource::Replicas, Resource::Volumes, Resource::Settings, Resource::KubeNodes, Resource::Pods],
+    needs: &[LonghornNodes],
+    uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: rules::ALERTS,

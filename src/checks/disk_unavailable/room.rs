@@ -3,7 +3,6 @@
 use super::disks::Disk;
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::text;
 use crate::longhorn::{Condition, ConditionStatus, DataEngine, condition};
 

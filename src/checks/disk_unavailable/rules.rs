@@ -51,11 +51,8 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornNodeEnvironment",
-        when: When::FoundBut {
-            causes: &[&NODE_ENVIRONMENT],
-            severity: Some(Severity::Warning),
-            without: &[],
-        },
+        when: When::Found(&[&NODE_ENVIRONMENT]),
+        only: Some(Severity::Warning),
         hold: "1h",
         summary: "A node lacks an NFS client, mount propagation or huge pages.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, a module or a package that volumes of this cluster need. The conditions of \

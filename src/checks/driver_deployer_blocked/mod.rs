@@ -16,17 +16,18 @@ use std::cell::LazyCell;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::text::shortened;
 use crate::facts::{api, endpoints, looping, pods};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, Resource, condition, status};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
 const INIT: &str = "wait-longhorn-manager";
 const MAIN: &str = "longhorn-driver-deployer";
 const MANAGERS: &str = "longhorn-manager";
 const BACKEND: &str = "longhorn-backend";
 
-/// So long the wait is a normal part of an installation: managers queue for the webhook lease.
+/// How long the wait is a normal part of an installation: managers queue for the webhook lease.
 const NORMAL_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// The oldest Kubernetes that the deployer accepts
 /// (longhorn-manager v1.12.1 types/types.go KubernetesMinVersion).
@@ -37,20 +38,15 @@ pub static CHECK: Check = Check {
     title: "Driver deployer blocked",
     summary: "The pod longhorn-driver-deployer waits in its init container or crash-loops, so the CSI driver is not \
               deployed. Init:0/1 is a consequence; the cause says of what.",
-    needs: &[Resource::Pods],
-    uses: &[
-        Resource::EndpointSlices,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::InstanceManagers,
-        Resource::Events,
-    ],
+    needs: &[Pods],
+    uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",
-        when: When::FoundBut { causes: causes::ALL, severity: None, without: &["object"] },
+        when: When::Found(causes::ALL),
+        without: &["object"],
         hold: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI \

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, condition, status};
 

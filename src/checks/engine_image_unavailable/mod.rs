@@ -18,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, text};
-use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Resource, Volume};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
-/// So long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
+/// How long an image may take to reach a node: it is pulled, and an upgrade restarts every pod at once.
 const DEPLOYING: SignedDuration = SignedDuration::from_mins(10);
 
 pub static CHECK: Check = Check {
@@ -30,8 +30,8 @@ pub static CHECK: Check = Check {
     title: "Engine images unavailable",
     summary: "An engine image is missing on a node, nowhere deployed, unknown to Longhorn or too old for it, so volumes that need it \
               cannot be attached.",
-    needs: &[Resource::EngineImages, Resource::LonghornNodes],
-    uses: &[Resource::Pods, Resource::Volumes, Resource::Replicas, Resource::KubeNodes, Resource::Settings],
+    needs: &[EngineImages, LonghornNodes],
+    uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: rules::ALERTS,

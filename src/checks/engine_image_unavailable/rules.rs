@@ -18,12 +18,8 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornEngineImageUnavailable",
-        when: When::FoundBut {
-            causes: &[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE],
-            severity: Some(Severity::Warning),
-            without: &[],
-        },
-        also: &[],
+        when: When::Found(&[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE]),
+        only: Some(Severity::Warning),
         hold: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
         description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes that need it \

@@ -4,8 +4,8 @@ use super::causes;
 use std::collections::{HashMap, HashSet};
 
 use super::{Found, Suspicion};
-use crate::check::{ObjectRef, Remedy, VolumeRef};
-use crate::cluster::{Cluster, DiskOfNode, Readability};
+use crate::check::*;
+use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::manager_not_ready;

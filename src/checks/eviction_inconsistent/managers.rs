@@ -4,8 +4,7 @@ use super::causes;
 use jiff::SignedDuration;
 
 use super::{Found, Suspicion};
-use crate::check::{ObjectRef, Remedy};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::eviction::gives_up_missing_disks;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};

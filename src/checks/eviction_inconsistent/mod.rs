@@ -19,9 +19,8 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
@@ -31,16 +30,16 @@ pub static CHECK: Check = Check {
     title: "Contradictions around eviction",
     summary: "Requests for eviction, replicas and copies of backing images that contradict each other: flags that no one \
               resets, eviction that is silently suspended, disks that look empty but are not.",
-    needs: &[Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages, Resource::Settings],
+    needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
-        Resource::KubeNodes,
-        Resource::Engines,
-        Resource::Volumes,
-        Resource::VolumeAttachments,
-        Resource::BackingImageManagers,
-        Resource::BackingImageDataSources,
-        Resource::Pods,
-        Resource::DaemonSets,
+        KubeNodes,
+        Engines,
+        Volumes,
+        VolumeAttachments,
+        BackingImageManagers,
+        BackingImageDataSources,
+        Pods,
+        DaemonSets,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,

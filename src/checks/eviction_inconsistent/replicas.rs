@@ -4,8 +4,7 @@ use super::causes;
 use std::collections::BTreeMap;
 
 use super::{Found, Suspicion};
-use crate::check::{ObjectRef, Remedy};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};

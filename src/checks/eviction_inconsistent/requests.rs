@@ -4,8 +4,7 @@ use super::causes;
 use jiff::SignedDuration;
 
 use super::{Found, Suspicion};
-use crate::check::{ObjectRef, Remedy, counted};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_down, manager_not_ready};

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::held;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
@@ -18,7 +17,7 @@ use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
 use crate::longhorn::{
     DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Owner,
-    PodDisruptionBudget, Replica, Resource,
+    PodDisruptionBudget, Replica,
 };
 
 /// What a usual drain takes until the workloads have left.
@@ -80,7 +79,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
 }
 
 /// Budgets of instance managers of other nodes that select the pods of a cordoned one, which nothing removes: up to 1.3.2
-/// and in 1.4.0 and 1.4.1 the manager that made one anew put its own node in (longhorn-manager v1.4.1
+/// and in 1.4.0 and 1.4.1 the manager that recreated one put its own node in (longhorn-manager v1.4.1
 /// controller/instance_manager_controller.go generateInstanceManagerPDBManifest).
 fn misdirected<'a>(
     cluster: &'a Cluster,

@@ -25,7 +25,11 @@ pub const FOLLOWS: &[Follows] = &[
     ),
     Follows::caused_by(
         &["pdb_blocks"],
-        &["backing_image_eviction_crash/at_risk", "manager_crash_loop/*"],
+        &[
+            "backing_image_eviction_crash/at_risk",
+            "manager_crash_loop/*",
+            "node_unregistered/manager_missing",
+        ],
         Same::Node,
         "drain blocked on",
     ),

@@ -14,25 +14,24 @@ mod progress;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::eviction::{evicting_disks, images_by_disk};
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 pub static CHECK: Check = Check {
     id: "eviction_stalled",
     title: "Eviction or drain stalled",
     summary: "Replicas and copies of backing images that do not leave an evicted node or disk, and PodDisruptionBudgets of \
               instance managers that hold up a drain, with the reason. A cordon that nothing needs to complete is info.",
-    needs: &[Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages, Resource::Settings],
+    needs: &[LonghornNodes, Replicas, BackingImages, Settings],
     uses: &[
-        Resource::KubeNodes,
-        Resource::InstanceManagers,
-        Resource::PodDisruptionBudgets,
-        Resource::Engines,
-        Resource::EngineFrontends,
-        Resource::Volumes,
-        Resource::Events,
-        Resource::Pods,
+        KubeNodes,
+        InstanceManagers,
+        PodDisruptionBudgets,
+        Engines,
+        EngineFrontends,
+        Volumes,
+        Events,
+        Pods,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
@@ -53,11 +52,8 @@ pub static CHECK: Check = Check {
         },
         Alert {
             name: "LonghornDrainBlocked",
-            when: When::FoundBut {
-                causes: &[&causes::PDB_BLOCKS],
-                severity: Some(Severity::Warning),
-                without: &[],
-            },
+            when: When::Found(&[&causes::PDB_BLOCKS]),
+            only: Some(Severity::Warning),
             hold: "15m",
             summary: "A Longhorn instance manager holds up the drain of a node.",
             description: "PodDisruptionBudget {{ $labels.object }} keeps{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }} from being \

@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PROGRESS;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::age::{Held, held};
 use crate::facts::api;
 use crate::facts::eviction::*;

@@ -13,11 +13,11 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::nodes;
 use crate::facts::text::users_of;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
 
 use diagnose::ManagerTrouble;
 
@@ -26,15 +26,8 @@ pub static CHECK: Check = Check {
     title: "Instance managers down",
     summary: "An instance manager does not run although it should. pod_failed, pod_missing are of severity warning \
               for the first three minutes, in which Longhorn usually recreates the pod.",
-    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
-    uses: &[
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Volumes,
-        Resource::Engines,
-        Resource::Replicas,
-        Resource::DaemonSets,
-    ],
+    needs: &[InstanceManagers, Pods, Settings],
+    uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -85,17 +78,14 @@ gauges! {
 
 const DOWN: Alert = Alert {
     name: "LonghornInstanceManagerDown",
-    when: When::FoundBut {
-        causes: &[
-            &causes::PANIC,
-            &causes::OOM_KILLED,
-            &causes::POD_FAILED,
-            &causes::POD_MISSING,
-            &causes::STARTING_STUCK,
-        ],
-        severity: Some(Severity::Critical),
-        without: &[],
-    },
+    when: When::Found(&[
+        &causes::PANIC,
+        &causes::OOM_KILLED,
+        &causes::POD_FAILED,
+        &causes::POD_MISSING,
+        &causes::STARTING_STUCK,
+    ]),
+    only: Some(Severity::Critical),
     also: &[&causes::NODE_DOWN, &causes::NODE_CORDONED],
     hold: "1m",
     severity: Severity::Critical,
@@ -137,9 +127,15 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
-            let aged = trouble.aged;
-            let finding = finding(cluster, &fleet, im, trouble);
-            if aged { out.find(finding) } else { out.find(finding.severity(Severity::Warning)) }
+            let finding_of = |trouble| finding(cluster, &fleet, im, trouble);
+            let at_first = match *trouble.cause {
+                causes::NODE_DOWN => Severity::Info,
+                _ => Severity::Warning,
+            };
+            match trouble.aged {
+                true => out.find(finding_of(trouble)),
+                false => out.find(finding_of(trouble).severity(at_first)),
+            }
         }
     }
     for (state, count) in states {

@@ -12,20 +12,20 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::kubectl::patch;
 use crate::facts::text::listed;
-use crate::longhorn::{InstanceManager, Pod, Release, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{InstanceManager, Pod, Release};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
     title: "Instance manager pressure",
     summary: "The pods of instance managers are set up so that they are easily lost: the liveness probe gives up \
               early, the CPU request is below what the settings ask for, or their PriorityClass never matches.",
-    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Settings],
-    uses: &[Resource::LonghornNodes, Resource::KubeNodes, Resource::PriorityClasses],
+    needs: &[InstanceManagers, Pods, Settings],
+    uses: &[LonghornNodes, KubeNodes, PriorityClasses],
     causes: causes::ALL,
     gauges: GAUGES,
     records: &[&BUSIEST, &SHORTEST_WINDOW],
@@ -90,11 +90,8 @@ static SHORTEST_WINDOW: Record = Record {
 
 const PRIORITY_CLASS: Alert = Alert {
     name: "LonghornPriorityClassMismatch",
-    when: When::FoundBut {
-        causes: &[&causes::PRIORITY_CLASS_MISMATCH],
-        severity: None,
-        without: &["object", "node"],
-    },
+    when: When::Found(&[&causes::PRIORITY_CLASS_MISMATCH]),
+    without: &["object", "node"],
     hold: "2h",
     summary: "Longhorn replaces idle instance managers every hour because their PriorityClass never matches.",
     description: "The PriorityClass of instance manager pods differs from setting priority-class, mostly because the \

@@ -1,7 +1,6 @@
 //! What is told about an end: message, impact and what to do.
 
-use crate::check::{EvidenceSource, Finding, ObjectRef, Remedy, VolumeRef};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::api;
 use crate::facts::text::users_of;
 

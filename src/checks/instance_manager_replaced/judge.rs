@@ -5,56 +5,35 @@
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
 use super::causes;
-use crate::check::{Cause, Evidence, EvidenceSource, counted};
+use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
 use crate::longhorn::*;
+use crate::word_enum::word_enum;
 
 use super::aftermath::Hits;
 
-/// A cause together with whether Longhorn or an administrator meant it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplacementVerdict {
-    LivenessProbe,
-    OomKilled,
-    Evicted,
-    /// Evicted through the API with no engine hit: a node drain as it should be.
-    Drained,
-    NodeLost,
-    Panic,
-    SettingsSync,
-    StaleCleanup,
-    Deleted,
-    /// Deleted while nothing ran in it, and nothing differs in its successor.
-    DeletedIdle,
-    Unknown,
+word_enum! {
+    /// A cause together with whether Longhorn or an administrator meant it. Its word is the fact under which it is
+    /// counted; unlike the cause, unique.
+    pub enum ReplacementVerdict {
+        LivenessProbe = "liveness_probe",
+        OomKilled = "oom_killed",
+        Evicted = "evicted",
+        /// Evicted through the API with no engine hit: a node drain as it should be.
+        Drained = "drained",
+        NodeLost = "node_lost",
+        Panic = "panic",
+        SettingsSync = "settings_sync",
+        StaleCleanup = "stale_cleanup",
+        Deleted = "deleted",
+        /// Deleted while nothing ran in it, and nothing differs in its successor.
+        DeletedIdle = "deleted_idle",
+        Unknown = "unknown",
+    }
 }
 
 impl ReplacementVerdict {
-    /// Every verdict.
-    pub const ALL: [ReplacementVerdict; 11] = [
-        ReplacementVerdict::LivenessProbe,
-        ReplacementVerdict::OomKilled,
-        ReplacementVerdict::Evicted,
-        ReplacementVerdict::Drained,
-        ReplacementVerdict::NodeLost,
-        ReplacementVerdict::Panic,
-        ReplacementVerdict::SettingsSync,
-        ReplacementVerdict::StaleCleanup,
-        ReplacementVerdict::Deleted,
-        ReplacementVerdict::DeletedIdle,
-        ReplacementVerdict::Unknown,
-    ];
-
-    /// Name of the fact under which it is counted; unlike the cause, unique.
-    pub fn fact(self) -> &'static str {
-        match self {
-            ReplacementVerdict::Drained => "drained",
-            ReplacementVerdict::DeletedIdle => "deleted_idle",
-            _ => self.cause().id,
-        }
-    }
-
     /// The cause as declared.
     pub fn cause(self) -> &'static Cause {
         match self {
@@ -208,7 +187,7 @@ fn by_deletion(scene: &ReplacementScene, ended: Option<&Terminated>) -> (Replace
         evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
         return (ReplacementVerdict::DeletedIdle, evidence);
     }
-    // whoever deletes a pod and whichever probe fails: the kubelet writes that it stops the container
+    // no matter who deletes a pod or which probe fails, the kubelet writes that it stops the container
     let by_itself =
         scene.events_reach_back && scene.events.iter().all(|event| event.reason != "Killing") && !asked;
     evidence.push(fingerprint(match ended {

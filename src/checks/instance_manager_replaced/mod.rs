@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of};
 use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
-use crate::longhorn::{DataEngine, InstanceManager, Pod, Resource, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, InstanceManager, Pod, condition};
 
 use aftermath::{Aftermath, Hits, Span};
 use judge::{ReplacementScene, ReplacementVerdict};
@@ -33,16 +33,8 @@ pub static CHECK: Check = Check {
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
               with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume) and \
               where an exporter that just started finds a replacement without any trace of harm.",
-    needs: &[Resource::InstanceManagers, Resource::Pods, Resource::Replicas],
-    uses: &[
-        Resource::Events,
-        Resource::Volumes,
-        Resource::Engines,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-    ],
+    needs: &[InstanceManagers, Pods, Replicas],
+    uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[REPLACED],
@@ -177,7 +169,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for verdict in ReplacementVerdict::ALL {
         let labels = [verdict.cause().id, expected_label(verdict)];
-        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.fact()) as f64);
+        out.sample(&REPLACEMENTS, &labels, out.begun(verdict.as_str()) as f64);
     }
 }
 
@@ -230,7 +222,7 @@ fn seen_end<'a>(
         evidence = vec![EvidenceSource::History.says(text)];
     }
     if settled.is_some() || cluster.age(gone.at) >= SETTLED {
-        out.first_seen(verdict.fact(), uid);
+        out.first_seen(verdict.as_str(), uid);
     }
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
     evidence.push(EvidenceSource::History.says(text));
@@ -304,7 +296,7 @@ fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> 
 /// How this end was judged when it was fresh.
 fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<ReplacementVerdict> {
     ReplacementVerdict::ALL.into_iter().find(|verdict| {
-        let key = FactKey { check: CHECK.id, fact: verdict.fact(), object: uid.into() };
+        let key = FactKey { check: CHECK.id, fact: verdict.as_str(), object: uid.into() };
         cluster.history.first_seen(&key).is_some()
     })
 }

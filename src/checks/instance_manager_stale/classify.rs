@@ -3,8 +3,8 @@
 use super::causes;
 use jiff::SignedDuration;
 
-use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
-use crate::cluster::{Cluster, Readability};
+use crate::check::*;
+use crate::cluster::Readability;
 use crate::facts::instance_managers::{InstanceManagers, NamedInstance, Role};
 use crate::facts::text::duration;
 use crate::facts::{api, nodes};
@@ -20,41 +20,12 @@ const DELETION: SignedDuration = SignedDuration::from_mins(5);
 /// An instance and its object disagree for moments while it starts or stops.
 const TRANSITION: SignedDuration = SignedDuration::from_mins(10);
 
-/// The causes, worst first: one finding has the worst of those that apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StaleReason {
-    OrphanHeld,
-    Stuck,
-    DeletionStuck,
-    EngineUpgradePending,
-    ReattachPending,
-    ReplicaHeld,
-    NodeDown,
-    CleanupPending,
-}
-
-impl StaleReason {
-    /// The cause as declared.
-    pub fn cause(self) -> &'static Cause {
-        match self {
-            StaleReason::OrphanHeld => &causes::ORPHAN_HELD,
-            StaleReason::Stuck => &causes::STUCK,
-            StaleReason::DeletionStuck => &causes::DELETION_STUCK,
-            StaleReason::EngineUpgradePending => &causes::ENGINE_UPGRADE_PENDING,
-            StaleReason::ReattachPending => &causes::REATTACH_PENDING,
-            StaleReason::ReplicaHeld => &causes::REPLICA_HELD,
-            StaleReason::NodeDown => &causes::NODE_DOWN,
-            StaleReason::CleanupPending => &causes::CLEANUP_PENDING,
-        }
-    }
-}
-
 /// An instance that holds an old instance manager.
 pub struct Holder<'a> {
     pub name: &'a str,
     pub role: Role,
     pub volume: Option<&'a str>,
-    pub why: StaleReason,
+    pub why: &'static Cause,
     /// False for an orphan whose object is still on its way to another state.
     pub settled: bool,
     pub evidence: Evidence,
@@ -62,14 +33,14 @@ pub struct Holder<'a> {
 
 /// The judgement over one instance manager.
 pub struct StaleManager<'a> {
-    pub why: StaleReason,
+    pub why: &'static Cause,
     pub since: Option<jiff::Timestamp>,
     pub holders: Vec<Holder<'a>>,
     pub evidence: Vec<Evidence>,
 }
 
 impl<'a> StaleManager<'a> {
-    fn plain(why: StaleReason, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
+    fn plain(why: &'static Cause, since: Option<jiff::Timestamp>, evidence: Vec<Evidence>) -> Self {
         StaleManager { why, since, holders: Vec::new(), evidence }
     }
 }
@@ -79,7 +50,7 @@ pub fn deletion<'a>(cluster: &Cluster, im: &InstanceManager) -> Option<StaleMana
     let asked = im.metadata.deletion_timestamp.get()?;
     (cluster.age(asked) >= DELETION).then(|| {
         let text = format!("deletionTimestamp is {asked}, {} ago", duration(cluster.age(asked)));
-        StaleManager::plain(StaleReason::DeletionStuck, Some(asked), vec![api(text)])
+        StaleManager::plain(&causes::DELETION_STUCK, Some(asked), vec![api(text)])
     })
 }
 
@@ -96,19 +67,21 @@ pub fn classify<'a>(
         InstanceManagerState::Running => {
             let holders: Vec<_> =
                 fleet.holders(im).into_iter().map(|held| holder(cluster, fleet, im, held, out)).collect();
-            match holders.iter().map(|holder| holder.why).min() {
+            // the causes stand with the worst one first
+            let mut causes = causes::ALL.iter().copied();
+            match causes.find(|cause| holders.iter().any(|holder| holder.why == *cause)) {
                 Some(why) => {
-                    let since = out.first_seen(why.cause().id, &im.metadata.name);
+                    let since = out.first_seen(why.id, &im.metadata.name);
                     StaleManager { why, since, holders, evidence: Vec::new() }
                 }
                 None => idle(cluster, fleet, im, IDLE, "idle", out),
             }
         }
         InstanceManagerState::Unknown => match nodes::down(cluster, node) {
-            Some(down) => StaleManager::plain(StaleReason::NodeDown, None, vec![down]),
+            Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
             None if keeps_unknown(fleet.code_on(node)) => {
                 let text = format!("state is unknown, so Longhorn keeps it until {node} answers again");
-                StaleManager::plain(StaleReason::NodeDown, None, vec![api(text)])
+                StaleManager::plain(&causes::NODE_DOWN, None, vec![api(text)])
             }
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
@@ -118,13 +91,13 @@ pub fn classify<'a>(
                 im.metadata.name
             ));
             StaleManager::plain(
-                StaleReason::CleanupPending,
+                &causes::CLEANUP_PENDING,
                 None,
                 vec![api("its state is one that no known release writes")],
             )
         }
         _ => match nodes::down(cluster, node) {
-            Some(down) => StaleManager::plain(StaleReason::NodeDown, None, vec![down]),
+            Some(down) => StaleManager::plain(&causes::NODE_DOWN, None, vec![down]),
             None => idle(cluster, fleet, im, NOT_RUNNING, "not_running", out),
         },
     }
@@ -157,7 +130,7 @@ fn idle<'a>(
         ),
         None => evidence.push(api("since when is not known: no field of the object says it")),
     }
-    let why = if long || trouble.is_some() { StaleReason::Stuck } else { StaleReason::CleanupPending };
+    let why = if long || trouble.is_some() { &causes::STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);
     if !fleet.engine_is_enabled(im) {
         evidence.push(api(
@@ -182,13 +155,13 @@ fn holder<'a>(
         Tie::Here => regular(cluster, im, name, role, volume),
         Tie::Unseen => {
             out.unknown(format!("whether {} {name} has an object: not all were read", role.as_str()));
-            (StaleReason::ReplicaHeld.min(by_role(role)), "its object was not read".to_owned())
+            (by_role(role), "its object was not read".to_owned())
         }
-        Tie::Elsewhere(text) => (StaleReason::OrphanHeld, text),
+        Tie::Elsewhere(text) => (&causes::ORPHAN_HELD, text),
         Tie::InTransition(text) => {
             let since = out.first_seen("in_transition", &format!("{}/{name}", im.metadata.name));
             let long = since.is_some_and(|since| cluster.age(since) >= TRANSITION);
-            (if long { StaleReason::OrphanHeld } else { StaleReason::CleanupPending }, text)
+            (if long { &causes::ORPHAN_HELD } else { &causes::CLEANUP_PENDING }, text)
         }
     };
     let of = volume.map(|volume| format!(" of volume {volume}")).unwrap_or_default();
@@ -196,8 +169,8 @@ fn holder<'a>(
     Holder { name, role, volume, why, settled, evidence }
 }
 
-fn by_role(role: Role) -> StaleReason {
-    if role == Role::Replica { StaleReason::ReplicaHeld } else { StaleReason::ReattachPending }
+fn by_role(role: Role) -> &'static Cause {
+    if role == Role::Replica { &causes::REPLICA_HELD } else { &causes::REATTACH_PENDING }
 }
 
 /// An instance that belongs here: what the operator has to do about its volume.
@@ -207,13 +180,13 @@ fn regular(
     name: &str,
     role: Role,
     volume: Option<&str>,
-) -> (StaleReason, String) {
+) -> (&'static Cause, String) {
     if role == Role::Replica {
         let text = match im.spec.data_engine {
             DataEngine::V2 => "it starts in another one when its volume is attached again",
             _ => "a new one starts elsewhere once its volume is upgraded or attached again",
         };
-        return (StaleReason::ReplicaHeld, text.into());
+        return (&causes::REPLICA_HELD, text.into());
     }
     // v2 has no live upgrade, so its engine images are not compared
     if role == Role::Engine && im.spec.data_engine.or_v1() == DataEngine::V1 {
@@ -230,16 +203,16 @@ fn regular(
             .get(name)
             .is_some_and(|engine| !engine.spec.upgraded_replica_address_map.is_empty());
         if upgrading {
-            return (StaleReason::EngineUpgradePending, "a live upgrade is running".into());
+            return (&causes::ENGINE_UPGRADE_PENDING, "a live upgrade is running".into());
         }
         if !default.is_empty() && !current.is_empty() && current != default {
             return (
-                StaleReason::EngineUpgradePending,
+                &causes::ENGINE_UPGRADE_PENDING,
                 format!("the volume runs {current}, the default is {default}"),
             );
         }
     }
-    (StaleReason::ReattachPending, "it stays here until its volume is detached".into())
+    (&causes::REATTACH_PENDING, "it stays here until its volume is detached".into())
 }
 
 /// Whether an instance and its object agree on where it runs.

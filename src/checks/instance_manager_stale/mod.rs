@@ -16,34 +16,21 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::text::{listed, users_of};
-use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{InstanceManager, InstanceManagerState, OrphanType};
 
-use classify::{StaleManager, StaleReason};
+use classify::StaleManager;
 
 pub static CHECK: Check = Check {
     id: "instance_manager_stale",
     title: "Old instance managers",
     summary: "An instance manager with another than the default image is still there. Says what holds it, \
               whether that clears by itself, and in which order to free it.",
-    needs: &[
-        Resource::InstanceManagers,
-        Resource::Engines,
-        Resource::EngineFrontends,
-        Resource::Replicas,
-        Resource::Volumes,
-        Resource::Settings,
-    ],
-    uses: &[
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Pods,
-        Resource::DaemonSets,
-        Resource::Orphans,
-    ],
+    needs: &[InstanceManagers, Engines, EngineFrontends, Replicas, Volumes, Settings],
+    uses: &[LonghornNodes, KubeNodes, Pods, DaemonSets, Orphans],
     causes: causes::ALL,
     gauges: GAUGES,
     alerts: &[STUCK, HELD],
@@ -143,7 +130,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             false if fleet.is_old(im) => classify::classify(cluster, &fleet, im, out),
             false => continue,
         };
-        *counts.entry(case.why.cause().id).or_default() += 1;
+        *counts.entry(case.why.id).or_default() += 1;
         sample_holders(im, &case, out);
         out.find(finding(cluster, &fleet, im, &case, &orphans));
     }
@@ -155,7 +142,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 fn sample_holders(im: &InstanceManager, case: &StaleManager, out: &mut Outcome) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for holder in &case.holders {
-        *counts.entry((holder.role.as_str(), holder.why.cause().id)).or_default() += 1;
+        *counts.entry((holder.role.as_str(), holder.why.id)).or_default() += 1;
     }
     for ((role, cause), count) in counts {
         out.sample(&HOLDERS, &[&im.metadata.name, &im.spec.node_id, role, cause], count as f64);
@@ -190,7 +177,7 @@ fn finding(
     let volumes = cluster.volume_refs(case.holders.iter().filter_map(|holder| holder.volume));
     let shards = doomed_shards(im, case);
     let mut finding = Finding::new(
-        case.why.cause(),
+        case.why,
         ObjectRef::new("InstanceManager", &cluster.namespace, name),
         message(im, case, volumes.len()),
     )
@@ -220,10 +207,7 @@ fn finding(
 /// does not look at their maps before it removes the instance manager.
 fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a str> {
     let running = im.status.current_state == InstanceManagerState::Running;
-    if !running
-        || !matches!(case.why, StaleReason::Stuck | StaleReason::CleanupPending)
-        || !case.holders.is_empty()
-    {
+    if !running || !matches!(*case.why, causes::STUCK | causes::CLEANUP_PENDING) || !case.holders.is_empty() {
         return Vec::new();
     }
     let maps = [&im.status.instance_shards, &im.status.instance_shard_groups];
@@ -233,36 +217,36 @@ fn doomed_shards<'a>(im: &'a InstanceManager, case: &StaleManager) -> Vec<&'a st
 
 fn message(im: &InstanceManager, case: &StaleManager, volumes: usize) -> String {
     let name = &im.metadata.name;
-    let of = |why: StaleReason| case.holders.iter().filter(|holder| holder.why == why).count();
-    match case.why {
-        StaleReason::OrphanHeld => {
-            let orphans = of(StaleReason::OrphanHeld);
+    let of = |why: &'static Cause| case.holders.iter().filter(|holder| holder.why == why).count();
+    match *case.why {
+        causes::ORPHAN_HELD => {
+            let orphans = of(&causes::ORPHAN_HELD);
             format!(
                 "old instance manager {name} is held by {} that no volume owns",
                 counted(orphans, "instance")
             )
         }
-        StaleReason::Stuck => format!("old instance manager {name} holds nothing and is not removed"),
-        StaleReason::DeletionStuck => format!("instance manager {name} was deleted and is still there"),
-        StaleReason::EngineUpgradePending => {
+        causes::STUCK => format!("old instance manager {name} holds nothing and is not removed"),
+        causes::DELETION_STUCK => format!("instance manager {name} was deleted and is still there"),
+        causes::ENGINE_UPGRADE_PENDING => {
             format!(
                 "old instance manager {name} is held by {}, some with an older engine image",
                 counted(volumes, "volume")
             )
         }
-        StaleReason::ReattachPending => {
+        causes::REATTACH_PENDING => {
             format!(
                 "old instance manager {name} is held by {} until detached and attached again",
                 counted(volumes, "volume")
             )
         }
-        StaleReason::ReplicaHeld => {
+        causes::REPLICA_HELD => {
             format!("old instance manager {name} runs replicas of {}", counted(volumes, "volume"))
         }
-        StaleReason::NodeDown => {
+        causes::NODE_DOWN => {
             format!("old instance manager {name} cannot be removed while its node does not answer")
         }
-        StaleReason::CleanupPending => format!("old instance manager {name} is about to be removed"),
+        _ => format!("old instance manager {name} is about to be removed"),
     }
 }
 
@@ -271,12 +255,12 @@ fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String
         return "Longhorn treats it as idle and will remove it together with the shards that run in it"
             .to_owned();
     }
-    match case.why {
-        StaleReason::OrphanHeld | StaleReason::Stuck | StaleReason::DeletionStuck if volumes.is_empty() => {
+    match *case.why {
+        causes::ORPHAN_HELD | causes::STUCK | causes::DELETION_STUCK if volumes.is_empty() => {
             "no volume is affected; CPU and memory stay reserved on the node for an instance manager that serves nothing".into()
         }
-        StaleReason::NodeDown => "what runs on the node cannot be seen until the node answers".into(),
-        StaleReason::CleanupPending => "none".into(),
+        causes::NODE_DOWN => "what runs on the node cannot be seen until the node answers".into(),
+        causes::CLEANUP_PENDING => "none".into(),
         _ => format!(
             "I/O continues; the data path of {} stays on the old instance manager image until then",
             users_of(volumes)

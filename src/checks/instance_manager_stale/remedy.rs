@@ -1,14 +1,14 @@
 //! How to free an old instance manager, in the order in which the steps have to be done.
 
-use crate::check::{Remedy, VolumeRef};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::kubectl;
 use crate::facts::text::listed;
 use crate::longhorn::{DataEngine, DataLocality, InstanceManager, VolumeRobustness, VolumeState};
 
 use super::Orphans;
-use super::classify::{StaleManager, StaleReason};
+use super::causes;
+use super::classify::StaleManager;
 
 /// Commands a volume are printed for this many volumes at most.
 const SHOWN: usize = 5;
@@ -35,32 +35,32 @@ pub(super) fn remedy(
             .read(format!("kubectl get node {node}")),
     }
     };
-    match case.why {
+    match *case.why {
         _ if !shards.is_empty() => look(Remedy::new(
             "Detach the volumes of these shards before Longhorn removes the instance manager under them. Do not speed up its removal: leave the longhorn-manager of the node alone until they are detached.",
         ))
         .read(format!("kubectl -n {ns} get volumes.longhorn.io")),
-        StaleReason::Stuck if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
-        StaleReason::Stuck => look_at_manager(Remedy::new(format!(
+        causes::STUCK if node.is_empty() => look(Remedy::new("It names no node, so no longhorn-manager looks after it.")),
+        causes::STUCK => look_at_manager(Remedy::new(format!(
             "Only the longhorn-manager on {node} removes it. Look at that pod and its log first; \
              restart it when it runs and does nothing.",
         )))
         .change(format!(
             "kubectl -n {ns} delete pod -l app=longhorn-manager --field-selector spec.nodeName={node}"
         )),
-        StaleReason::DeletionStuck => look_at_manager(Remedy::new(
+        causes::DELETION_STUCK => look_at_manager(Remedy::new(
             "Longhorn sets no finalizer on instance managers. See which finalizer is there and who sets it, \
              and whether the admission webhook answers.",
         ))
         .read(format!(
             "kubectl -n {ns} get instancemanagers.longhorn.io {name} -o jsonpath='{{.metadata.finalizers}}'"
         )),
-        StaleReason::NodeDown => look_at_manager(Remedy::new(
+        causes::NODE_DOWN => look_at_manager(Remedy::new(
             "Bring the node back, or remove it from Kubernetes and then from Longhorn if it is gone for good.",
         )),
-        StaleReason::CleanupPending => look(Remedy::new("Nothing to do; look again in a minute.")),
-        StaleReason::OrphanHeld => orphan(cluster, im, case, orphans, look),
-        StaleReason::EngineUpgradePending | StaleReason::ReattachPending | StaleReason::ReplicaHeld => {
+        causes::CLEANUP_PENDING => look(Remedy::new("Nothing to do; look again in a minute.")),
+        causes::ORPHAN_HELD => orphan(cluster, im, case, orphans, look),
+        _ => {
             held(cluster, fleet, im, case, volumes, look)
         }
     }
@@ -77,7 +77,7 @@ fn orphan(
     look: impl Fn(Remedy) -> Remedy,
 ) -> Remedy {
     let (ns, name) = (&cluster.namespace, im.metadata.name.as_str());
-    let of_orphans = case.holders.iter().filter(|holder| holder.why == StaleReason::OrphanHeld);
+    let of_orphans = case.holders.iter().filter(|holder| holder.why == &causes::ORPHAN_HELD);
     let known: Vec<&str> =
         of_orphans.clone().filter_map(|holder| orphans.get(&(name, holder.name)).copied()).collect();
     // all that would end with it, also what does not hold it in this release
@@ -129,7 +129,7 @@ fn held(
         Some(release) if !release.at_least(1, 6, 0) => "engineImage",
         _ => "image",
     };
-    let needs = |volume: &VolumeRef, why: StaleReason| {
+    let needs = |volume: &VolumeRef, why: &'static Cause| {
         case.holders.iter().any(|holder| holder.volume == Some(&volume.name) && holder.why == why)
     };
     // a volume that already wants the default image is being upgraded
@@ -139,16 +139,16 @@ fn held(
     };
     let upgrade = volumes
         .iter()
-        .filter(|volume| needs(volume, StaleReason::EngineUpgradePending) && !wants_default(volume));
+        .filter(|volume| needs(volume, &causes::ENGINE_UPGRADE_PENDING) && !wants_default(volume));
     let (live, later): (Vec<_>, Vec<_>) = upgrade.partition(|volume| can_upgrade_live(cluster, &volume.name));
     let v2 = im.spec.data_engine == DataEngine::V2;
-    let mut text = String::from(match case.why {
-        StaleReason::EngineUpgradePending => {
+    let mut text = String::from(match *case.why {
+        causes::ENGINE_UPGRADE_PENDING => {
             "Upgrade the engine of the attached, healthy volumes first (live, without interruption). The engine still \
              stays in this instance manager after that: detach and attach the volumes once, at a convenient moment. \
              Setting concurrent-automatic-engine-upgrade-per-node-limit upgrades all volumes by itself."
         }
-        StaleReason::ReattachPending => {
+        causes::REATTACH_PENDING => {
             "Nothing is broken. At a convenient moment scale the workloads down until the volumes are detached, and \
              up again: engines start in the default instance manager."
         }
@@ -170,7 +170,7 @@ fn held(
         );
     }
     let moves: Vec<_> =
-        volumes.iter().filter(|volume| needs(volume, StaleReason::ReattachPending)).take(SHOWN).collect();
+        volumes.iter().filter(|volume| needs(volume, &causes::REATTACH_PENDING)).take(SHOWN).collect();
     if !moves.is_empty() {
         text += " Note the number of replicas before you scale down, and never scale down a StatefulSet whose \
                  persistentVolumeClaimRetentionPolicy says Delete when scaled: its claims, and with them the volumes, \

@@ -10,10 +10,10 @@ mod follows;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::releases;
-use crate::longhorn::{Release, Resource};
+use crate::longhorn::Release;
+use crate::longhorn::Resource::*;
 
 /// Causes of the check, one an issue.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
@@ -43,20 +43,15 @@ pub static CHECK: Check = Check {
     title: "Known bad releases",
     summary: "The installed Longhorn release has a known bug, and what triggers it can be read from the API and is met. \
               The cause is the number of the issue. Bugs whose trigger does not show are facts of the release.",
-    needs: &[Resource::DaemonSets, Resource::Settings],
-    uses: &[
-        Resource::BackingImages,
-        Resource::LonghornNodes,
-        Resource::InstanceManagers,
-        Resource::Volumes,
-        Resource::KubeNodes,
-    ],
+    needs: &[DaemonSets, Settings],
+    uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
     causes: &LIST,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",
-        when: When::FoundBut { causes: &LIST, severity: Some(Severity::Warning), without: &[] },
+        when: When::Found(&LIST),
+        only: Some(Severity::Warning),
         side_by_side: true,
         hold: "1h",
         summary: "This Longhorn release has a known bug and the cluster meets its trigger.",

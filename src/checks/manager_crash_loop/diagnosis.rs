@@ -10,8 +10,7 @@ use super::causes;
 use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
 use super::webhook_calls::CallFailed;
-use crate::check::{Cause, Evidence, EvidenceSource, counted};
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::{Unreached, webhook_in};
@@ -31,6 +30,21 @@ pub struct Diagnosis {
     pub issue: Option<&'static KnownIssue>,
     /// Why a webhook does not answer, where the log tells.
     pub why: Option<CrashReason>,
+    /// The node whose manager ended in the same way and has a log that tells the cause.
+    pub twin: Option<String>,
+}
+
+impl Diagnosis {
+    /// Takes over what the log of another manager tells, where this one's cannot be read.
+    pub fn like(self, twin: &Diagnosis, node: &str) -> Diagnosis {
+        let text = format!(
+            "the manager of {node} ended with the same exit code after the same time, and its log tells why: most likely it is the \
+             same here"
+        );
+        let mut evidence = self.evidence;
+        evidence.push(Evidence { source: EvidenceSource::Log, text });
+        Diagnosis { evidence, twin: Some(node.to_owned()), source: self.source, ..twin.clone() }
+    }
 }
 
 /// Why a webhook does not answer.
@@ -106,7 +120,7 @@ impl CrashedManager<'_> {
     }
 
     fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
-        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue, why: self.why }
+        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue, why: self.why, twin: None }
     }
 
     // === by log ===

@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 
-use crate::check::counted;
-use crate::cluster::{Cluster, Readability};
+use crate::check::*;
+use crate::cluster::Readability;
 use crate::facts::endpoints;
 use crate::facts::text::shortened;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};

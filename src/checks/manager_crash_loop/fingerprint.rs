@@ -4,7 +4,7 @@
 use super::causes;
 use super::diagnosis::CrashedManager;
 use super::{facts, panics, progress};
-use crate::check::{Cause, EvidenceSource};
+use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::looping::Loop;
 use crate::facts::{probes, stale_copies};
@@ -180,7 +180,7 @@ impl CrashedManager<'_> {
         // the kubelet asks the same listener as the manager, so in a pod that was never Ready perhaps none answered; from
         // 1.7 on its label tells
         let untold = self.release.is_some_and(|release| service && !release.labels_webhook_pods());
-        // where the kubelet is refused in a pod that was never Ready, nobody listened for the whole run; a timeout may be the network
+        // where the kubelet is refused in a pod that was never Ready, nothing listened for the whole run; a timeout may be the network
         let event = facts::readiness_failure(self.cluster, self.pod);
         let event = event.filter(|event| !untold || event.contains("connection refused"));
         let endpoint = facts::no_webhook_endpoint(self.cluster).filter(|_| !untold);

@@ -1,7 +1,6 @@
 //! How open-iscsi comes onto a host, by its operating system.
 
-use crate::check::Remedy;
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::longhorn::Pod;
 
 const APT: &str = "sudo apt-get update && sudo apt-get install -y open-iscsi";

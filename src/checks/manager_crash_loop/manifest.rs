@@ -1,7 +1,6 @@
 //! How the manifest of a release is applied.
 
-use crate::check::Remedy;
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::longhorn::{Release, Suffix};
 
 /// The release whose definitions convert nothing any more.

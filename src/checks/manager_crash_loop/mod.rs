@@ -28,11 +28,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::diagnosis::CrashReason;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
 use crate::facts::{age, recovered, starts};
-use crate::longhorn::{ConditionStatus, Pod, Resource, VolumeRobustness, VolumeState, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
 pub use rules::{INCIDENT_CASES, KUBE_STATE_METRICS_ALERTS};
 
@@ -43,7 +43,7 @@ const CONTAINER: &str = "longhorn-manager";
 const CREATED: SignedDuration = SignedDuration::from_mins(2);
 /// A pod that became Not ready so soon after its start never was anything else: the kubelet writes that at once.
 const NEVER_READY: SignedDuration = SignedDuration::from_secs(30);
-/// So many restarts with the same conflict do not come of managers that start together once.
+/// This many restarts with the same conflict do not come from managers that start together once.
 const REPEATED: i64 = 5;
 
 pub static CHECK: Check = Check {
@@ -52,23 +52,23 @@ pub static CHECK: Check = Check {
     summary: "A longhorn-manager crash-loops; nothing reconciles the volumes, engines and replicas that it owns. \
               The cause comes from its last log or, where that cannot be read, from exit code, run time and \
               facts of the API.",
-    needs: &[Resource::Pods],
+    needs: &[Pods],
     uses: &[
-        Resource::LonghornNodes,
-        Resource::Replicas,
-        Resource::Volumes,
-        Resource::Backups,
-        Resource::BackingImages,
-        Resource::EngineImages,
-        Resource::InstanceManagers,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::EndpointSlices,
-        Resource::Events,
-        Resource::KubeNodes,
-        Resource::Leases,
-        Resource::ValidatingWebhookConfigurations,
-        Resource::MutatingWebhookConfigurations,
+        LonghornNodes,
+        Replicas,
+        Volumes,
+        Backups,
+        BackingImages,
+        EngineImages,
+        InstanceManagers,
+        Settings,
+        DaemonSets,
+        EndpointSlices,
+        Events,
+        KubeNodes,
+        Leases,
+        ValidatingWebhookConfigurations,
+        MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
@@ -124,9 +124,19 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     let owned = owned_volumes(cluster, &looping);
-    for (pod, crash) in looping {
+    let diagnosed: Vec<_> =
+        looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash)).collect();
+    for ((pod, crash), own) in looping.iter().zip(&diagnosed) {
         let node = pod.spec.node_name.as_str();
-        let diagnosis = diagnosis::diagnose(cluster, pod, &crash);
+        let known = own.cause != &causes::UNKNOWN
+            || cluster.history.crash_log(&pod.metadata.name, CONTAINER).is_some();
+        let twin = looping.iter().zip(&diagnosed).find(|((_, other), of_other)| {
+            !known && of_other.source == EvidenceSource::Log && ended_alike(crash, other)
+        });
+        let diagnosis = match twin {
+            Some(((other, _), told)) => own.clone().like(told, &other.spec.node_name),
+            None => own.clone(),
+        };
         let evidence = if diagnosis.source == EvidenceSource::Log { "log" } else { "fingerprint" };
         out.sample(&CRASH_LOOPING, &[node, diagnosis.cause.id, evidence], 1.0);
         if let Some(ended) = crash.ended() {
@@ -138,10 +148,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if let Some(end) = crash.end {
             out.sample(&LAST_EXIT_CODE, &[node], end.exit_code as f64);
         }
-        let since = since(cluster, pod, &crash, out);
+        let since = since(cluster, pod, crash, out);
         let volumes = owned.get(node).map(Vec::as_slice).unwrap_or_default();
-        out.find(finding(cluster, pod, &crash, diagnosis, volumes, since));
+        out.find(finding(cluster, pod, crash, diagnosis, volumes, since));
     }
+}
+
+/// Managers that wait for the same thing give up after the same time, within some seconds.
+fn ended_alike(one: &Loop<'_>, other: &Loop<'_>) -> bool {
+    const SLACK: SignedDuration = SignedDuration::from_secs(5);
+    let code = |crash: &Loop<'_>| crash.end.map(|end| end.exit_code);
+    let runs = one.run().zip(other.run());
+    code(one).is_some()
+        && code(one) == code(other)
+        && runs.is_some_and(|(one, other)| (one - other).abs() <= SLACK)
 }
 
 /// A loop, or a container that the runtime cannot create and tries again and again.
@@ -198,7 +218,12 @@ fn finding(
     };
     let why = match diagnosis.why {
         Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
-        _ => diagnosis.cause.summary.to_owned(),
+        // what follows says when the finding is less severe
+        _ => diagnosis.cause.summary.split("; warning ").next().unwrap_or_default().to_owned(),
+    };
+    let why = match &diagnosis.twin {
+        Some(twin) => format!("most likely as on {twin}: {why}"),
+        None => why,
     };
     let message = format!("longhorn-manager on {node} {state}: {why}");
     let hit: Vec<_> = volumes

@@ -34,7 +34,7 @@ fn replica_to_start(cluster: &Cluster, node: &str) -> Option<String> {
     Some(format!("replica {} on {node} is to be started, and has not been", replica.metadata.name))
 }
 
-/// A backup that is under way is watched anew after a start (longhorn-manager v1.5.0 controller/backup_controller.go
+/// A backup that is under way is watched again after a start (longhorn-manager v1.5.0 controller/backup_controller.go
 /// checkMonitor).
 fn backup_to_watch(cluster: &Cluster, _: &str) -> Option<String> {
     let under_way = |backup: &&Backup| {

@@ -3,8 +3,7 @@
 use super::diagnosis::{CrashReason, Diagnosis};
 use super::webhook_calls::CallFailed;
 use super::{CONTAINER, causes, host, manifest};
-use crate::check::Remedy;
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::unreached::Unreached;
 use crate::facts::{eviction, known_issues, looping, nodes, releases};
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};

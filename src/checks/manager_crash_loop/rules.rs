@@ -29,7 +29,8 @@ static RESTARTS_IN_AN_HOUR: Record = Record {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornManagerCrashLoopBackOff",
-        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[], without: &["cause", "evidence"] },
+        when: When::Flag { gauge: &CRASH_LOOPING, labels: &[] },
+        without: &["cause", "evidence"],
         also: causes::ALL,
         hold: "5m",
         severity: Severity::Critical,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::causes;
-use crate::check::Cause;
+use crate::check::*;
 use crate::longhorn::log_line::message as untimed;
 
 /// A line by which a cause is known.

@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{nodes, text};
-use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, condition};
 use undone::Undone;
 
 causes! {
@@ -40,14 +40,8 @@ pub static CHECK: Check = Check {
     id: "manager_half_alive",
     title: "Managers that are Ready but do not work",
     summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
-    needs: &[
-        Resource::Pods,
-        Resource::LonghornNodes,
-        Resource::Volumes,
-        Resource::VolumeAttachments,
-        Resource::InstanceManagers,
-    ],
-    uses: &[Resource::CsiAttachments, Resource::Settings],
+    needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
+    uses: &[CsiAttachments, Settings],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {

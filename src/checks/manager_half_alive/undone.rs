@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::BUSY;
-use crate::check::Outcome;
-use crate::cluster::Cluster;
+use crate::check::*;
 use crate::facts::stuck::{Begun, lasting};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,

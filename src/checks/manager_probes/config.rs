@@ -4,7 +4,6 @@ use super::causes;
 use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{Container, Release};
 

@@ -6,49 +6,25 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::model::ProbeKind;
 use crate::longhorn::{Event, Pod};
+use crate::word_enum::word_enum;
 
-/// How a probe failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProbeFailure {
-    /// No answer in time: the listener or the node is too slow.
-    Timeout,
-    /// Nothing listens on the port.
-    Refused,
-    /// The pod's address cannot be reached.
-    Unreachable,
-    /// The connection was cut.
-    Reset,
-    /// Certificate or handshake.
-    Tls,
-    /// An answer with a bad HTTP status.
-    Status,
-    /// Anything else.
-    Other,
-}
-
-impl ProbeFailure {
-    /// Every kind, in the order of declaration.
-    pub const ALL: [ProbeFailure; 7] = [
-        ProbeFailure::Timeout,
-        ProbeFailure::Refused,
-        ProbeFailure::Unreachable,
-        ProbeFailure::Reset,
-        ProbeFailure::Tls,
-        ProbeFailure::Status,
-        ProbeFailure::Other,
-    ];
-
-    /// As in labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ProbeFailure::Timeout => "timeout",
-            ProbeFailure::Refused => "refused",
-            ProbeFailure::Unreachable => "unreachable",
-            ProbeFailure::Reset => "reset",
-            ProbeFailure::Tls => "tls",
-            ProbeFailure::Status => "status",
-            ProbeFailure::Other => "other",
-        }
+word_enum! {
+    /// How a probe failed.
+    pub enum ProbeFailure {
+        /// No answer in time: the listener or the node is too slow.
+        Timeout = "timeout",
+        /// Nothing listens on the port.
+        Refused = "refused",
+        /// The pod's address cannot be reached.
+        Unreachable = "unreachable",
+        /// The connection was cut.
+        Reset = "reset",
+        /// Certificate or handshake.
+        Tls = "tls",
+        /// An answer with a bad HTTP status.
+        Status = "status",
+        /// Anything else.
+        Other = "other",
     }
 }
 

@@ -23,18 +23,18 @@ use jiff::{SignedDuration, Timestamp};
 use self::events::{Failing, ProbeFailure};
 use self::model::ProbeKind;
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
-use crate::longhorn::{Pod, Release, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{Pod, Release};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",
     title: "Manager probes and start-up",
     summary: "Probes of longhorn-manager as the live DaemonSet has them, managers that take longer from start to \
               Ready than their release waits for its webhook, and managers whose probes fail after their start.",
-    needs: &[Resource::DaemonSets, Resource::Pods],
-    uses: &[Resource::Events, Resource::Settings, Resource::Leases, Resource::KubeNodes],
+    needs: &[DaemonSets, Pods],
+    uses: &[Events, Settings, Leases, KubeNodes],
     causes: causes::ALL,
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
@@ -120,7 +120,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
 fn started_later<'a>(start: &Done<'a>) -> impl Iterator<Item = (&'a str, i64)> {
     let started = start.started;
     start.pod.status.container_statuses.iter().filter_map(move |status| {
-        let running = status.state.running.as_ref()?.started_at.get()?;
+        let running = status.running_since()?;
         let late = running.duration_since(started).as_secs();
         (status.name != "longhorn-manager" && late > NOTICEABLE).then_some((status.name.as_str(), late))
     })

@@ -13,31 +13,21 @@
 //! be up to one period later, which changes no verdict here.
 
 use crate::longhorn::{Container, Probe, Release};
+use crate::word_enum::word_enum;
 
-/// Kind of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProbeKind {
-    /// Holds back the others until it succeeds once; kills.
-    Startup,
-    /// Kills.
-    Liveness,
-    /// Takes the pod out of its Services.
-    Readiness,
+word_enum! {
+    /// Kind of a probe.
+    pub enum ProbeKind {
+        /// Holds back the others until it succeeds once; kills.
+        Startup = "startup",
+        /// Kills.
+        Liveness = "liveness",
+        /// Takes the pod out of its Services.
+        Readiness = "readiness",
+    }
 }
 
 impl ProbeKind {
-    /// Every kind.
-    pub const ALL: [ProbeKind; 3] = [ProbeKind::Startup, ProbeKind::Liveness, ProbeKind::Readiness];
-
-    /// As in labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ProbeKind::Startup => "startup",
-            ProbeKind::Liveness => "liveness",
-            ProbeKind::Readiness => "readiness",
-        }
-    }
-
     /// The probe of this kind.
     pub fn of(self, container: &Container) -> Option<&Probe> {
         match self {

@@ -2,7 +2,6 @@
 
 use super::{CONTAINER, StuckReason, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::releases::release_of;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};

@@ -24,14 +24,15 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::complaints::Lacks;
 use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
 use crate::facts::text::shortened;
 use crate::facts::{api, nodes, probes, turns, unreached};
-use crate::longhorn::{Pod, Release, Resource};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{Pod, Release};
 
 /// The container that is judged.
 const CONTAINER: &str = "longhorn-manager";
@@ -41,20 +42,13 @@ pub static CHECK: Check = Check {
     title: "Managers stuck in their start",
     summary: "A longhorn-manager runs but has not finished its start in the time that a start takes: it is not Ready, or \
               its node holds the webhook start Lease. The cause comes from the log of the present run.",
-    needs: &[Resource::Pods],
-    uses: &[
-        Resource::Leases,
-        Resource::Settings,
-        Resource::DaemonSets,
-        Resource::KubeNodes,
-        Resource::EndpointSlices,
-        Resource::LonghornNodes,
-        Resource::Events,
-    ],
+    needs: &[Pods],
+    uses: &[Leases, Settings, DaemonSets, KubeNodes, EndpointSlices, LonghornNodes, Events],
     causes: causes::ALL,
     alerts: &[Alert {
         name: "LonghornManagerStartStuck",
-        when: When::FoundBut { causes: causes::STUCK, severity: None, without: &["cause"] },
+        when: When::Found(causes::STUCK),
+        without: &["cause"],
         also: &[&causes::QUEUEING],
         hold: "3m",
         severity: Severity::Critical,

@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::api;
 use crate::facts::text::users_of;
-use crate::longhorn::{DataEngine, Resource};
+use crate::longhorn::DataEngine;
+use crate::longhorn::Resource::*;
 
 use reports::{Reports, span};
 
@@ -31,14 +31,8 @@ pub static CHECK: Check = Check {
               with the monitors that come with the exporter. Without those there is nothing to find. containerd logs \
               a disconnected shim for containers that end on purpose, too; it is found only within five minutes of an \
               iSCSI error of the same node.",
-    needs: &[Resource::NodeEvents],
-    uses: &[
-        Resource::LonghornNodes,
-        Resource::InstanceManagers,
-        Resource::Pods,
-        Resource::Engines,
-        Resource::Volumes,
-    ],
+    needs: &[NodeEvents],
+    uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

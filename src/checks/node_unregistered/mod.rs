@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::{kubectl, looping};
-use crate::longhorn::{LonghornNode, Owner, Pod, Resource, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -30,8 +31,8 @@ pub static CHECK: Check = Check {
     id: "node_unregistered",
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
-    needs: &[Resource::Pods, Resource::LonghornNodes],
-    uses: &[Resource::KubeNodes, Resource::Replicas, Resource::DaemonSets],
+    needs: &[Pods, LonghornNodes],
+    uses: &[KubeNodes, Replicas, DaemonSets],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

@@ -9,9 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::nodes;
-use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, Resource, condition};
+use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
@@ -129,7 +128,7 @@ fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Times
 
 fn waits_for(pod: &Pod) -> String {
     let init = pod.status.init_container_statuses.iter().find_map(|status| {
-        let since = status.state.running.as_ref()?.started_at.get()?;
+        let since = status.running_since()?;
         Some(format!("init container {} has been running since {since}", status.name))
     });
     if let Some(init) = init {

@@ -4,11 +4,23 @@
 
 use crate::check::{Follows, Same};
 
+/// A disk that is nearly full takes replicas: it is context, not a reason.
+const DISK: &[&str] = &[
+    "disk_unavailable/disk_uuid_mismatch",
+    "disk_unavailable/file_system_changed",
+    "disk_unavailable/file_system_shared",
+    "disk_unavailable/file_system_read_only",
+    "disk_unavailable/disk_unreadable",
+    "disk_unavailable/disk_service_unreachable",
+    "disk_unavailable/disk_not_ready",
+    "disk_unavailable/disk_full",
+];
+
 /// Relations to other causes.
 pub const FOLLOWS: &[Follows] = &[
     Follows::caused_by(
         &["space_short", "over_provisioned", "nodes_unavailable"],
-        &["disk_unavailable/*"],
+        DISK,
         Same::Disk,
         "replica without a disk",
     ),

@@ -15,11 +15,11 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
-use crate::longhorn::{ConditionStatus, Resource, Volume, VolumeRobustness, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, Volume, VolumeRobustness, condition};
 
 causes! {
     SPACE_SHORT = warning "space_short"
@@ -40,26 +40,15 @@ pub static CHECK: Check = Check {
     id: "replica_unschedulable",
     title: "Replicas without a disk",
     summary: "Longhorn finds no disk for a replica, also behind robustness healthy: the figures of each disk, tags, zones and anti-affinity.",
-    needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
-    uses: &[Resource::KubeNodes],
+    needs: &[Volumes, Replicas, LonghornNodes, Settings],
+    uses: &[KubeNodes],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",
-        when: When::FoundBut {
-            causes: &[
-                &SPACE_SHORT,
-                &OVER_PROVISIONED,
-                &ANTI_AFFINITY,
-                &TAGS_UNMET,
-                &NODES_UNAVAILABLE,
-                &LOCAL_ONLY,
-                &UNEXPLAINED,
-            ],
-            severity: Some(Severity::Warning),
-            without: &[],
-        },
+        when: When::Found(ALL),
+        only: Some(Severity::Warning),
         hold: "10m",
         summary: "No disk takes a replica of a Longhorn volume.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}: $cause. The volume has fewer copies than it \

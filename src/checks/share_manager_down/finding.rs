@@ -2,7 +2,6 @@
 
 use super::{Share, WINDOW, causes};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, api, nodes, pods, text};
 use crate::longhorn::{PodPhase, VolumeState};
 

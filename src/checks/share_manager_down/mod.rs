@@ -21,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{age, pods};
-use crate::longhorn::{Pod, Resource, ShareManager, ShareManagerState, Volume, VolumeRobustness};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
-/// So long a server may be away: failing over takes one to two minutes, and the volume is attached again.
+/// How long a server may be away: a failover takes one to two minutes, and the volume is attached again.
 const AWAY: SignedDuration = SignedDuration::from_mins(3);
-/// So many replaced pods within [`WINDOW`] are no failover any more.
+/// This many replaced pods within [`WINDOW`] are no longer a failover.
 const OFTEN: usize = 3;
 /// How far back replaced pods are counted.
 const WINDOW: SignedDuration = SignedDuration::from_mins(30);
@@ -36,14 +36,8 @@ pub static CHECK: Check = Check {
     id: "share_manager_down",
     title: "Share managers down",
     summary: "The NFS server of an RWX volume that pods use does not run, or is replaced again and again.",
-    needs: &[Resource::ShareManagers, Resource::Volumes],
-    uses: &[
-        Resource::Pods,
-        Resource::VolumeAttachments,
-        Resource::LonghornNodes,
-        Resource::KubeNodes,
-        Resource::Events,
-    ],
+    needs: &[ShareManagers, Volumes],
+    uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events],
     causes: causes::ALL,
     gauges: GAUGES,
     follows: follows::FOLLOWS,
@@ -88,10 +82,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
             let held = age::held(cluster, out, "down", name, young, AWAY);
             let by_pod = young.is_some_and(|since| cluster.age(since) >= AWAY);
-            // where nothing tells how long, servers that end one after the other are the trouble, not the newest one
+            // where nothing tells how long, one that has just followed another moves, or they end one after the other
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < AWAY);
-            let one_of_many = share.replaced >= OFTEN && new && held.since.is_none();
-            if (held.lasting || by_pod) && !one_of_many {
+            let follows_another = share.replaced > 0 && new && held.since.is_none();
+            if (held.lasting || by_pod) && !follows_another {
                 out.find(finding::down(cluster, &share, held));
                 continue;
             }

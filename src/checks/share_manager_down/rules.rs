@@ -6,7 +6,8 @@ use crate::check::*;
 pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornShareManagerDown",
-        when: When::FoundBut { causes: DOWN, severity: None, without: &["node"] },
+        when: When::Found(DOWN),
+        without: &["node"],
         hold: "1m",
         severity: Severity::Critical,
         summary: "An RWX volume is not served.",
@@ -17,7 +18,8 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "LonghornShareManagerRestarting",
-        when: When::FoundBut { causes: &[&RESTARTING], severity: None, without: &["node"] },
+        when: When::Found(&[&RESTARTING]),
+        without: &["node"],
         hold: "0m",
         keep_firing_for: "30m",
         summary: "The NFS server of an RWX volume is replaced again and again.",

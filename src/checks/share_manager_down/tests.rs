@@ -146,6 +146,21 @@ fn servers_that_were_started_again_and_again_are_found_by_events() {
     assert!(found(&CHECK, &cluster_at(NOW, &(served + &before(&[LONG_AGO; 3])))).is_empty());
 }
 
+/// A pod that replaced another a moment ago does not say for how long nobody has served.
+#[test]
+fn one_that_has_just_followed_another_is_on_its_way() {
+    let before = "apiVersion: v1\nkind: Event\nmetadata: {name: e-old, namespace: longhorn-system}\nreason: Started\n\
+                  involvedObject: {kind: Pod, name: share-manager-vol-1, uid: old}\nlastTimestamp: '2026-03-01T11:50:00Z'\n---\n";
+    let server = |since| pod("Running", "False", since).replace("name: share", "uid: now, name: share");
+    let moved = |since| cluster_at(NOW, &(wanted("starting") + &server(since) + before));
+    assert!(found(&CHECK, &moved(JUST_NOW)).is_empty());
+    assert_eq!(found(&CHECK, &moved(LONG_AGO)), ["critical not_serving ShareManager vol-1"]);
+    // seen to be away for three minutes, however often the pod is replaced
+    let live = live_at(NOW, &(wanted("starting") + &server(JUST_NOW) + before + MANAGER));
+    assert!(found(&CHECK, &live).is_empty());
+    assert_eq!(found(&CHECK, &later(later(live, 1), 181)).len(), 1);
+}
+
 #[test]
 fn states_are_counted() {
     let evaluation = run(&CHECK, &cluster_at(NOW, &wanted("error")));

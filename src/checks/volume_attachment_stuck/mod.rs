@@ -23,8 +23,7 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 causes! {
     ATTACH_LOOP = critical "attach_loop"
@@ -45,16 +44,8 @@ pub static CHECK: Check = Check {
     id: "volume_attachment_stuck",
     title: "Volumes that do not attach or detach",
     summary: "A volume stays attaching or detaching, loses its engine again and again, or is held where no workload wants it.",
-    needs: &[Resource::Volumes, Resource::Engines, Resource::VolumeAttachments],
-    uses: &[
-        Resource::CsiAttachments,
-        Resource::Events,
-        Resource::Pods,
-        Resource::KubeNodes,
-        Resource::LonghornNodes,
-        Resource::DaemonSets,
-        Resource::Settings,
-    ],
+    needs: &[Volumes, Engines, VolumeAttachments],
+    uses: &[CsiAttachments, Events, Pods, KubeNodes, LonghornNodes, DaemonSets, Settings],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

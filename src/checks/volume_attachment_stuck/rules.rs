@@ -4,7 +4,8 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeAttachmentStuck",
-    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
+    when: When::Flag { gauge: &super::STUCK, labels: &[] },
+    without: &["cause"],
     also: ALL,
     hold: "5m",
     summary: "A Longhorn volume does not attach or detach.",

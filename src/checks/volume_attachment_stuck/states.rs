@@ -9,24 +9,25 @@ use crate::facts::releases::manager_release;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
-    ConditionStatus, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState, condition,
+    ConditionStatus, CsiAttachment, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState,
+    condition,
 };
 
 /// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
 /// Longhorn tries to start an engine again and again; it takes a few tries to tell.
 const TRIES: SignedDuration = SignedDuration::from_mins(3);
-/// What happened so long ago is over.
+/// What happened longer ago is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// A loop goes on within it.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
-/// So many in an hour are a loop. One is a crash, which Longhorn gets over.
+/// This many in an hour are a loop. One is a crash, from which Longhorn recovers.
 const MANY: i64 = 3;
 /// A volume is not attached and its engine dead again any sooner. For one death the manager writes an Event at each sync until
 /// the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2 controller/volume_controller.go
 /// reconcileVolumeCondition and ReconcileVolumeState).
 const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
-/// The next pod of an instance manager is made so soon after, or before, its engines are found dead.
+/// The next pod of an instance manager is created this soon after, or before, its engines are found dead.
 const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
@@ -35,6 +36,8 @@ pub(super) struct Events<'a> {
     failed: BTreeMap<&'a str, SeenAttachment<'a>>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// When Kubernetes last asked to attach or to detach a persistent volume.
+    asked: BTreeMap<&'a str, Timestamp>,
 }
 
 /// Events of one reason about one object within the last hour.
@@ -54,7 +57,7 @@ impl SeenAttachment<'_> {
         self.count.min(rounds.saturating_add(1))
     }
 
-    /// So long after the last death the next one is overdue.
+    /// How long after the last death the next one is overdue.
     fn patience(self) -> SignedDuration {
         let spread = self.last.duration_since(self.first).as_secs();
         SignedDuration::from_secs(2 * (spread / (self.deaths() - 1).max(1)).max(SHORTEST_ROUND.as_secs()))
@@ -63,8 +66,17 @@ impl SeenAttachment<'_> {
 
 impl<'a> Events<'a> {
     pub(super) fn of(cluster: &'a Cluster) -> Self {
-        let mut events =
-            Events { detached: BTreeMap::new(), failed: BTreeMap::new(), lives: BTreeMap::new() };
+        let mut events = Events {
+            detached: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            asked: BTreeMap::new(),
+        };
+        for csi in cluster.objects.csi_attachments.iter() {
+            let Some(at) = asked_by(csi) else { continue };
+            let known = events.asked.entry(&csi.spec.source.persistent_volume_name).or_insert(at);
+            *known = at.max(*known);
+        }
         let gone = cluster.history.gone_pods().filter(|gone| cluster.age(gone.at) < HOUR);
         for pod in gone.map(|gone| &*gone.last).chain(cluster.objects.pods.iter()) {
             if pod.is_instance_manager() {
@@ -197,7 +209,7 @@ fn hanging<'a>(
         _ => return None,
     };
     let engine = volumes::current_engine(cluster, volume);
-    let begun = Begun::NotBefore(asked(cluster, volume));
+    let begun = Begun::NotBefore(asked(cluster, volume, events));
     let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
     let since = held.and_then(|held| held.since);
     let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
@@ -239,14 +251,19 @@ fn hanging<'a>(
     Some(hanging)
 }
 
-/// When the volume was asked for, or to be let go: by its attachments in Kubernetes and their tickets.
-fn asked(cluster: &Cluster, volume: &Volume) -> Option<Timestamp> {
-    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name)?;
-    let wishes = attachment.spec.attachment_tickets.keys();
-    wishes
-        .filter_map(|ticket| cluster.objects.csi_attachments.get(ticket))
-        .filter_map(|csi| csi.metadata.deletion_timestamp.get().max(csi.metadata.created()))
-        .max()
+/// When the volume was asked for, or to be let go: by its attachments in Kubernetes, found by its tickets, which a detachment
+/// takes away first, or by its persistent volume.
+fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestamp> {
+    let name = &volume.metadata.name;
+    let attachment = cluster.objects.volume_attachments.get(name);
+    let wishes = attachment.into_iter().flat_map(|attachment| attachment.spec.attachment_tickets.keys());
+    let by_ticket = wishes.filter_map(|ticket| asked_by(cluster.objects.csi_attachments.get(ticket)?)).max();
+    let pv = Some(&volume.status.kubernetes_status.pv_name).filter(|pv| !pv.is_empty());
+    by_ticket.max(events.asked.get(pv.unwrap_or(name).as_str()).copied())
+}
+
+fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
+    csi.metadata.deletion_timestamp.get().max(csi.metadata.created())
 }
 
 fn start_error(engine: &Engine) -> Option<Evidence> {

@@ -240,6 +240,32 @@ fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
     assert!(causes(&cluster(yaml("v1.4.4", OLD, &[]))).is_empty(), "no tickets yet");
 }
 
+/// The ticket goes first, the attachment stays until the volume is detached.
+#[test]
+fn a_detachment_is_as_old_as_the_deletion_of_its_attachment() {
+    let yaml = |deleted: &str| {
+        let leaving = format!("name: csi-a, deletionTimestamp: '{deleted}'");
+        volume("vol", "detaching", "nodeID: ''", "node-1").replace("pvcName", "pvName: pv, pvcName")
+            + &csi("csi-a", "node-1", "2026-01-01T00:00:00Z").replace("name: csi-a", &leaving)
+    };
+    assert_eq!(recorded(&yaml(OLD)), ["warning detaching Volume vol"]);
+    assert!(recorded(&yaml("2026-03-01T11:59:00Z")).is_empty());
+}
+
+#[test]
+fn a_clone_is_attached_when_its_data_is_there() {
+    let yaml = |state: &str| {
+        volume("vol", "attached", "dataSource: 'vol://origin'", "node-1")
+            .replace("pvcName", "pvName: pv, pvcName")
+            .replace("robustness:", &format!("cloneStatus: {{state: {state}}}, robustness:"))
+            + &tickets("vol", &[("c", "volume-clone-controller", "node-1", true, OLD)])
+            + &csi("csi-a", "node-2", OLD)
+            + &object("Setting", "current-longhorn-version", "value: v1.9.2")
+    };
+    assert!(recorded(&yaml("initiated")).is_empty());
+    assert_eq!(recorded(&yaml("completed")), ["warning ticket_waits Volume vol"]);
+}
+
 #[test]
 fn a_ticket_without_attachment_is_left_over() {
     let yaml = |waits: bool| {
@@ -283,6 +309,53 @@ fn a_broken_migration_attaches_nowhere() {
         recorded(&yaml.replace("migratable: true", "migratable: false")),
         ["warning ticket_waits Volume vol"]
     );
+}
+
+/// The ticket of the target is satisfied as soon as its engine runs there.
+#[test]
+fn a_migration_that_does_not_get_ready_is_told_as_one() {
+    let yaml = volume("vol", "attached", "migratable: true", "node-1")
+        .replace("currentNodeID:", "currentMigrationNodeID: node-2, currentNodeID:")
+        + &csi("csi-a", "node-1", "2026-01-01T00:00:00Z")
+        + &csi("csi-b", "node-2", OLD)
+        + &tickets(
+            "vol",
+            &[("csi-a", "csi-attacher", "node-1", true, ""), ("csi-b", "csi-attacher", "node-2", false, OLD)],
+        );
+    let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+    assert!(
+        finding.message.ends_with("its migration from node node-1 to node-2 does not get ready"),
+        "{}",
+        finding.message
+    );
+    let ready = yaml.replace("csi-b: {satisfied: false", "csi-b: {satisfied: true");
+    assert!(recorded(&ready).is_empty());
+}
+
+#[test]
+fn what_in_the_objects_keeps_a_volume_from_being_attached_is_told() {
+    let waits = volume("vol", "detached", "", "")
+        + &csi("csi-a", "node-1", OLD)
+        + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", false, OLD)]);
+    let told = |yaml: &str| {
+        let mut finding = run(&CHECK, &cluster_at(NOW, yaml)).report.findings.remove(0);
+        (finding.evidence.remove(0).text, finding.remedy.text)
+    };
+    let (fact, words) = told(&waits);
+    assert!(fact.starts_with("ticket csi-a") && words.starts_with("Nothing else"), "{fact} {words}");
+    let (fact, words) = told(&waits.replace("state: detached", "state: detached, pendingNodeID: node-2"));
+    assert!(
+        fact.contains("pendingNodeID is node-2") && words.ends_with("Empty that field."),
+        "{fact} {words}"
+    );
+    let second = engine("vol", "node-1", "stopped", "").replace("vol-e-0", "vol-e-1");
+    let one = engine("vol", "node-1", "stopped", "");
+    let (fact, _) = told(&(waits.clone() + &one + &second));
+    assert!(fact.starts_with("engines vol-e-0"), "{fact}");
+    let inactive = second.replace("active: true", "active: false");
+    assert!(told(&(waits.clone() + &one + &inactive)).0.starts_with("ticket csi-a"));
+    // it gets the volume when its data is there
+    assert!(recorded(&waits.replace("state: detached", "state: detached, restoreRequired: true")).is_empty());
 }
 
 #[test]

@@ -33,7 +33,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let Some(volume) = cluster.objects.volumes.get(&attachment.metadata.name) else { continue };
-        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted {
+        let status = &volume.status;
+        // a workload gets a volume that is being restored when that is over
+        let not_yet = status.robustness == VolumeRobustness::Faulted || status.restore_required;
+        if volume.metadata.is_deleting() || not_yet {
             continue;
         }
         // the attachment of a shared volume is that of its share manager
@@ -185,7 +188,7 @@ fn find(
     let whose = text::users_of(&users);
     let at = &volume.status.current_node_id;
     let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
-    let surplus = surplus_replica(cluster, volume);
+    let obstacle = obstacle(cluster, volume);
     let why = match (cause.id, at.as_str()) {
         (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
         ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
@@ -203,9 +206,7 @@ fn find(
         _ if migrates => "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual \
                           machine should go to takes the migration back."
             .to_owned(),
-        _ if surplus.is_some() => "The validator of Longhorn denies every change of a strict-local volume that has two replicas. Delete \
-                                   the one without data."
-            .to_owned(),
+        _ if let Some(obstacle) = &obstacle => obstacle.words.to_owned(),
         _ if at.is_empty() => format!(
             "Nothing else holds the volume: see in the log of the longhorn-manager on {}, which owns it, why it is not attached.",
             volume.status.owner_id
@@ -219,13 +220,13 @@ fn find(
     let mut remedy = Remedy::new(words)
         .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
         .read("kubectl get volumeattachments.storage.k8s.io");
-    if migrates || surplus.is_some() {
+    if migrates || obstacle.is_some() {
         remedy = remedy.read(format!(
             "kubectl -n {namespace} get engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"
         ));
     }
-    if let Some(replica) = surplus {
-        remedy = remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {replica}"));
+    if let Some(change) = obstacle.as_ref().and_then(|obstacle| obstacle.change.clone()) {
+        remedy = remedy.change(format!("kubectl -n {namespace} {change}"));
     }
     let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
@@ -233,13 +234,50 @@ fn find(
         .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
         .volumes(users)
         .remedy(remedy);
-    if let Some(replica) = surplus {
-        let text = format!("the volume is strict-local, and replica {replica} is one too many, without data");
-        finding = finding.fact(text);
-    }
+    finding.evidence.extend(obstacle.map(|obstacle| api(obstacle.fact)));
     finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.find(finding);
+}
+
+/// What in the objects of a volume keeps Longhorn from attaching it, and the way out.
+struct Obstacle {
+    fact: String,
+    words: &'static str,
+    /// Arguments for kubectl.
+    change: Option<String>,
+}
+
+fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
+    let name = &volume.metadata.name;
+    if let Some(replica) = surplus_replica(cluster, volume) {
+        return Some(Obstacle {
+            fact: format!("the volume is strict-local, and replica {replica} is one too many, without data"),
+            words: "The validator of Longhorn denies every change of a strict-local volume that has two replicas. Delete the one \
+                    without data.",
+            change: Some(format!("delete replicas.longhorn.io {replica}")),
+        });
+    }
+    let pending = &volume.status.pending_node_id;
+    if !pending.is_empty() {
+        return Some(Obstacle {
+            fact: format!(
+                "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
+            ),
+            words: "Longhorn attaches no volume that has a pending node. Empty that field.",
+            change: Some(format!(
+                r#"patch volumes.longhorn.io {name} --subresource=status --type merge -p '{{"status":{{"pendingNodeID":""}}}}'"#
+            )),
+        });
+    }
+    let active = cluster.engines_of(name).filter(|engine| engine.spec.active);
+    let active: Vec<&str> = active.map(|engine| engine.metadata.name.as_str()).collect();
+    (active.len() > 1).then(|| Obstacle {
+        fact: format!("engines {} are active at the same time", text::listed(&active)),
+        words: "Longhorn stops all work on a volume with two active engines (fixed in 1.4.4 and 1.5.2). Keep the engine that the \
+                replicas name in spec.engineName, and delete the other.",
+        change: None,
+    })
 }
 
 /// The replica without data of a strict-local volume that has two, which an automatic salvage can leave (longhorn issue 12319;

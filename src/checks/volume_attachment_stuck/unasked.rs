@@ -20,7 +20,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
     let tickets = manager_release(cluster).is_some_and(|release| release.at_least(1, 5, 0));
     let complete = cluster.readability(Resource::CsiAttachments) == Readability::Readable
         && cluster.knows_all(Resource::VolumeAttachments);
-    // without an attacher nobody asks, which csi_plugin_down says
+    // without an attacher no one asks, which csi_plugin_down says
     let mut attachers = cluster.pods_of("csi-attacher").peekable();
     let attacher = attachers.peek().is_none() || attachers.any(Pod::is_ready);
     if !tickets || !complete || !attacher {
@@ -63,10 +63,13 @@ fn is_asked(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> bool {
 
 fn may_attach(volume: &Volume) -> bool {
     let status = &volume.status;
+    let copied = ["completed", "failed"].contains(&status.clone_status.state.as_str());
+    let is_copied = volume.spec.data_source.is_empty() || copied;
     !volume.metadata.is_deleting()
         && status.robustness != VolumeRobustness::Faulted
         && !status.restore_required
         && !status.is_standby
+        && is_copied
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {

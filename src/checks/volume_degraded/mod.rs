@@ -22,9 +22,9 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{DataEngine, ReplicaMode, Resource, Volume, VolumeRobustness};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
 causes! {
@@ -47,14 +47,8 @@ pub static CHECK: Check = Check {
     title: "Degraded volumes that do not recover",
     summary: "A volume has too few replicas and does not get them back: its rebuild stalls, fails again and again, finds no disk, \
               or is switched off. Silent while a rebuild advances or waits for its turn.",
-    needs: &[
-        Resource::Volumes,
-        Resource::Replicas,
-        Resource::Engines,
-        Resource::LonghornNodes,
-        Resource::Settings,
-    ],
-    uses: &[Resource::KubeNodes, Resource::Pods, Resource::Events],
+    needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
+    uses: &[KubeNodes, Pods, Events],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

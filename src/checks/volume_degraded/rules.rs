@@ -4,7 +4,8 @@ use super::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeNotRecovering",
-    when: When::Flag { gauge: &super::STUCK, labels: &[], without: &["cause"] },
+    when: When::Flag { gauge: &super::STUCK, labels: &[] },
+    without: &["cause"],
     also: ALL,
     hold: "10m",
     summary: "A degraded Longhorn volume does not recover.",

@@ -20,9 +20,9 @@ mod salvage;
 mod tests;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::{api, nodes, text, volumes};
-use crate::longhorn::{Resource, Volume, VolumeRobustness, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, together};
 
 causes! {
@@ -44,8 +44,8 @@ pub static CHECK: Check = Check {
     title: "Faulted volumes",
     summary: "A volume has no usable replica: its workloads cannot read or write. Names the replica to continue with, and \
               whether Longhorn takes it by itself.",
-    needs: &[Resource::Volumes, Resource::Replicas, Resource::LonghornNodes, Resource::Settings],
-    uses: &[Resource::Pods, Resource::KubeNodes],
+    needs: &[Volumes, Replicas, LonghornNodes, Settings],
+    uses: &[Pods, KubeNodes],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

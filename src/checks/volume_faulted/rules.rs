@@ -4,7 +4,7 @@ use crate::check::*;
 
 pub(super) const ALERTS: &[Alert] = &[Alert {
     name: "LonghornVolumeFaulted",
-    when: When::Flag { gauge: &super::FAULTED, labels: &[], without: &[] },
+    when: When::Flag { gauge: &super::FAULTED, labels: &[] },
     also: super::ALL,
     hold: "2m",
     severity: Severity::Critical,

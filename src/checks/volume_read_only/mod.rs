@@ -14,10 +14,10 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{text, volumes};
-use crate::longhorn::{ConditionStatus, Engine, InstanceState, Resource, Volume, VolumeState, condition};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
 
 causes! {
     FILESYSTEM_READ_ONLY = warning "filesystem_read_only"
@@ -29,13 +29,13 @@ pub static CHECK: Check = Check {
     title: "Read-only volumes",
     summary: "The file system of an attached volume is mounted read-only: its workloads cannot write. Seen from Longhorn 1.5.4 on, \
               on kernels before 6.12.",
-    needs: &[Resource::Volumes, Resource::Engines],
-    uses: &[Resource::Events, Resource::KubeNodes],
+    needs: &[Volumes, Engines],
+    uses: &[Events, KubeNodes],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
-        when: When::Flag { gauge: &READ_ONLY, labels: &[], without: &[] },
+        when: When::Flag { gauge: &READ_ONLY, labels: &[] },
         also: &[&FILESYSTEM_READ_ONLY],
         hold: "5m",
         summary: "The file system of a Longhorn volume is read-only.",

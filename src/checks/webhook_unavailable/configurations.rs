@@ -5,10 +5,10 @@
 
 use super::{HOLD, causes, gauges};
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::age;
+use crate::longhorn::WebhookService;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
-use crate::longhorn::{Resource, WebhookService};
 
 /// Longhorn's two webhook configurations, where they may be read.
 pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {

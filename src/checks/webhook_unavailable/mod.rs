@@ -24,26 +24,25 @@ use jiff::SignedDuration;
 
 use self::service::WebhookRole;
 use crate::check::*;
-use crate::cluster::Cluster;
-use crate::longhorn::Resource;
+use crate::longhorn::Resource::*;
 
 pub static CHECK: Check = Check {
     id: "webhook_unavailable",
     title: "Webhook availability",
     summary: "Ready endpoints of Longhorn's webhooks, managers that wait for each other, Ready managers outside the \
               Service, a start Lease that is held by a node without manager, and webhook configurations that are missing or name another namespace.",
-    needs: &[Resource::EndpointSlices, Resource::Pods],
+    needs: &[EndpointSlices, Pods],
     uses: &[
-        Resource::Services,
-        Resource::DaemonSets,
-        Resource::Deployments,
-        Resource::Settings,
-        Resource::Leases,
-        Resource::KubeNodes,
-        Resource::ValidatingWebhookConfigurations,
-        Resource::MutatingWebhookConfigurations,
-        Resource::LonghornNodes,
-        Resource::Events,
+        Services,
+        DaemonSets,
+        Deployments,
+        Settings,
+        Leases,
+        KubeNodes,
+        ValidatingWebhookConfigurations,
+        MutatingWebhookConfigurations,
+        LonghornNodes,
+        Events,
     ],
     causes: causes::ALL,
     follows: follows::FOLLOWS,

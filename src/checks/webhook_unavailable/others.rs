@@ -7,10 +7,9 @@ use jiff::SignedDuration;
 use super::service::has_admission_label;
 use super::{gauges, pods};
 use crate::check::*;
-use crate::cluster::Cluster;
 use crate::facts::leases;
 use crate::facts::releases::{manager_release, release_of};
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Resource, WEBHOOK_LOCK};
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
 
 /// The label is put on while the manager starts, so that a pod may be Ready a moment before.
 const LABEL_AFTER_READY: SignedDuration = SignedDuration::from_secs(60);

@@ -6,12 +6,12 @@ use super::pods::{self, States};
 use super::service::{ServiceEndpoints, WebhookRole};
 use super::{HOLD, causes, configurations};
 use crate::check::*;
-use crate::cluster::{Cluster, Readability};
+use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
 use crate::facts::{age, looping, pods as facts_of_pods, probes, starts};
-use crate::longhorn::{Pod, Release, Resource, Suffix, WEBHOOK_LOCK};
+use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
 const DAEMON_SET: &str = "longhorn-manager";

@@ -112,7 +112,7 @@ pub fn is_away(cluster: &Cluster, pod: &Pod) -> bool {
 /// True when the last end of a container tells that it did not wait for its webhook in vain: a panic,
 /// too little memory, or a fatal error before the wait could be over.
 fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
-    let running = status.state.running.as_ref().and_then(|running| running.started_at.get());
+    let running = status.running_since();
     if running.is_some_and(|started| cluster.age(started).as_secs() > PAST_EARLY_END_SECONDS) {
         return false;
     }

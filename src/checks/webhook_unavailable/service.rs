@@ -5,16 +5,18 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::releases::{manager_release, release_of};
 use crate::facts::{endpoints, starts};
 use crate::longhorn::{ADMISSION_LABEL, Meta, Pod, Release, Resource};
+use crate::word_enum::word_enum;
 
-/// A Service that managers (up to 1.4: Deployments of its name) serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebhookRole {
-    /// Validates and mutates Longhorn's objects; every release from 1.3 on.
-    Admission,
-    /// Converts between API versions; 1.3 to 1.9.
-    Conversion,
-    /// No webhook, but served by the same pods: state of NFS clients of RWX volumes; from 1.4 on.
-    RecoveryBackend,
+word_enum! {
+    /// A Service that managers (up to 1.4: Deployments of its name) serve.
+    pub enum WebhookRole {
+        /// Validates and mutates Longhorn's objects; every release from 1.3 on.
+        Admission = "admission",
+        /// Converts between API versions; 1.3 to 1.9.
+        Conversion = "conversion",
+        /// No webhook, but served by the same pods: state of NFS clients of RWX volumes; from 1.4 on.
+        RecoveryBackend = "recovery_backend",
+    }
 }
 
 /// Who serves a Service.
@@ -31,19 +33,6 @@ pub struct ServiceEndpoints {
 }
 
 impl WebhookRole {
-    /// Every one.
-    pub const ALL: [WebhookRole; 3] =
-        [WebhookRole::Admission, WebhookRole::Conversion, WebhookRole::RecoveryBackend];
-
-    /// As in labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            WebhookRole::Admission => "admission",
-            WebhookRole::Conversion => "conversion",
-            WebhookRole::RecoveryBackend => "recovery_backend",
-        }
-    }
-
     /// Name of the Service, and up to 1.4 of the Deployment and its container.
     pub fn service(self) -> &'static str {
         match self {

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Check, Finding, Severity, is_hidden};
-use crate::incidents::cause_of;
 use crate::report::{Accepted, EVERY_CHECK, Report, Unknown};
 
 /// The report as XML. `checks` are those that ran; a check without findings is a passed case.
@@ -93,7 +92,7 @@ fn case(check: &str, name: String, status: TestCaseStatus) -> TestCase {
 
 /// A name that the next run gives the same trouble too: pods are named by their node, which lasts.
 fn lasting_name(finding: &Finding) -> String {
-    let cause = cause_of(finding);
+    let cause = finding.cause.id;
     match &finding.node {
         Some(node) if finding.object.kind == "Pod" => format!("{cause} {} on {node}", finding.object.kind),
         None if finding.object.kind == "Pod" => format!("{cause} {}", finding.object.kind),

@@ -16,7 +16,6 @@ use super::{Failure, SourceArgs};
 use crate::check::{Check, Severity};
 use crate::checks;
 use crate::cluster::Cluster;
-use crate::did_you_mean;
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
 use crate::report::{Acceptance, Evaluation, Report, Selection, Wish, evaluate_as};
@@ -126,11 +125,7 @@ impl FailOn {
 }
 
 fn check_id(text: &str) -> Result<&'static str, String> {
-    if let Some(check) = checks::by_id(text) {
-        return Ok(check.id);
-    }
-    let ids: Vec<_> = checks::ALL.iter().map(|check| check.id).collect();
-    Err(format!("no such check; {}", did_you_mean::hint(text, &ids)))
+    checks::named(text, None).map(|(check, _)| check.id)
 }
 
 /// Runs `check`.

@@ -114,6 +114,18 @@ pub const ALL: &[KnownIssue] = &[
         trigger: backing_image_eviction,
     },
     KnownIssue {
+        number: 11016,
+        cause: "issue_11016",
+        effect: "the pods of recurring jobs crash, so that no backup or snapshot is taken",
+        // longhorn-manager v1.9.0 app/recurringjob/volume.go: goroutines write to one map
+        harms: Harms::Other,
+        ranges: &[(r(1, 9, 0), hotfix(9, 0, 1))],
+        fixed: &[hotfix(9, 0, 1), r(1, 9, 1)],
+        frames: &[],
+        until_then: "Take the backups by hand.",
+        trigger: recurring_job,
+    },
+    KnownIssue {
         number: 11034,
         cause: "issue_11034",
         effect: "the manager still panics on a stale backing image copy of the very disk that is evicted",

@@ -16,6 +16,14 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
     }
 }
 
+pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
+    match cluster.objects.recurring_jobs.iter().next() {
+        Some(job) => Trigger::Met(format!("recurring job {} exists", job.metadata.name)),
+        None if cluster.can_read(Resource::RecurringJobs) => Trigger::Absent,
+        None => Trigger::Possible("recurring jobs cannot be read"),
+    }
+}
+
 pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
     match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
         true => Trigger::Possible(

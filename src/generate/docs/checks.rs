@@ -125,7 +125,7 @@ fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Setti
     Ok(())
 }
 
-/// The table of the README: what each check sees, and how bad that may be.
+/// The table of the README: what each check sees, in a sentence, and how bad that may be.
 pub fn overview() -> String {
     let mut page = Document::part();
     let rows = checks::ALL.iter().map(|check| {
@@ -135,7 +135,8 @@ pub fn overview() -> String {
             .filter(|severity| check.causes.iter().any(|cause| cause.severity == *severity))
             .map(Severity::as_str)
             .collect();
-        [link, check.summary.to_owned(), found.join(", ")]
+        let what = check.summary.split_inclusive(". ").next().unwrap_or_default();
+        [link, what.trim_end().to_owned(), found.join(", ")]
     });
     page.table(["check", "what it sees", "severity"], rows);
     page.finish()

@@ -12,7 +12,7 @@ use crate::report::Report;
 
 /// Names more volumes than this only by number.
 const MAX_VOLUMES: usize = 5;
-/// So many findings with the same cause are written out.
+/// The number of findings with the same cause that are written out.
 const MAX_ALIKE: usize = 3;
 
 /// Writes an incident with all its findings.
@@ -32,7 +32,7 @@ pub fn incident(
         incident.findings.iter().filter_map(|place| report.findings.get(*place)).collect();
     let mut alike: Vec<(&str, &str, usize)> = Vec::new();
     for (index, one) in findings.iter().enumerate() {
-        let cause: &str = crate::incidents::cause_of(one);
+        let cause: &str = one.cause.id;
         if index == incident.count && !incident.consequences.is_empty() {
             writeln!(out, "\n{INDENT}{}", style.bold("What follows"))?;
         }
@@ -59,7 +59,7 @@ pub fn incident(
 }
 
 fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style: Style) -> io::Result<()> {
-    let cause = crate::incidents::cause_of(finding);
+    let cause = finding.cause.id;
     writeln!(
         out,
         "  {}  {}",

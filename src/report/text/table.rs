@@ -11,11 +11,11 @@ use crate::report::Report;
 pub const INDENT: &str = "            ";
 /// Where the text beside a word in the margin begins.
 const MARGIN: &str = "          ";
-/// So many incidents are told with their consequences and first command.
+/// The number of incidents that are shown with their consequences and first command.
 const MAX_FIRST: usize = 4;
-/// So many more get a line each.
+/// The number of others that get a line each.
 const MAX_THEN: usize = 4;
-/// So many reasons for not knowing are told.
+/// The number of reasons for an unknown verdict that are shown.
 const MAX_REASONS: usize = 4;
 
 /// How much is told of each incident.

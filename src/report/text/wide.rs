@@ -10,7 +10,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{}  {}", report.status.as_str().to_uppercase(), plain(&scope(report)))?;
     writeln!(out, "data  {}", plain(&report.data.line))?;
     for finding in &report.findings {
-        let cause = crate::incidents::cause_of(finding);
+        let cause = finding.cause.id;
         writeln!(
             out,
             "{}  {}  {}/{cause}  {}/{}  {}",
