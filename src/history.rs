@@ -6,6 +6,7 @@ pub mod saved;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use arcstr::ArcStr;
 use jiff::Timestamp;
 
 use crate::longhorn::Pod;
@@ -24,8 +25,8 @@ pub struct FactKey {
     pub check: &'static str,
     /// What holds, as a short constant.
     pub fact: &'static str,
-    /// What it is about.
-    pub object: Box<str>,
+    /// What it is about; shared by the facts of one evaluation and the next.
+    pub object: ArcStr,
 }
 
 /// A pod that is gone, or was replaced by another of the same name, as it was last seen.
@@ -85,6 +86,11 @@ impl History {
     /// Since when a fact holds, if it was noted before.
     pub fn first_seen(&self, key: &FactKey) -> Option<Timestamp> {
         self.facts.get(key).copied()
+    }
+
+    /// The same with the key that is held, which costs no second copy of its text.
+    pub fn known(&self, key: &FactKey) -> Option<(&FactKey, Timestamp)> {
+        self.facts.get_key_value(key).map(|(key, since)| (key, *since))
     }
 
     /// Facts of this check and name about objects that begin so, with the rest of their names and since when

@@ -124,9 +124,16 @@ impl<'a> Outcome<'a> {
     /// `fact` is a short constant such as `idle`; `object` names what it is about.
     pub fn first_seen(&mut self, fact: &'static str, object: &str) -> Option<Timestamp> {
         let key = FactKey { check: self.check.id, fact, object: object.into() };
-        let since = self.cluster.history.first_seen(&key);
-        self.facts.push(key);
-        since
+        match self.cluster.history.known(&key) {
+            Some((known, since)) => {
+                self.facts.push(known.clone());
+                Some(since)
+            }
+            None => {
+                self.facts.push(key);
+                None
+            }
+        }
     }
 
     /// True from the first time at which a fact held, for as long as it is asked for.

@@ -246,7 +246,7 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
         _ if node.is_empty() => remedy.read(managers),
         causes::NODE_CORDONED => remedy.change(format!("kubectl uncordon {node}")),
         causes::NODE_DOWN => remedy
-            .read(format!("kubectl describe node {node}"))
+            .read(nodes::look_at(cluster, node))
             .read(format!("{managers} --field-selector spec.nodeName={node}")),
         causes::LABELS_MISSING => {
             remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io --show-labels"))
