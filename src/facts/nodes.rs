@@ -40,6 +40,15 @@ pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
     }
 }
 
+/// The command that shows a node, or that it is gone.
+pub fn look_at(cluster: &Cluster, node: &str) -> String {
+    let nodes = &cluster.objects.kube_nodes;
+    match nodes.get(node).is_some() || nodes.is_empty() {
+        true => format!("kubectl describe node {node}"),
+        false => "kubectl get nodes".to_owned(),
+    }
+}
+
 /// Since when the node has not been Ready, or Longhorn has missed it.
 pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let conditions = match cluster.objects.kube_nodes.get(node) {
@@ -175,5 +184,21 @@ pub fn manager_trouble(cluster: &Cluster, node: &str) -> Option<Evidence> {
             Some(api(format!("there is no longhorn-manager pod on {node}")))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cluster;
+
+    #[test]
+    fn a_node_that_is_gone_is_not_described() {
+        let here = cluster("apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\n");
+        assert_eq!(look_at(&here, "n1"), "kubectl describe node n1");
+        assert_eq!(look_at(&here, "n2"), "kubectl get nodes");
+        let unknown =
+            cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: longhorn-system}\n---\n");
+        assert_eq!(look_at(&unknown, "n1"), "kubectl describe node n1", "nodes cannot be read");
     }
 }

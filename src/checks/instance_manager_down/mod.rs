@@ -127,15 +127,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
-            let finding_of = |trouble| finding(cluster, &fleet, im, trouble);
-            let at_first = match *trouble.cause {
-                causes::NODE_DOWN => Severity::Info,
-                _ => Severity::Warning,
-            };
-            match trouble.aged {
-                true => out.find(finding_of(trouble)),
-                false => out.find(finding_of(trouble).severity(at_first)),
-            }
+            let aged = trouble.aged;
+            let finding = finding(cluster, &fleet, im, trouble);
+            if aged { out.find(finding) } else { out.find(finding.severity(Severity::Warning)) }
         }
     }
     for (state, count) in states {
@@ -252,7 +246,7 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
         _ if node.is_empty() => remedy.read(managers),
         causes::NODE_CORDONED => remedy.change(format!("kubectl uncordon {node}")),
         causes::NODE_DOWN => remedy
-            .read(format!("kubectl describe node {node}"))
+            .read(nodes::look_at(cluster, node))
             .read(format!("{managers} --field-selector spec.nodeName={node}")),
         causes::LABELS_MISSING => {
             remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io --show-labels"))

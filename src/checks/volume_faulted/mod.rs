@@ -187,7 +187,7 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candi
         .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o yaml"));
     if matches!(cause.id, "replicas_unreachable") && !node.is_empty() {
-        remedy = remedy.read(format!("kubectl describe node {node}"));
+        remedy = remedy.read(nodes::look_at(cluster, node));
     }
     if matches!(cause.id, "auto_salvage_off") {
         for one in together(candidates) {
