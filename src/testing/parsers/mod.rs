@@ -13,6 +13,7 @@ use hyper::header::{AUTHORIZATION, DATE, HeaderValue, RETRY_AFTER};
 use jiff::Timestamp;
 use kube::config::Kubeconfig;
 
+use crate::check::plain;
 use crate::checks::backup_failing::schedule::longest_pause;
 use crate::cli::listen::ListenAddress;
 use crate::cli::source::{moment, positive_duration};
@@ -96,7 +97,8 @@ fn recording(name: &str, bytes: &[u8]) -> Result<(), String> {
     let file = RecordedFile { name: name.to_owned(), content: bytes.to_vec() };
     let recording =
         Recording::from_files([file], NAMESPACE, Timestamp::MAX).map_err(|error| error.to_string())?;
-    let said = recording.warnings.join("; ");
+    // as they are printed
+    let said = plain(&recording.warnings.join("; ")).into_owned();
     evaluate(&recording.into_cluster(NAMESPACE, None));
     if said.is_empty() { Ok(()) } else { Err(said) }
 }
