@@ -35,9 +35,9 @@ impl Evaluations {
         self.source.change();
     }
 
-    /// The size of the page, as a scrape is answered with.
+    /// The size of the page, in the format that Prometheus asks for.
     pub fn page(&self) -> (usize, usize) {
-        let page = self.evaluator.page(Format::Text, None).expect("a page");
+        let page = self.evaluator.page(Format::OpenMetrics, None).expect("a page");
         (page.len(), page.gzip().map_or(0, |zipped| zipped.len()))
     }
 }

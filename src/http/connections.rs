@@ -138,6 +138,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn who_came_back_outlives_those_who_asked_once() {
+        let list = Connections::new(&limits());
+        let (scraper, first) = (client(&list, 1).await.unwrap(), client(&list, 1).await.unwrap());
+        let answer = |one: &(Admitted, Phases)| {
+            one.1.begin_answer();
+            one.1.end_answer();
+        };
+        [&scraper, &scraper, &first].into_iter().for_each(answer);
+        let second = client(&list, 1).await.unwrap();
+        answer(&second);
+        let _next = client(&list, 1).await.unwrap();
+        assert_eq!([&scraper, &first, &second].map(|one| is_closed(&one.1)), [false, true, false]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn requests_that_are_being_answered_are_never_cut_off() {
         let list = Connections::new(&limits());
         let mut busy = Vec::new();

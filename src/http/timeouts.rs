@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ enum ConnectionPhase {
 #[derive(Debug, Clone)]
 pub struct Phases {
     phase: Arc<watch::Sender<ConnectionPhase>>,
+    /// How many requests were answered.
+    answers: Arc<AtomicUsize>,
     head: Duration,
     idle: Duration,
 }
@@ -49,7 +52,7 @@ impl Phases {
     /// Of a connection that was just accepted. A client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
         let phase = Arc::new(watch::Sender::new(ConnectionPhase::New(Instant::now())));
-        Phases { phase, head: limits.head, idle: limits.idle }
+        Phases { phase, answers: Arc::default(), head: limits.head, idle: limits.idle }
     }
 
     /// A request has arrived.
@@ -59,6 +62,7 @@ impl Phases {
 
     /// Its answer is ready to be written.
     pub fn end_answer(&self) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
         self.enter(ConnectionPhase::Idle(Instant::now()));
     }
 
@@ -68,7 +72,10 @@ impl Phases {
         match *self.phase.borrow() {
             ConnectionPhase::Silent(since) => Some((WaitingClient::FirstByte, since)),
             ConnectionPhase::Head(since) => Some((WaitingClient::Head, since)),
-            ConnectionPhase::Idle(since) => Some((WaitingClient::Request, since)),
+            ConnectionPhase::Idle(since) if self.answers.load(Ordering::Relaxed) > 1 => {
+                Some((WaitingClient::NextRequest, since))
+            }
+            ConnectionPhase::Idle(since) => Some((WaitingClient::SecondRequest, since)),
             ConnectionPhase::Writing(since) => Some((WaitingClient::Reader, since)),
             ConnectionPhase::New(_) | ConnectionPhase::Busy | ConnectionPhase::Over => None,
         }
@@ -146,8 +153,10 @@ pub enum WaitingClient {
     FirstByte,
     /// The rest of a head.
     Head,
-    /// The next request.
-    Request,
+    /// A second request.
+    SecondRequest,
+    /// The next request of one that has come back before, as a scraper does.
+    NextRequest,
     /// That it reads its answer.
     Reader,
 }

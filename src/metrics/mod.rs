@@ -1,8 +1,9 @@
-//! Samples → families → text.
+//! Samples → families → text. The only user of the `prometheus` crate.
 //!
 //! A page is a list of [`Family`] in declared order. [`encode`] refuses what a scraper would
 //! misread (duplicates, NaN, wrong labels), so that a page is either whole and right or an error.
 
+mod openmetrics;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -75,6 +76,9 @@ pub enum EncodeError {
         /// The value.
         value: f64,
     },
+    /// The `prometheus` crate refused.
+    #[error("cannot encode: {0}")]
+    Text(String),
 }
 
 /// The page in a format.
@@ -87,7 +91,10 @@ pub fn encode(mut families: Vec<Family>, format: Format) -> Result<String, Encod
         }
         arrange(family)?;
     }
-    Ok(text::encode(&families, format))
+    match format {
+        Format::Text => text::encode(&families),
+        Format::OpenMetrics => Ok(openmetrics::encode(&families)),
+    }
 }
 
 /// Sorts the samples by their labels and refuses what must not be served. The same value given

@@ -1,82 +1,52 @@
-//! Prometheus text 0.0.4 and OpenMetrics 1.0, which differs in the name of counter families, in the
-//! escaping of help, in UNIT lines and in its end.
+//! Prometheus text 0.0.4, written by the `prometheus` crate.
 
-use std::fmt::Write;
+use prometheus::TextEncoder;
+use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 
-use super::{Family, Format};
-use crate::check::{Gauge, GaugeKind, Sample};
+use super::{EncodeError, Family};
+use crate::check::{GaugeKind, Sample};
 
-/// Units that are written down when they are the suffix of the family's name.
-const UNITS: [&str; 3] = ["seconds", "bytes", "ratio"];
-
-pub fn encode(families: &[Family], format: Format) -> String {
-    let open = format == Format::OpenMetrics;
-    let mut page = String::new();
+/// One family at a time, so that there is never more than that in the crate's own form.
+pub fn encode(families: &[Family]) -> Result<String, EncodeError> {
+    let (encoder, mut page) = (TextEncoder::new(), String::new());
     for family in families {
-        let gauge = family.gauge;
-        let (name, kind) = match gauge.kind {
-            GaugeKind::Gauge => (gauge.name, "gauge"),
-            GaugeKind::Counter if open => (gauge.name.trim_end_matches("_total"), "counter"),
-            GaugeKind::Counter => (gauge.name, "counter"),
-        };
-        push(&mut page, format_args!("# HELP {name} "));
-        push_escaped(&mut page, gauge.help, open);
-        push(&mut page, format_args!("\n# TYPE {name} {kind}\n"));
-        if let Some(unit) = UNITS.iter().find(|unit| open && name.ends_with(&format!("_{unit}"))) {
-            push(&mut page, format_args!("# UNIT {name} {unit}\n"));
+        let written = encoder.encode_utf8(&[metric_family(family)], &mut page);
+        written.map_err(|error| EncodeError::Text(error.to_string()))?;
+    }
+    Ok(page)
+}
+
+fn metric_family(family: &Family) -> MetricFamily {
+    let mut out = MetricFamily::default();
+    out.set_name(family.gauge.name.to_owned());
+    out.set_help(family.gauge.help.to_owned());
+    out.set_field_type(match family.gauge.kind {
+        GaugeKind::Gauge => MetricType::GAUGE,
+        GaugeKind::Counter => MetricType::COUNTER,
+    });
+    out.set_metric(family.samples.iter().map(|sample| metric(family, sample)).collect());
+    out
+}
+
+fn metric(family: &Family, sample: &Sample) -> Metric {
+    let labels = family.gauge.labels.iter().zip(&sample.labels).map(|(name, value)| {
+        let mut pair = LabelPair::default();
+        pair.set_name((*name).to_owned());
+        pair.set_value(value.to_string());
+        pair
+    });
+    let mut out = Metric::from_label(labels.collect());
+    match family.gauge.kind {
+        GaugeKind::Gauge => {
+            let mut gauge = Gauge::default();
+            gauge.set_value(sample.value);
+            out.set_gauge(gauge);
         }
-        for sample in &family.samples {
-            push_sample(&mut page, gauge, sample);
+        GaugeKind::Counter => {
+            let mut counter = Counter::default();
+            counter.set_value(sample.value);
+            out.set_counter(counter);
         }
     }
-    if open {
-        page.push_str("# EOF\n");
-    }
-    page
-}
-
-fn push_sample(page: &mut String, gauge: &Gauge, sample: &Sample) {
-    page.push_str(gauge.name);
-    for (index, (name, value)) in gauge.labels.iter().zip(&sample.labels).enumerate() {
-        page.push(if index == 0 { '{' } else { ',' });
-        page.push_str(name);
-        page.push_str("=\"");
-        push_escaped(page, value, true);
-        page.push('"');
-    }
-    page.push_str(if gauge.labels.is_empty() { " " } else { "} " });
-    let value = sample.value;
-    if value.is_infinite() {
-        page.push_str(if value > 0.0 { "+Inf\n" } else { "-Inf\n" });
-    } else if value.fract() == 0.0 && value.abs() < EXACT {
-        // most values are counts, which take a third of the time so
-        push(page, format_args!("{}\n", value as i64));
-    } else {
-        push(page, format_args!("{value}\n"));
-    }
-}
-
-/// Whole numbers up to here are exact in a float.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// Quotation marks have to be escaped in labels, and in OpenMetrics in help, too.
-fn push_escaped(page: &mut String, text: &str, quotes: bool) {
-    let mut rest = text;
-    while let Some(at) = rest.find(|c| matches!(c, '\\' | '\n') || quotes && c == '"') {
-        let (before, from) = rest.split_at(at);
-        page.push_str(before);
-        page.push_str(if from.starts_with('\n') {
-            "\\n"
-        } else if from.starts_with('"') {
-            "\\\""
-        } else {
-            "\\\\"
-        });
-        rest = from.get(1..).unwrap_or_default();
-    }
-    page.push_str(rest);
-}
-
-fn push(page: &mut String, text: std::fmt::Arguments<'_>) {
-    let _ = page.write_fmt(text); // writing to a String cannot fail
+    out
 }

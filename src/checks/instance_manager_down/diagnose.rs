@@ -14,8 +14,6 @@ use crate::longhorn::*;
 /// Longhorn makes a failed pod again at once, from 1.10 on with a back-off of up to two minutes
 /// (longhorn-manager v1.12.1 controller/utils.go).
 const RECREATED: SignedDuration = SignedDuration::from_mins(3);
-/// As for the node itself, in `disk_unavailable`.
-const REBOOTED: SignedDuration = SignedDuration::from_mins(5);
 /// A start takes seconds, and minutes when the image is pulled first.
 const STARTED: SignedDuration = SignedDuration::from_mins(5);
 
@@ -62,18 +60,11 @@ pub fn diagnose(
     }
 }
 
-/// A reboot takes some minutes and ends by itself.
-fn on_lost_node(cluster: &Cluster, im: &InstanceManager, down: Evidence) -> ManagerTrouble {
-    let since = nodes::not_ready_since(cluster, &im.spec.node_id);
-    let aged = since.is_none_or(|since| cluster.age(since) >= REBOOTED);
-    ManagerTrouble { aged, since, ..ManagerTrouble::plain(&causes::NODE_DOWN, down) }
-}
-
 /// Longhorn writes unknown when the node is lost, and something else only when the manager of the node
 /// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
 fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
-        return on_lost_node(cluster, im, down);
+        return ManagerTrouble::plain(&causes::NODE_DOWN, down);
     }
     let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, api(said));
@@ -114,7 +105,7 @@ fn not_running(
 ) -> Option<ManagerTrouble> {
     let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
     if let Some(down) = nodes::down(cluster, node) {
-        return Some(on_lost_node(cluster, im, down));
+        return Some(ManagerTrouble::plain(&causes::NODE_DOWN, down));
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));

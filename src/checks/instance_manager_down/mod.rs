@@ -127,15 +127,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
-            let finding_of = |trouble| finding(cluster, &fleet, im, trouble);
-            let at_first = match *trouble.cause {
-                causes::NODE_DOWN => Severity::Info,
-                _ => Severity::Warning,
-            };
-            match trouble.aged {
-                true => out.find(finding_of(trouble)),
-                false => out.find(finding_of(trouble).severity(at_first)),
-            }
+            let aged = trouble.aged;
+            let finding = finding(cluster, &fleet, im, trouble);
+            if aged { out.find(finding) } else { out.find(finding.severity(Severity::Warning)) }
         }
     }
     for (state, count) in states {

@@ -90,21 +90,6 @@ fn the_node_explains_more_than_the_pod() {
 }
 
 #[test]
-fn a_node_that_may_be_rebooting_is_context_at_first() {
-    let kube = |at: &str| {
-        format!(
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\n\
-             status: {{conditions: [{{type: Ready, status: Unknown, lastTransitionTime: '{at}'}}]}}\n---\n"
-        )
-    };
-    for (at, severity) in [("2026-01-02T11:55:00Z", "warning"), ("2026-01-02T11:55:01Z", "info")] {
-        let yaml = base("v1.9.2").replace(&node(), &kube(at)) + &default("unknown", "");
-        let expected = format!("{severity} node_down InstanceManager im-1");
-        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), [expected]);
-    }
-}
-
-#[test]
 fn what_waits_or_is_switched_off_is_not_down() {
     let v2 = |name: &str, image: &str, state: &str| im(name, image, "type: aio, dataEngine: v2", state, "");
     let pod = im_pod("im-old", "u", "2026-01-01T00:00:00Z", "Running", "", "");

@@ -32,10 +32,10 @@ pub(crate) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Opti
     let mut unpacked = Unpacked { path, files: Vec::new(), left: MOST };
     match magic {
         [b'P', b'K', 3, 4] => {
-            let mut zip = zip::ZipArchive::new(file).map_err(damaged)?;
+            let mut zip = zip::ZipArchive::new(file).map_err(|_| damaged("zip"))?;
             for at in 0..zip.len() {
-                let entry = zip.by_index(at).map_err(damaged)?;
-                let name = entry.name().map_err(damaged)?.into_owned();
+                let entry = zip.by_index(at).map_err(|_| damaged("zip"))?;
+                let name = entry.name().map_err(|_| damaged("zip"))?.into_owned();
                 if entry.is_file() {
                     unpacked.add(&name, entry)?;
                 }
@@ -44,8 +44,8 @@ pub(crate) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Opti
         [0x1f, 0x8b, ..] => {
             let mut tar = tar::Archive::new(MultiGzDecoder::new(file));
             for entry in tar.entries()? {
-                let entry = entry?;
-                let name = entry.path()?.display().to_string();
+                let entry = entry.map_err(damaged_tar)?;
+                let name = entry.path().map_err(damaged_tar)?.display().to_string();
                 if entry.header().entry_type().is_file() {
                     unpacked.add(&name, entry)?;
                 }
@@ -56,11 +56,16 @@ pub(crate) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Opti
     Ok(Some(unpacked.files))
 }
 
-/// The reasons of the crate are for its authors.
-fn damaged(_: zip::result::ZipError) -> io::Error {
-    io::Error::other(
-        "invalid zip archive: it is damaged, or made in a way that is not read; unpack it and give the directory",
-    )
+/// The reasons of the crates are for their authors.
+fn damaged(kind: &str) -> io::Error {
+    io::Error::other(format!(
+        "invalid {kind} archive: it is damaged, or made in a way that is not read; unpack it and give the directory"
+    ))
+}
+
+/// What the operating system or gzip says stays.
+fn damaged_tar(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::Other { damaged("tar.gz") } else { error }
 }
 
 struct Unpacked<'a> {

@@ -57,7 +57,6 @@ pub const PARSERS: &[Parser] = &[
 
 /// What only the authors of a parser understand.
 const JARGON: &[&str] = &[
-    "::",
     "serde",
     "DuplicateKeyPolicy",
     "in Options",
@@ -78,10 +77,14 @@ pub fn told(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
     // what was read may be quoted
     let read = text(bytes);
     let foreign = |word: &&&str| said.contains(**word) && !read.contains(**word);
+    // `a::b`, and neither [::1] nor what follows a key that ends in a colon
+    let path = said.match_indices("::").any(|(at, _)| {
+        let around = [said[..at].chars().next_back(), said[at + 2..].chars().next()];
+        around.iter().all(|c| c.is_some_and(char::is_alphanumeric)) && !read.contains("::")
+    });
     match JARGON.iter().find(foreign) {
-        Some(_) => Err(said),
-        None if said.is_empty() || said.lines().count() > 1 => Err(said),
-        None => Ok(Some(said)),
+        None if !path && said.lines().count() == 1 => Ok(Some(said)),
+        _ => Err(said),
     }
 }
 
