@@ -41,6 +41,14 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
     hurt
 }
 
+/// Volumes of which a backup is being written, and none has failed.
+pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
+    let (written, others): (Vec<&Backup>, Vec<_>) =
+        cluster.objects.backups.iter().partition(|backup| backup.status.state == BackupState::InProgress);
+    let others: BTreeSet<&str> = others.iter().map(|backup| backup.volume()).collect();
+    written.iter().map(|backup| backup.volume()).filter(|volume| !others.contains(volume)).collect()
+}
+
 fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding> {
     let created = backup.metadata.created();
     // a later one succeeded

@@ -206,6 +206,7 @@ fn what_hangs_is_told() {
 fn a_volume_that_two_runs_left_out_is_found() {
     let ran = nightly("2026-03-10T02:00:00Z");
     let old = "2026-03-07T02:10:00Z";
+    let written = backup("b", "2026-03-10T02:00:10Z", "state: InProgress, progress: 40");
     for (volume, expected) in [
         (backed_up(old), Some("warning volume_backup_old")),
         (volume("state: attached"), Some("warning volume_backup_old")),
@@ -221,6 +222,13 @@ fn a_volume_that_two_runs_left_out_is_found() {
             None,
         ),
         (volume("state: attached").replace("2026-01-01", "2026-03-09"), None),
+        // the first backup copies everything; that of a volume with an old one is late all the same
+        (volume("state: attached") + &written, None),
+        (
+            volume("state: attached") + &written + &backup("a", "2026-03-09T02:00:10Z", "state: Error"),
+            Some("warning volume_backup_old"),
+        ),
+        (backed_up(old) + &written, Some("warning volume_backup_old")),
         // another finding says why
         (backed_up(old) + &target(false, LONG_AGO, "i/o timeout"), Some("warning target_unavailable")),
     ] {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::backups::last_good;
+use super::backups::{first_ones, last_good};
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
@@ -17,7 +17,8 @@ const SLACK: SignedDuration = SignedDuration::from_hours(1);
 const SHOWN: usize = 10;
 
 /// Finds them, one finding a job; returns the volumes. Those that another finding explains are left out: `hurt` have a failed
-/// backup or one that stands still, `unavailable` are targets that do not answer.
+/// backup or one that stands still, `unavailable` are targets that do not answer. The first backup copies all data, which may take
+/// longer than two runs.
 pub(super) fn find<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
@@ -29,6 +30,7 @@ pub(super) fn find<'a>(
         cluster.setting_value("allow-recurring-job-while-volume-detached", DataEngine::V1) == "true";
     let mut old: BTreeMap<(usize, bool), Vec<&Volume>> = BTreeMap::new();
     let by_label = jobs::by_label(jobs);
+    let first = first_ones(cluster);
     for volume in cluster.objects.volumes.iter() {
         let name = volume.metadata.name.as_str();
         // the job that runs most often is the one to be measured by
@@ -40,6 +42,7 @@ pub(super) fn find<'a>(
         };
         let explained = job.is_overdue
             || hurt.contains(name)
+            || first.contains(name) && volume.status.last_backup_at.get().is_none()
             || unavailable.contains(target::target_of(&volume.spec.backup_target_name));
         if explained || !is_due(cluster, volume, job.pause) {
             continue;

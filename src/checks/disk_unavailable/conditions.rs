@@ -135,10 +135,17 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
             Need::Every => "no volume can be mounted there",
             Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
             Need::Shared => "RWX volumes could not be mounted there; there are none",
-            Need::V2 => "the v2 data engine cannot run there",
+            Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
+            Need::V2 => "the v2 data engine is kept from there by label",
             Need::Some(who) => who,
         };
-        if matches!((need, shared), (Need::Every | Need::V2, _) | (Need::Shared, true)) {
+        let needed = match need {
+            Need::Every => true,
+            Need::Shared => shared,
+            Need::V2 => takes_v2(cluster, name),
+            Need::Some(_) => false,
+        };
+        if needed {
             severity = Severity::Warning;
         }
         evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
@@ -167,6 +174,14 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
     );
     finding.evidence = evidence;
     out.find(finding);
+}
+
+/// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the
+/// node is labelled out (longhorn-manager v1.12.1 controller/monitor/environment_check_monitor.go environmentCheck).
+fn takes_v2(cluster: &Cluster, node: &str) -> bool {
+    const LABEL: &str = "node.longhorn.io/disable-v2-data-engine";
+    let kube = cluster.objects.kube_nodes.get(node);
+    kube.and_then(|node| node.metadata.labels.get(LABEL)).is_none_or(|value| value != "true")
 }
 
 /// Whether a condition has held for longer than a reboot takes.

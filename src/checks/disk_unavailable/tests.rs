@@ -215,6 +215,11 @@ fn what_a_node_lacks_is_a_warning_only_where_it_is_needed() {
             format!("{}, {{type: {kind}, status: 'False', reason: R, message: m}}", ready("", "", LONG_AGO));
         node("n1", &conditions, &ready("", "", LONG_AGO), "")
     };
+    let labelled = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: n1, labels: {{node.longhorn.io/disable-v2-data-engine: '{value}'}}}}\n---\n"
+        )
+    };
     let shared = "apiVersion: longhorn.io/v1beta2\nkind: Volume\nmetadata: {name: v, namespace: longhorn-system}\n\
         spec: {accessMode: rwx}\n---\n";
     for (yaml, severity) in [
@@ -224,6 +229,8 @@ fn what_a_node_lacks_is_a_warning_only_where_it_is_needed() {
         (lacks("Multipathd") + shared, "info"),
         (lacks("MountPropagation"), "warning"),
         (lacks("HugePagesAvailable"), "warning"),
+        (lacks("HugePagesAvailable") + &labelled("false"), "warning"),
+        (lacks("HugePagesAvailable") + &labelled("true"), "info"),
     ] {
         assert_eq!(
             found(&CHECK, &cluster_at(NOW, &yaml)),

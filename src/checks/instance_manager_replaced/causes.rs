@@ -7,7 +7,8 @@ causes! {
     OOM_KILLED = warning "oom_killed" "it was OOM-killed";
     EVICTED = warning "evicted"
         "it was evicted; severity info when a drain evicted it and no volume was affected";
-    NODE_LOST = warning "node_lost" "its node went down, rebooted or was removed";
+    NODE_LOST = warning "node_lost"
+        "its node went down, rebooted or was removed; severity info when no engine ended and all volumes have their replicas again";
     PANIC = warning "panic" "its process exited with code 2, as after a Go panic";
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings";
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed it because it was old or no longer needed";

@@ -62,6 +62,9 @@ fn impact(end: &End, volumes: &[VolumeRef]) -> String {
         (true, false) => {
             "every engine and replica in it ended; no volume shows a trace of it any longer, or nothing ran in it".into()
         }
+        (false, _) if end.severity == Severity::Info => {
+            format!("only replicas in it ended; {} did not stop and is not degraded any longer", users_of(volumes))
+        }
         (false, _) => format!(
             "every engine and replica in it ended; affected: {} (I/O errors until reattached, or degraded until rebuilt)",
             users_of(volumes)

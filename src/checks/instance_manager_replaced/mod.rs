@@ -22,7 +22,7 @@ use crate::facts::instance_managers::{InstanceManagers, container_status_of};
 use crate::facts::nodes;
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, Pod, condition};
+use crate::longhorn::{DataEngine, InstanceManager, Pod, VolumeRobustness, condition};
 
 use aftermath::{Aftermath, Hits, Span};
 use judge::{ReplacementScene, ReplacementVerdict};
@@ -31,8 +31,8 @@ pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
     title: "Instance managers replaced",
     summary: "The pod of an instance manager ended within the last 24 hours. All engines and replicas in it ended \
-              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume) and \
-              where an exporter that just started finds a replacement without any trace of harm.",
+              with it. Severity info where Longhorn meant it (settings, clean-up, a drain that affected no volume), where a \
+              lost node took only replicas along that are rebuilt, and where an exporter that just started finds a replacement without any trace of harm.",
     needs: &[InstanceManagers, Pods, Replicas],
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
     causes: causes::ALL,
@@ -155,7 +155,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for im in cluster.objects.instance_managers.iter() {
         if !ends.contains_key(im.metadata.name.as_str())
-            && let Some(end) = unseen_end(cluster, &fleet, &aftermath, im)
+            && let Some(end) = unseen_end(cluster, &fleet, &aftermath, im, out)
         {
             ends.insert(&im.metadata.name, vec![end]);
         }
@@ -230,7 +230,7 @@ fn seen_end<'a>(
         manager: name,
         node,
         verdict,
-        severity: severity_of(verdict),
+        severity: if is_made_good(cluster, verdict, &hits) { Severity::Info } else { severity_of(verdict) },
         at: gone.at,
         successor,
         evidence,
@@ -238,9 +238,15 @@ fn seen_end<'a>(
     }
 }
 
-/// Keeps the volumes that an end hit: a rebuild clears `failedAt`, and events expire.
+/// Keeps what an end hit: a rebuild clears `failedAt`, and events expire.
 fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
     const HIT: &str = "hit";
+    const ENGINES: &str = "engines";
+    let engines = FactKey { check: CHECK.id, fact: ENGINES, object: uid.into() };
+    hits.engines |= cluster.history.first_seen(&engines).is_some();
+    if hits.engines {
+        out.first_seen(ENGINES, uid);
+    }
     let of_end = format!("{uid}/");
     for (name, seen) in cluster.history.first_seen_of(CHECK.id, HIT, &of_end) {
         let volume = cluster.objects.volumes.get(name).map(|volume| volume.metadata.name.as_str());
@@ -308,6 +314,7 @@ fn unseen_end<'a>(
     fleet: &InstanceManagers<'a>,
     aftermath: &Aftermath<'a>,
     im: &'a InstanceManager,
+    out: &mut Outcome,
 ) -> Option<End<'a>> {
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let pod = fleet.pod_of(im)?;
@@ -318,7 +325,7 @@ fn unseen_end<'a>(
     if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
         return None;
     }
-    let hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
+    let mut hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
     // a first pod is made within seconds, and nothing can have run in an earlier one then
     let mut events = aftermath.events(name, None, &pod.metadata.uid);
     // an earlier pod than the last one may have ended for another reason
@@ -332,6 +339,7 @@ fn unseen_end<'a>(
     if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
         return None;
     }
+    remember_hits(cluster, &pod.metadata.uid, &mut hits, out);
     let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
     let setting = setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty());
     let scene = ReplacementScene {
@@ -348,8 +356,18 @@ fn unseen_end<'a>(
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let harmless = harmless || is_made_good(cluster, verdict, &hits);
     let severity = if harmless { Severity::Info } else { severity_of(verdict) };
     Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })
+}
+
+/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before.
+fn is_made_good(cluster: &Cluster, verdict: ReplacementVerdict, hits: &Hits) -> bool {
+    let hurt = [VolumeRobustness::Degraded, VolumeRobustness::Faulted];
+    let volume = |name: &&str| cluster.objects.volumes.get(name);
+    let whole = |name| volume(name).is_some_and(|volume| !hurt.contains(&volume.status.robustness));
+    let told = cluster.knows_all(Events) && cluster.knows_all(Engines);
+    verdict == ReplacementVerdict::NodeLost && told && !hits.engines && hits.volumes.iter().all(whole)
 }
 
 /// The node does not answer, or its Ready condition changed about when the pod ended. Not before the pod

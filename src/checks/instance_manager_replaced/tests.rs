@@ -12,6 +12,9 @@ const NOW: &str = "2026-01-02T12:00:00Z";
 const GONE: &str = "2026-01-02T11:50:00Z";
 const AGAIN: &str = "2026-01-02T11:50:05Z";
 
+const DETACHED: &str = "apiVersion: v1\nkind: Event\nmetadata: {name: d, namespace: longhorn-system}\n\
+    involvedObject: {kind: Volume, name: v}\nreason: DetachedUnexpectedly\nlastTimestamp: '2026-01-02T11:50:20Z'\n---\n";
+
 /// What is left behind: the instance manager with its new pod.
 fn after() -> String {
     release("v1.9.2")
@@ -109,8 +112,11 @@ fn causes_by_the_last_state_of_the_pod() {
         (failed(137, "OOMKilled"), unhealthy, "warning oom_killed"),
         (failed(137, "Error"), String::new(), "warning unknown"),
         (failed(2, "Error"), hit(), "warning panic"),
-        (failed(255, "Unknown"), String::new(), "warning node_lost"),
-        (failed(137, "ContainerStatusUnknown"), String::new(), "warning node_lost"),
+        // a node that was lost is made good when only replicas went with it and are rebuilt
+        (failed(255, "Unknown"), String::new(), "info node_lost"),
+        (failed(137, "ContainerStatusUnknown"), hit(), "info node_lost"),
+        (failed(255, "Unknown"), hit().replace("healthy", "degraded"), "warning node_lost"),
+        (failed(255, "Unknown"), dead_engine.to_owned(), "warning node_lost"),
         (
             last("Failed", "reason: Evicted, message: 'The node was low on resource: memory'"),
             String::new(),
@@ -122,9 +128,9 @@ fn causes_by_the_last_state_of_the_pod() {
                 "reason: Terminated, message: 'Pod was terminated in response to imminent node shutdown.'",
             ),
             String::new(),
-            "warning node_lost",
+            "info node_lost",
         ),
-        (disrupted("DeletionByTaintManager"), String::new(), "warning node_lost"),
+        (disrupted("DeletionByTaintManager"), String::new(), "info node_lost"),
         (disrupted("EvictionByEvictionAPI"), String::new(), "info evicted"),
         // replicas are taken up again when the node is back; an engine takes its workload along
         (disrupted("EvictionByEvictionAPI"), hit(), "info evicted"),
@@ -144,7 +150,23 @@ fn causes_by_the_last_state_of_the_pod() {
 fn a_node_that_came_back_just_then_took_the_pod_along() {
     let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:52:00Z");
     let yaml = after().replace(&node(), &back);
-    assert_eq!(found(&CHECK, &saw(&last("Running", ""), &yaml)), ["warning node_lost InstanceManager im-1"]);
+    assert_eq!(found(&CHECK, &saw(&last("Running", ""), &yaml)), ["info node_lost InstanceManager im-1"]);
+}
+
+#[test]
+fn a_lost_node_that_took_an_engine_along_stays_a_warning_when_its_event_is_gone() {
+    let gone = last("Failed", &terminated(255, "Unknown"));
+    let lines = |events: &str| {
+        let cluster = saw(&gone, &(after() + &volume("v", "engine:new") + events));
+        const LAST: &str = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
+        let evaluation = run(&CHECK, &cluster);
+        let alerts = evaluation.samples.get(LAST).is_some_and(|samples| !samples.is_empty());
+        let mut cluster = later(later(cluster, 0), 2 * 3600);
+        cluster.objects.events = Default::default();
+        (alerts, found(&CHECK, &cluster).remove(0))
+    };
+    assert_eq!(lines(DETACHED), (true, "warning node_lost InstanceManager im-1".to_owned()));
+    assert_eq!(lines(""), (false, "info node_lost InstanceManager im-1".to_owned()));
 }
 
 #[test]
@@ -245,13 +267,10 @@ fn failures_of_other_nodes_and_times_are_not_hits() {
 
 #[test]
 fn detached_volumes_are_hits_when_their_engine_was_here() {
-    let detached = "apiVersion: v1\nkind: Event\nmetadata: {name: d, namespace: longhorn-system}\n\
-                    involvedObject: {kind: Volume, name: v}\nreason: DetachedUnexpectedly\n\
-                    lastTimestamp: '2026-01-02T11:50:20Z'\n---\n";
     let gone = deleting(last("Running", ""));
-    assert_eq!(verdict(&gone, &(volume("v", "engine:new") + detached)), "warning deleted");
+    assert_eq!(verdict(&gone, &(volume("v", "engine:new") + DETACHED)), "warning deleted");
     let elsewhere = volume("v", "engine:new").replace("node-1", "node-2");
-    assert_eq!(verdict(&gone, &(elsewhere + detached)), "info deleted");
+    assert_eq!(verdict(&gone, &(elsewhere + DETACHED)), "info deleted");
 }
 
 #[test]
@@ -344,7 +363,7 @@ fn a_node_that_has_just_joined_took_no_pod_along() {
     let born = |at: &str| deleting(last("Running", "")).replace("2026-01-01T00:00:00Z", at);
     let found = |at: &str| found(&CHECK, &saw(&born(at), &yaml));
     assert_eq!(found("2026-01-02T11:46:00Z"), ["info deleted InstanceManager im-1"]);
-    assert_eq!(found("2026-01-02T11:44:00Z"), ["warning node_lost InstanceManager im-1"]);
+    assert_eq!(found("2026-01-02T11:44:00Z"), ["info node_lost InstanceManager im-1"]);
 }
 
 #[test]

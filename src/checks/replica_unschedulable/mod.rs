@@ -19,7 +19,7 @@ use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, Volume, VolumeRobustness, condition};
+use crate::longhorn::{ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
 causes! {
     SPACE_SHORT = warning "space_short"
@@ -31,7 +31,8 @@ causes! {
     TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects";
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon";
-    LOCAL_ONLY = warning "local_only" "data locality wants the replica on one node, which cannot take it";
+    LOCAL_ONLY = warning "local_only"
+        "data locality wants the replica on one node, which cannot take it; info where it is best-effort and the volume has all its replicas";
     UNEXPLAINED = warning "unexplained"
         "Longhorn finds no disk, though by the objects that can be read one could take the replica";
 }
@@ -142,7 +143,8 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
         finding = finding.node(&place.node).disk(&place.disk);
     }
-    if cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown) {
+    let planned = cause == &NODES_UNAVAILABLE && is_planned(cluster, since, &shown);
+    if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
         finding = finding.severity(Severity::Info);
     }
     finding.remedy(remedy(cluster, volume, cause, only))
@@ -186,6 +188,14 @@ fn place<'a>(cause: &Cause, refusals: &'a [PlacementRefusal]) -> Option<&'a Plac
     let nearest = placement::nearest(refusals);
     let mut places = refusals.iter().filter(|refusal| Some(refusal.obstacle) == nearest);
     places.next().filter(|_| places.next().is_none())
+}
+
+/// True for a volume that has all its replicas and wants one more where its workload runs. Longhorn creates it with a
+/// hardNodeAffinity and keeps trying as long as the workload runs there (longhorn-manager v1.6.4 and v1.12.1
+/// controller/volume_controller.go replenishReplicas).
+fn is_one_more(volume: &Volume, placed: usize) -> bool {
+    let complete = i64::try_from(placed).is_ok_and(|placed| placed >= volume.spec.number_of_replicas.0);
+    complete && volume.spec.data_locality != DataLocality::StrictLocal
 }
 
 /// True while a node is cordoned that could take the replica, during the first hour of waiting.

@@ -58,8 +58,27 @@ fn the_obstacle_of_the_nearest_disk_is_the_cause() {
         assert_eq!(found(&CHECK, &cluster), [format!("warning {expected} Volume vol")], "{nodes}");
     }
     let local = unplaced(", hardNodeAffinity: node-2");
-    let cluster = cluster_at(NOW, &(first + &node("node-2", OPEN, 20, 0) + &volume("", "") + &local));
-    assert_eq!(found(&CHECK, &cluster), ["warning local_only Volume vol"]);
+    let one = volume("", "").replace("numberOfReplicas: 2", "numberOfReplicas: 1, dataLocality: best-effort");
+    for (volume, severity) in [
+        (volume("", ""), "warning"),
+        // it has what it needs, and would like one more beside its workload
+        (one.clone(), "info"),
+        (one.replace("best-effort", "strict-local"), "warning"),
+        (
+            one.replace(
+                "active: true, healthyAt",
+                "active: true, failedAt: '2026-03-01T11:00:00Z', healthyAt",
+            ),
+            "warning",
+        ),
+    ] {
+        let yaml = first.clone() + &node("node-2", OPEN, 20, 0) + &volume + &local;
+        assert_eq!(
+            found(&CHECK, &cluster_at(NOW, &yaml)),
+            [format!("{severity} local_only Volume vol")],
+            "{volume}"
+        );
+    }
 }
 
 #[test]

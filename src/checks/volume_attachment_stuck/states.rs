@@ -252,14 +252,19 @@ fn hanging<'a>(
 }
 
 /// When the volume was asked for, or to be let go: by its attachments in Kubernetes, found by its tickets, which a detachment
-/// takes away first, or by its persistent volume.
+/// takes away first, or by its persistent volume. What Longhorn attaches for itself has tickets only.
 fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestamp> {
     let name = &volume.metadata.name;
     let attachment = cluster.objects.volume_attachments.get(name);
-    let wishes = attachment.into_iter().flat_map(|attachment| attachment.spec.attachment_tickets.keys());
+    let wishes = attachment.iter().flat_map(|attachment| attachment.spec.attachment_tickets.keys());
     let by_ticket = wishes.filter_map(|ticket| asked_by(cluster.objects.csi_attachments.get(ticket)?)).max();
     let pv = Some(&volume.status.kubernetes_status.pv_name).filter(|pv| !pv.is_empty());
-    by_ticket.max(events.asked.get(pv.unwrap_or(name).as_str()).copied())
+    let statuses =
+        attachment.iter().flat_map(|attachment| attachment.status.attachment_ticket_statuses.values());
+    let waits = statuses.filter(|ticket| !ticket.satisfied);
+    let waiting =
+        waits.filter_map(|ticket| condition(&ticket.conditions, "Satisfied")?.last_transition_time.get());
+    by_ticket.max(events.asked.get(pv.unwrap_or(name).as_str()).copied()).or_else(|| waiting.min())
 }
 
 fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {

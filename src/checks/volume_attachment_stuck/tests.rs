@@ -64,6 +64,16 @@ fn recorded(yaml: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_longhorn_attaches_for_itself_is_as_old_as_its_ticket() {
+    let since = |at| {
+        let ticket = ("backup-controller-b", "backup-controller", "node-1", false, at);
+        recorded(&(volume("vol", "attaching", "nodeID: node-1", "") + &tickets("vol", &[ticket])))
+    };
+    assert!(since(YOUNG).is_empty());
+    assert_eq!(since(OLD), ["warning attaching Volume vol"]);
+}
+
+#[test]
 fn what_moves_for_ten_minutes_is_stuck() {
     for state in ["attaching", "detaching"] {
         let yaml = |created| {
