@@ -72,9 +72,9 @@ const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// readers of these take nothing from a scrape. The largest report, 3,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
-/// How often what changes all the time is evaluated: so rarely that it takes half a percent of a core, however
-/// many ask. An evaluation of 20 ms answers for 4 s, one of a small cluster for some tenths of a second.
-const TIMES_ITS_COST: f64 = 200.0;
+/// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
+/// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
+const TIMES_ITS_COST: f64 = 250.0;
 /// No verdict is older than this because it was dear.
 const AT_MOST: SignedDuration = SignedDuration::from_secs(5);
 

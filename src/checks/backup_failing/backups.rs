@@ -41,6 +41,12 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
     hurt
 }
 
+/// Volumes of which a backup is being written.
+pub(super) fn written(cluster: &Cluster) -> BTreeSet<&str> {
+    let backups = cluster.objects.backups.iter();
+    backups.filter(|backup| backup.status.state == BackupState::InProgress).map(Backup::volume).collect()
+}
+
 /// Volumes of which a backup is being written, and none has failed.
 pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
     let (written, others): (Vec<&Backup>, Vec<_>) =

@@ -24,12 +24,16 @@ pub(super) struct BackupJob<'a> {
     pub is_overdue: bool,
 }
 
-/// Finds jobs that do not run; returns those that back up volumes.
-pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> Vec<BackupJob<'a>> {
+/// Finds jobs that do not run; returns those that back up volumes. `writing` are volumes whose backup advances.
+pub(super) fn find<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    writing: &BTreeSet<&str>,
+) -> Vec<BackupJob<'a>> {
     let mut backing_up = Vec::new();
     for job in cluster.objects.recurring_jobs.iter().filter(|job| !job.metadata.is_deleting()) {
         let Some(pause) = schedule::longest_pause(&job.spec.cron) else { continue };
-        let found = not_running(cluster, out, job, pause);
+        let found = not_running(cluster, out, job, pause, writing);
         if job.backs_up() {
             backing_up.push(BackupJob { job, pause, is_overdue: found.is_some() });
         }
@@ -45,6 +49,7 @@ fn not_running(
     out: &mut Outcome,
     job: &RecurringJob,
     pause: SignedDuration,
+    writing: &BTreeSet<&str>,
 ) -> Option<Finding> {
     let name = &job.metadata.name;
     let Some(cron) = cluster.objects.cron_jobs.get(name) else {
@@ -92,6 +97,11 @@ fn not_running(
     );
     let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message).since(Some(last));
     finding.evidence = evidence(cluster, job, cron, pause);
+    if !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name)) {
+        // it takes longer than its schedule allows, which ends by itself
+        finding.message.push_str(": its last run is still writing a backup");
+        return Some(finding.severity(Severity::Info));
+    }
     Some(finding)
 }
 

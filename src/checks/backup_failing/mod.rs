@@ -60,8 +60,9 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     count(cluster, out);
     let unavailable = target::find(cluster, out);
-    let jobs = jobs::find(cluster, out);
     let mut hurt: BTreeSet<&str> = backups::find(cluster, out);
+    let writing = &backups::written(cluster) - &hurt;
+    let jobs = jobs::find(cluster, out, &writing);
     hurt.extend(volumes::find(cluster, out, &jobs, &hurt.clone(), &unavailable));
     for name in hurt {
         let last = cluster.objects.volumes.get(name).and_then(|volume| volume.status.last_backup_at.get());

@@ -203,6 +203,23 @@ fn what_hangs_is_told() {
 }
 
 #[test]
+fn a_job_that_is_still_writing_is_late_but_not_lost() {
+    let run = nightly("2026-03-08T02:00:00Z") + &backed_up("2026-03-08T02:10:00Z");
+    let written = |at: &str| backup("b", at, "state: InProgress, progress: 40");
+    for (more, severity) in [
+        (String::new(), "warning"),
+        (written("2026-03-10T11:50:00Z"), "info"),
+        (written("2026-03-10T11:50:00Z").replace("state: InProgress", "state: Error"), "warning"),
+    ] {
+        let found = found(&CHECK, &cluster_at(NOW, &(run.clone() + &more)));
+        assert!(
+            found.contains(&format!("{severity} recurring_job_overdue RecurringJob nightly")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn a_volume_that_two_runs_left_out_is_found() {
     let ran = nightly("2026-03-10T02:00:00Z");
     let old = "2026-03-07T02:10:00Z";
