@@ -19,14 +19,23 @@ pub struct Cause {
     pub id: &'static str,
     /// How bad it is, unless a finding says otherwise where the summary announces it.
     pub severity: Severity,
-    /// What the cause means, in one sentence.
+    /// What the cause means, in one sentence, and when a finding of it is less severe.
     pub summary: &'static str,
+    /// The same without the latter, as findings say it.
+    pub meaning: &'static str,
 }
 
-/// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them.
+/// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
+/// finding is less severe.
 macro_rules! causes {
-    ($( $name:ident = $severity:ident $id:literal $summary:literal; )*) => {
-        $( #[doc = $summary] pub const $name: $crate::check::Cause = $crate::check::Cause::$severity($id, $summary); )*
+    ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?; )*) => {
+        $(
+            #[doc = $meaning]
+            pub const $name: $crate::check::Cause = $crate::check::Cause {
+                meaning: $meaning,
+                ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
+            };
+        )*
         /// Every cause, in the order of the reference.
         pub const ALL: &[&$crate::check::Cause] = &[$( &$name ),*];
     };
@@ -36,17 +45,17 @@ pub(crate) use causes;
 impl Cause {
     /// A cause to be acted on now.
     pub const fn critical(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Critical, summary }
+        Cause { id, severity: Severity::Critical, summary, meaning: summary }
     }
 
     /// A cause to be looked at in working hours.
     pub const fn warning(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Warning, summary }
+        Cause { id, severity: Severity::Warning, summary, meaning: summary }
     }
 
     /// A cause that is context only.
     pub const fn info(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Info, summary }
+        Cause { id, severity: Severity::Info, summary, meaning: summary }
     }
 
     /// True when the list has a cause of this id; for the compiler.

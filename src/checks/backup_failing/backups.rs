@@ -47,12 +47,11 @@ pub(super) fn written(cluster: &Cluster) -> BTreeSet<&str> {
     backups.filter(|backup| backup.status.state == BackupState::InProgress).map(Backup::volume).collect()
 }
 
-/// Volumes of which a backup is being written, and none has failed.
+/// Volumes of which a backup is being written, and no other is there.
 pub(super) fn first_ones(cluster: &Cluster) -> BTreeSet<&str> {
-    let (written, others): (Vec<&Backup>, Vec<_>) =
-        cluster.objects.backups.iter().partition(|backup| backup.status.state == BackupState::InProgress);
-    let others: BTreeSet<&str> = others.iter().map(|backup| backup.volume()).collect();
-    written.iter().map(|backup| backup.volume()).filter(|volume| !others.contains(volume)).collect()
+    let others =
+        cluster.objects.backups.iter().filter(|backup| backup.status.state != BackupState::InProgress);
+    &written(cluster) - &others.map(Backup::volume).collect()
 }
 
 fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding> {

@@ -9,7 +9,7 @@ causes! {
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed and none has succeeded since";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
-        "a recurring job has not been started for longer than its schedule ever pauses; info while its last run writes a backup";
+        "a recurring job has not been started for longer than its schedule ever pauses" but "info while its last run writes a backup";
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended";
     VOLUME_BACKUP_OLD = warning "volume_backup_old"
         "a recurring backup job runs, but the last good backup of volumes is older than two of its runs, or there is none";

@@ -7,7 +7,7 @@ causes! {
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the pod of the CSI plugin on the node does not start or is not Ready";
     PLUGIN_MISSING = warning "plugin_missing"
-        "no CSI plugin is on a node that Longhorn uses; info where no volume is attached there";
+        "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there";
     NOT_REGISTERED = warning "not_registered"
         "the CSI plugin runs, but the kubelet of the node does not know the driver: its CSINode lacks driver.longhorn.io";
     CONTROLLER_DOWN = critical "controller_down"

@@ -214,13 +214,12 @@ fn in_every_pod(cluster: &Cluster, name: &str) -> bool {
 
 /// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.
 fn add_holders(finding: &mut Finding, managers: &[&InstanceManager]) {
-    let fact = |text| api(text);
     for manager in managers.iter().take(SHOWN) {
         let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
         let text = format!("instance manager {name} on {node}: condition SettingSynced is False");
-        finding.evidence.push(fact(text));
+        finding.evidence.push(api(text));
     }
     if let Some(more) = managers.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding.evidence.push(fact(format!("and {}", counted(more, "further instance manager"))));
+        finding.evidence.push(api(format!("and {}", counted(more, "further instance manager"))));
     }
 }

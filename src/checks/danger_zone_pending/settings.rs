@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Cause, Severity};
+use crate::check::Cause;
 use crate::longhorn::Toleration;
 
 /// A setting of the danger zone as a cause.
 const fn setting(id: &'static str) -> Cause {
-    Cause { id, severity: Severity::Info, summary: "the setting of this name is not in force" }
+    Cause::info(id, "the setting of this name is not in force")
 }
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone

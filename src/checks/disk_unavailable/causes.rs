@@ -24,7 +24,7 @@ causes! {
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks";
     NODE_ENVIRONMENT = info "node_environment"
-        "the node lacks something that some volumes need; a warning where such volumes are there";
+        "the node lacks something that some volumes need" but "a warning where such volumes are there";
 }
 
 /// A disk of a node is not ready.

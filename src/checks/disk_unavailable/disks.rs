@@ -65,7 +65,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         .finding(
             cluster,
             cause,
-            format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.summary),
+            format!("disk {} of node {} is not used: {}", disk.name, disk.node_name(), cause.meaning),
         )
         .since(since)
         .impact(impact(&volumes, &alone))

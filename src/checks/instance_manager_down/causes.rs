@@ -4,12 +4,12 @@ use crate::check::causes;
 
 causes! {
     PANIC = critical "panic"
-        "its process exited with code 2, as after a Go panic, and no new pod was created; warning for the first 3 minutes";
+        "its process exited with code 2, as after a Go panic, and no new pod was created" but "warning for the first 3 minutes";
     OOM_KILLED = critical "oom_killed"
-        "it was OOM-killed, and no pod followed; warning for the first 3 minutes";
+        "it was OOM-killed, and no pod followed" but "warning for the first 3 minutes";
     POD_FAILED = critical "pod_failed"
-        "its pod has ended and is not recreated; warning for the first 3 minutes";
-    POD_MISSING = critical "pod_missing" "it has no pod and none is created; warning for the first 3 minutes";
+        "its pod has ended and is not recreated" but "warning for the first 3 minutes";
+    POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes";
     NODE_CORDONED = info "node_cordoned"
         "its node is cordoned, so Longhorn creates no pod for it; expected in a drain";
     NODE_DOWN = warning "node_down" "its node does not answer";

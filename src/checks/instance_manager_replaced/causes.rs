@@ -6,13 +6,13 @@ causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed it because its liveness probe failed";
     OOM_KILLED = warning "oom_killed" "it was OOM-killed";
     EVICTED = warning "evicted"
-        "it was evicted; severity info when a drain evicted it and no volume was affected";
+        "it was evicted" but "severity info when a drain evicted it and no volume was affected";
     NODE_LOST = warning "node_lost"
-        "its node went down, rebooted or was removed; severity info when no engine ended and all volumes have their replicas again";
+        "its node went down, rebooted or was removed" but "severity info when no engine ended and all volumes have their replicas again";
     PANIC = warning "panic" "its process exited with code 2, as after a Go panic";
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced it while it was idle, to apply settings";
     STALE_CLEANUP = info "stale_cleanup" "Longhorn removed it because it was old or no longer needed";
     DELETED = warning "deleted"
-        "its pod was deleted while volumes ran in it; severity info when nothing ran in it, by whom is not known";
-    UNKNOWN = warning "unknown" "it ended for an unknown reason; severity info without any trace of harm";
+        "its pod was deleted while volumes ran in it" but "severity info when nothing ran in it, by whom is not known";
+    UNKNOWN = warning "unknown" "it ended for an unknown reason" but "severity info without any trace of harm";
 }

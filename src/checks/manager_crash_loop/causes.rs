@@ -13,9 +13,9 @@ causes! {
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's webhook and therefore refuses what the manager writes";
     WEBHOOK_DENIED = critical "webhook_denied"
-        "Longhorn's own validator refuses a change that the manager makes at start; warning while restarts are few";
+        "Longhorn's own validator refuses a change that the manager makes at start" but "warning while restarts are few";
     WRITE_CONFLICT = critical "write_conflict"
-        "managers that start together overwrite each other's changes; warning while restarts are few";
+        "managers that start together overwrite each other's changes" but "warning while restarts are few";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
         "eviction meets a backing image copy that is in status but no longer in spec";
     UPGRADE_PATH = critical "upgrade_path"

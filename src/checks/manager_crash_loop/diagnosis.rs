@@ -36,14 +36,14 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// Takes over what the log of another manager tells, where this one's cannot be read.
-    pub fn like(self, twin: &Diagnosis, node: &str) -> Diagnosis {
+    pub fn take_over(&mut self, twin: &Diagnosis, node: &str) {
         let text = format!(
             "the manager of {node} ended with the same exit code after the same time, and its log tells why: most likely it is the \
              same here"
         );
-        let mut evidence = self.evidence;
-        evidence.push(Evidence { source: EvidenceSource::Log, text });
-        Diagnosis { evidence, twin: Some(node.to_owned()), source: self.source, ..twin.clone() }
+        self.evidence.push(EvidenceSource::Log.says(text));
+        (self.cause, self.issue, self.why) = (twin.cause, twin.issue, twin.why);
+        self.twin = Some(node.to_owned());
     }
 }
 

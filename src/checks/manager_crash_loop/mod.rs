@@ -124,19 +124,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     let owned = owned_volumes(cluster, &looping);
-    let diagnosed: Vec<_> =
-        looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash)).collect();
-    for ((pod, crash), own) in looping.iter().zip(&diagnosed) {
+    for ((pod, crash), diagnosis) in looping.iter().zip(diagnoses(cluster, &looping)) {
         let node = pod.spec.node_name.as_str();
-        let known = own.cause != &causes::UNKNOWN
-            || cluster.history.crash_log(&pod.metadata.name, CONTAINER).is_some();
-        let twin = looping.iter().zip(&diagnosed).find(|((_, other), of_other)| {
-            !known && of_other.source == EvidenceSource::Log && ended_alike(crash, other)
-        });
-        let diagnosis = match twin {
-            Some(((other, _), told)) => own.clone().like(told, &other.spec.node_name),
-            None => own.clone(),
-        };
         let evidence = if diagnosis.source == EvidenceSource::Log { "log" } else { "fingerprint" };
         out.sample(&CRASH_LOOPING, &[node, diagnosis.cause.id, evidence], 1.0);
         if let Some(ended) = crash.ended() {
@@ -152,6 +141,23 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let volumes = owned.get(node).map(Vec::as_slice).unwrap_or_default();
         out.find(finding(cluster, pod, crash, diagnosis, volumes, since));
     }
+}
+
+/// Why each of them ended. One without a log and without a cause is told by another that ended alike and has a log.
+fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diagnosis> {
+    let mut all: Vec<_> =
+        looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash)).collect();
+    let told = looping.iter().zip(&all).filter(|(_, told)| told.source == EvidenceSource::Log);
+    let by_log: Vec<_> = told.map(|(looping, told)| (looping, told.clone())).collect();
+    for ((pod, crash), own) in looping.iter().zip(&mut all).filter(|(_, own)| own.cause == &causes::UNKNOWN) {
+        let has_log = cluster.history.crash_log(&pod.metadata.name, CONTAINER).is_some();
+        if let Some(((twin, _), told)) =
+            by_log.iter().find(|((_, other), _)| !has_log && ended_alike(crash, other))
+        {
+            own.take_over(told, &twin.spec.node_name);
+        }
+    }
+    all
 }
 
 /// Managers that wait for the same thing give up after the same time, within some seconds.
@@ -218,8 +224,7 @@ fn finding(
     };
     let why = match diagnosis.why {
         Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
-        // what follows says when the finding is less severe
-        _ => diagnosis.cause.summary.split("; warning ").next().unwrap_or_default().to_owned(),
+        _ => diagnosis.cause.meaning.to_owned(),
     };
     let why = match &diagnosis.twin {
         Some(twin) => format!("most likely as on {twin}: {why}"),

@@ -32,7 +32,7 @@ causes! {
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon";
     LOCAL_ONLY = warning "local_only"
-        "data locality wants the replica on one node, which cannot take it; info where it is best-effort and the volume has all its replicas";
+        "data locality wants the replica on one node, which cannot take it" but "info where it is best-effort and the volume has all its replicas";
     UNEXPLAINED = warning "unexplained"
         "Longhorn finds no disk, though by the objects that can be read one could take the replica";
 }

@@ -14,7 +14,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
         cluster,
         share,
         cause,
-        format!("RWX {} is not served: {}", whose(cluster, share), cause.summary),
+        format!("RWX {} is not served: {}", whose(cluster, share), cause.meaning),
     )
     .since(held.since)
     .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");

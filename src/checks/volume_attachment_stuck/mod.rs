@@ -35,7 +35,7 @@ causes! {
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for";
     TICKET_LEFT_OVER = warning "ticket_left_over"
-        "a ticket holds the volume for a node or an attachment that no longer exists; info while no other ticket waits";
+        "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits";
     MIGRATION_BROKE = warning "migration_broke"
         "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither";
 }
