@@ -26,6 +26,8 @@ const NS: &str = "namespace: longhorn-system";
 pub struct Facts {
     /// True for an installation in which no manager has finished a start yet.
     fresh: bool,
+    /// True for a cluster of node-1 only.
+    alone: bool,
     /// `current-longhorn-version`, if another release than that of the image.
     installed: Option<String>,
     /// How the managers are; of a healthy cluster without it.
@@ -46,6 +48,8 @@ pub struct Facts {
     os: Option<String>,
     /// Kinds that are not in the recording.
     without: Vec<String>,
+    /// Objects of a healthy cluster that are not there, as `Pod/instance-manager-aio-node-1`.
+    gone: Vec<String>,
     /// Further objects, as YAML documents; `metadata` needs no namespace.
     objects: String,
 }
@@ -117,6 +121,11 @@ fn others_started(case: &Case) -> bool {
     case.cluster.manager.as_ref().is_some_and(|manager| manager.one)
 }
 
+/// The nodes of the cluster.
+fn names(case: &Case) -> &'static [&'static str] {
+    if case.cluster.alone { &NODES[..1] } else { &NODES }
+}
+
 fn minor(release: &str) -> u32 {
     release.split('.').nth(1).unwrap().parse().unwrap()
 }
@@ -150,7 +159,10 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
         documents.retain(|document| key_of(document) != key);
         documents.push(own.to_owned());
     }
-    documents.retain(|document| !facts.without.iter().any(|kind| key_of(document).0 == *kind));
+    documents.retain(|document| {
+        let (kind, name) = key_of(document);
+        !facts.without.contains(&kind) && !facts.gone.contains(&format!("{kind}/{name}"))
+    });
     std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
     write_empty(case, &documents, directory);
     if with_log && !facts.log.is_empty() {
@@ -204,7 +216,7 @@ fn now() -> String {
 fn nodes(case: &Case) -> String {
     let os = case.cluster.os.as_deref().unwrap_or("Ubuntu 24.04.2 LTS");
     let mut yaml = String::new();
-    for node in NODES {
+    for node in names(case) {
         write!(
             yaml,
             "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}, creationTimestamp: '2026-01-01T00:00:00Z'}}\n\
@@ -212,7 +224,7 @@ fn nodes(case: &Case) -> String {
              allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5}}}}\n---\n"
         )
         .unwrap();
-        if !case.cluster.fresh || others_started(case) && node != NODES[0] {
+        if !case.cluster.fresh || others_started(case) && *node != NODES[0] {
             write!(
                 yaml,
                 "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {node}, {NS}}}\n\
@@ -298,10 +310,11 @@ fn container(case: &Case) -> String {
 fn manager_set(case: &Case) -> String {
     format!(
         "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, {NS}, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\
-         spec: {{template: {{spec: {{containers: [{}]}}}}}}\n\
-         status: {{desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: {}}}\n---\n",
+         spec: {{template: {{spec: {{containers: [{1}]}}}}}}\n\
+         status: {{desiredNumberScheduled: {0}, updatedNumberScheduled: {0}, numberReady: {2}}}\n---\n",
+        names(case).len(),
         container(case),
-        NODES.iter().filter(|node| !is_bad(case, node)).count()
+        names(case).iter().filter(|node| !is_bad(case, node)).count()
     )
 }
 
