@@ -122,7 +122,7 @@ fn others_started(case: &Case) -> bool {
 }
 
 /// The nodes of the cluster.
-fn names(case: &Case) -> &'static [&'static str] {
+fn nodes_of(case: &Case) -> &'static [&'static str] {
     if case.cluster.alone { &NODES[..1] } else { &NODES }
 }
 
@@ -216,7 +216,7 @@ fn now() -> String {
 fn nodes(case: &Case) -> String {
     let os = case.cluster.os.as_deref().unwrap_or("Ubuntu 24.04.2 LTS");
     let mut yaml = String::new();
-    for node in names(case) {
+    for node in nodes_of(case) {
         write!(
             yaml,
             "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}, creationTimestamp: '2026-01-01T00:00:00Z'}}\n\
@@ -312,9 +312,9 @@ fn manager_set(case: &Case) -> String {
         "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, {NS}, creationTimestamp: '2026-02-01T00:00:00Z'}}\n\
          spec: {{template: {{spec: {{containers: [{1}]}}}}}}\n\
          status: {{desiredNumberScheduled: {0}, updatedNumberScheduled: {0}, numberReady: {2}}}\n---\n",
-        names(case).len(),
+        nodes_of(case).len(),
         container(case),
-        names(case).iter().filter(|node| !is_bad(case, node)).count()
+        nodes_of(case).iter().filter(|node| !is_bad(case, node)).count()
     )
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) fn managers(case: &Case) -> String {
     let mut yaml = String::new();
-    for (index, node) in names(case).iter().enumerate() {
+    for (index, node) in nodes_of(case).iter().enumerate() {
         let bad = case.cluster.manager.as_ref().filter(|_| is_bad(case, node));
         if bad.is_some_and(|manager| manager.absent) {
             continue;

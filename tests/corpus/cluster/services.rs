@@ -16,7 +16,7 @@ pub(super) fn webhooks(case: &Case) -> String {
     for name in names {
         let service = format!("longhorn-{name}-webhook");
         let mut endpoints = Vec::new();
-        for (index, node) in names(case).iter().enumerate() {
+        for (index, node) in nodes_of(case).iter().enumerate() {
             if minor >= 5 && is_bad(case, node) && manager.is_some_and(|manager| manager.absent) {
                 continue;
             }
@@ -115,7 +115,7 @@ pub(super) fn instance_managers(case: &Case) -> String {
     let engine = if minor(release) >= 6 { "dataEngine: v1, " } else { "" };
     let kinds: &[&str] = if minor(release) >= 5 { &["aio"] } else { &["engine", "replica"] };
     let mut yaml = String::new();
-    for node in names(case) {
+    for node in nodes_of(case) {
         for kind in kinds {
             let name = format!("instance-manager-{kind}-{node}");
             let labels = format!(
