@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
-use crate::longhorn::{Engine, LonghornNode, Replica, ReplicaMode, Volume};
+use crate::longhorn::{Engine, LonghornNode, Replica, ReplicaMode, Volume, VolumeState};
 
 /// The volume as the object of a finding.
 pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {
@@ -30,6 +30,21 @@ pub fn labels(volume: &Volume) -> [&str; 3] {
 /// controller/events.go, v1.4.4 and v1.5.5 to v1.12.1 constant/events.go).
 pub fn is_unexpected_detach(reason: &str) -> bool {
     matches!(reason, "DetachedUnexpectedly" | "DetachedUnexpectly")
+}
+
+/// When a volume that attaches was last let attach again after its engine had died. A shared one is asked to remount for as long
+/// as its NFS server is in error, which says nothing (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go
+/// ReconcileVolumeState, ReconcileShareManagerState).
+pub fn came_back(volume: &Volume) -> Option<Timestamp> {
+    let status = &volume.status;
+    let attaches = status.state == VolumeState::Attaching;
+    remounted(volume).max(status.last_auto_salvaged_at.get()).filter(|_| attaches)
+}
+
+/// When the engine of a volume was last found dead and the volume was let attach again.
+pub fn remounted(volume: &Volume) -> Option<Timestamp> {
+    let shared = volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable;
+    volume.status.remount_requested_at.get().filter(|_| !shared)
 }
 
 /// True for a replica that holds all data and is in use: it has been in step with its engine, and has not failed

@@ -56,6 +56,11 @@ narrow! {
         pub desire_state: InstanceState,
         pub data_engine: DataEngine,
         pub backing_image: SharedText,
+        /// Engine image since 1.6.
+        pub image: SharedText,
+        /// Engine image up to 1.5; a leftover until 1.8.
+        pub engine_image: SharedText,
+        /// False for one of a live upgrade that has not taken over yet.
         pub active: bool,
         /// When it was first in step with its engine; emptied when it is rebuilt.
         pub healthy_at: Time,
@@ -105,6 +110,11 @@ open_enum! {
 }
 
 impl Replica {
+    /// The engine image that it runs, whichever field the release uses.
+    pub fn engine_image(&self) -> &str {
+        if self.spec.image.is_empty() { &self.spec.engine_image } else { &self.spec.image }
+    }
+
     /// True when the replica is asked to leave its disk, whichever field the release uses.
     pub fn eviction_requested(&self) -> bool {
         self.spec.eviction_requested || self.status.eviction_requested

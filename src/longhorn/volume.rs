@@ -69,6 +69,9 @@ narrow! {
         pub last_degraded_at: Time,
         /// Since 1.12.
         pub last_auto_salvaged_at: Time,
+        /// When its engine was last found dead and the volume was let attach again, also after a salvage; of a shared volume also at
+        /// each look while its NFS server is in error (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go).
+        pub remount_requested_at: Time,
         pub current_migration_node_id: SharedText = "currentMigrationNodeID",
         /// In bytes, of the largest replica.
         pub actual_size: Int,

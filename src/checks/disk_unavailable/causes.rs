@@ -5,6 +5,8 @@ use crate::check::{Cause, causes};
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
         "the path holds another disk than Longhorn remembers, usually because the file system is not mounted";
+    DISK_UUID_SHARED = warning "disk_uuid_shared"
+        "disks of several nodes have the same UUID, as after a machine was cloned, so Longhorn mistakes one for the other";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
         "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was recreated";
     FILE_SYSTEM_SHARED = warning "file_system_shared"

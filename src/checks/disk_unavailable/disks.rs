@@ -81,6 +81,39 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     out.find(finding.volumes(volumes));
 }
 
+/// Disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is cloned, and asks for
+/// the replicas of a disk by it alone (longhorn issues 9586 and 14032; longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go
+/// ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). A node that is down may be the old
+/// name of another.
+pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, uuid: &str, disks: &[Disk]) {
+    let mut nodes: Vec<&str> =
+        disks.iter().map(Disk::node_name).filter(|node| nodes::down(cluster, node).is_none()).collect();
+    nodes.dedup();
+    let first = disks.iter().find(|disk| nodes.first() == Some(&disk.node_name()));
+    let (Some(disk), true) = (first, nodes.len() > 1) else { return };
+    let (namespace, names) = (&cluster.namespace, text::listed(&nodes));
+    out.find(
+        disk.finding(
+            cluster,
+            &causes::DISK_UUID_SHARED,
+            format!("nodes {names} each have a disk of UUID {uuid}"),
+        )
+        .impact("Longhorn confuses the disks: replicas are counted on the wrong node, and moved or rebuilt again and again")
+        .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
+        .volumes(disk.volumes(cluster))
+        .remedy(
+            Remedy::new(
+                "The UUID is in longhorn-disk.cfg at the path of the disk and was copied with the machine. Keep it on one node. On each \
+                 of the others, one after the other: switch scheduling off for the disk, delete its replicas once their volumes are healthy without \
+                 them, remove the disk from the node in Longhorn, delete longhorn-disk.cfg and the folder replicas at its path, and add the \
+                 disk again.",
+            )
+            .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep diskUUID"))
+            .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={uuid} -o wide")),
+        ),
+    );
+}
+
 /// The cause by reason and message; `None` where the condition repeats what the node says.
 fn cause(ready: &Condition) -> Option<&'static Cause> {
     let says = |part: &str| ready.message.contains(part);

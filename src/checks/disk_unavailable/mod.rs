@@ -19,6 +19,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use crate::check::*;
@@ -50,6 +52,7 @@ gauges! {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    let mut by_uuid: BTreeMap<&str, Vec<disks::Disk>> = BTreeMap::new();
     let others = conditions::DiskCounts::default();
     let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
     for node in cluster.objects.longhorn_nodes.iter() {
@@ -68,7 +71,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 true => room::find(cluster, out, &disk),
                 false => disks::find(cluster, out, &disk),
             }
+            by_uuid.entry(&status.disk_uuid).or_default().push(disk);
         }
+    }
+    for (uuid, disks) in by_uuid.into_iter().filter(|(uuid, _)| !uuid.is_empty()) {
+        disks::find_shared(cluster, out, uuid, &disks);
     }
     for (state, count) in counts {
         out.sample(&DISKS, &[state], f64::from(count));

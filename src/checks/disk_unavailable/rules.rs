@@ -16,6 +16,17 @@ pub(super) const ALERTS: &[Alert] = &[
         ..Alert::PLAIN
     },
     Alert {
+        name: "LonghornDiskUuidShared",
+        when: When::Found(&[&DISK_UUID_SHARED]),
+        hold: "15m",
+        summary: "Disks of several Longhorn nodes have the same UUID.",
+        description: "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the UUID of a disk of another node, as after a machine was cloned. Longhorn \
+                      mistakes one for the other, and moves replicas between them. Take no disk out before you know where each replica is.",
+        why: "It does not pass, but nothing is hurt within minutes; a quarter of an hour lets a machine be replaced under another name.",
+        runbook: include_str!("LonghornDiskUuidShared.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
         name: "LonghornDiskFull",
         when: When::Found(&[&DISK_FULL]),
         hold: "15m",

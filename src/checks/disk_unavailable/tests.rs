@@ -240,3 +240,25 @@ fn what_a_node_lacks_is_a_warning_only_where_it_is_needed() {
     }
     assert!(found(&CHECK, &cluster_at(NOW, &lacks("Schedulable"))).is_empty(), "a cordon is nothing wrong");
 }
+
+#[test]
+fn disks_of_one_uuid_on_several_nodes_are_told_once() {
+    let ready = ready("", "", LONG_AGO);
+    let of = |name: &str| node(name, &ready, &ready, "");
+    let cloned = |name: &str| of(name).replace(&format!("uuid-{name}"), "uuid-n1");
+    let at = |yaml: &str| found(&CHECK, &cluster_at(NOW, yaml));
+    assert!(at(&(of("n1") + &of("n2"))).is_empty());
+    let both = of("n1") + &cloned("n2") + &cloned("n3") + &of("n4");
+    assert_eq!(at(&both), ["warning disk_uuid_shared nodes.longhorn.io n1"]);
+    let report = run(&CHECK, &cluster_at(NOW, &both)).report;
+    assert_eq!(report.findings[0].message, "nodes n1, n2, n3 each have a disk of UUID uuid-n1");
+    // a machine that got another name leaves its old node behind, and a new disk has no UUID yet
+    let gone = cloned("n2").replace("reason: ''", "reason: KubernetesNodeGone").replacen(
+        "status: 'True'",
+        "status: 'False'",
+        1,
+    );
+    assert!(!at(&(of("n1") + &gone)).iter().any(|line| line.contains("disk_uuid_shared")));
+    let new = |name: &str| of(name).replace(&format!("uuid-{name}"), "''");
+    assert!(at(&(new("n1") + &new("n2"))).is_empty());
+}

@@ -10,4 +10,6 @@ causes! {
     IMAGE_UNKNOWN = warning "image_unknown" "volumes name an image of which there is no EngineImage";
     INCOMPATIBLE = warning "incompatible"
         "the image is too old or too new for the managers, and volumes use it";
+    UPGRADE_STUCK = warning "upgrade_stuck"
+        "the live upgrade of a volume's engine has not ended for half an hour";
 }

@@ -12,6 +12,7 @@ mod missing;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ pub static CHECK: Check = Check {
     id: "engine_image_unavailable",
     title: "Engine images unavailable",
     summary: "An engine image is missing on a node, nowhere deployed, unknown to Longhorn or too old for it, so volumes that need it \
-              cannot be attached.",
+              cannot be attached; or the live upgrade of a volume to an image does not end.",
     needs: &[EngineImages, LonghornNodes],
     uses: &[Pods, Volumes, Replicas, KubeNodes, Settings],
     causes: causes::ALL,
@@ -60,6 +61,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.find(incompatible(cluster, image));
     }
     find_unknown(cluster, out);
+    upgrade::find(cluster, out);
 }
 
 fn is_incompatible(image: &EngineImage) -> bool {

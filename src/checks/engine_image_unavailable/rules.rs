@@ -28,6 +28,17 @@ pub(super) const ALERTS: &[Alert] = &[
         runbook: include_str!("LonghornEngineImageUnavailable.md"),
         ..Alert::PLAIN
     },
+    Alert {
+        name: "LonghornEngineUpgradeStuck",
+        when: When::Found(&[&UPGRADE_STUCK]),
+        hold: "15m",
+        summary: "The live upgrade of a Longhorn engine does not end.",
+        description: "The engine of volume {{ $labels.object }} has been upgraded for half an hour. It serves I/O on its old image, but Longhorn neither \
+                      migrates the volume nor cleans up its replicas until the upgrade ends.",
+        why: "An upgrade takes a minute or two. The finding allows half an hour for many at once; a quarter more lets the last of them end.",
+        runbook: include_str!("LonghornEngineUpgradeStuck.md"),
+        ..Alert::PLAIN
+    },
 ];
 
 pub(super) const PANELS: &[Panel] = &[

@@ -142,3 +142,81 @@ fn images_that_nobody_has_and_that_are_too_old() {
         assert!(found(&CHECK, &cluster_at(NOW, &unused)).is_empty());
     }
 }
+
+/// A volume that is to change its image, and one new replica of it.
+fn upgrading(volume: &str, replica: &str) -> String {
+    object(
+        "Volume",
+        "vol-1",
+        &format!(
+            "spec: {{nodeID: n1, image: '{IMAGE}', numberOfReplicas: 1}}\nstatus: {{state: attached, robustness: healthy, \
+             currentNodeID: n1, currentImage: 'longhornio/longhorn-engine:v1.8.2'{volume}}}"
+        ),
+    ) + &object(
+        "Replica",
+        "vol-1-r-1",
+        "spec: {volumeName: vol-1, nodeID: n1, active: true, image: 'longhornio/longhorn-engine:v1.8.2'}\nstatus: {currentState: running}",
+    ) + &object_with(
+        "Replica",
+        "vol-1-r-2",
+        &format!("creationTimestamp: '{LONG_AGO}'"),
+        &format!(
+            "spec: {{volumeName: vol-1, nodeID: n1, active: false, image: '{IMAGE}'}}\nstatus: {{currentState: {replica}}}"
+        ),
+    )
+}
+
+#[test]
+fn a_live_upgrade_ends_within_half_an_hour() {
+    let stuck = ["warning upgrade_stuck Volume vol-1"];
+    let at = |yaml: &str| found(&CHECK, &cluster_at(NOW, &(release("v1.9.2") + yaml)));
+    assert_eq!(at(&upgrading("", "stopped")), stuck);
+    assert_eq!(at(&upgrading("", "stopped").replace(LONG_AGO, "2026-03-01T11:31:00Z")), [""; 0]);
+    // up to 1.5 the image is in another field
+    assert_eq!(at(&upgrading("", "stopped").replace("image: 'long", "engineImage: 'long")), stuck);
+    // rebuilt first, detached, already of the new image, or not begun: images of one commit
+    for (from, to) in [
+        ("robustness: healthy", "robustness: degraded"),
+        ("state: attached", "state: detached"),
+        (
+            "currentImage: 'longhornio/longhorn-engine:v1.8.2'",
+            "currentImage: 'longhornio/longhorn-engine:v1.9.2'",
+        ),
+        ("active: false", "active: true"),
+    ] {
+        assert_eq!(at(&upgrading("", "stopped").replace(from, to)), [""; 0], "{to}");
+    }
+}
+
+#[test]
+fn a_live_upgrade_that_hangs_says_why() {
+    let told = |version: &str, yaml: &str| {
+        let report = run(&CHECK, &cluster_at(NOW, &(release(version) + yaml))).report;
+        let finding = &report.findings[0];
+        let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.clone()).collect();
+        let change =
+            finding.remedy.commands.iter().find(|command| command.changes).map(|command| command.run.clone());
+        (facts.join("\n"), finding.remedy.text.clone(), change)
+    };
+    let (facts, words, change) = told("v1.9.2", &upgrading("", "stopped"));
+    assert!(facts.contains("do not run: vol-1-r-2 on n1 is stopped"), "{facts}");
+    assert!(words.starts_with("See why the new replicas do not run") && change.is_none(), "{words}");
+    let second = object(
+        "Replica",
+        "vol-1-r-3",
+        "spec: {volumeName: vol-1, nodeID: n2, active: true}\nstatus: {currentState: running}",
+    );
+    let surplus = upgrading("", "running") + &second;
+    for (version, waits) in [
+        ("v1.3.3", true),
+        ("v1.9.2", true),
+        ("v1.9.3", false),
+        ("v1.10.0", true),
+        ("v1.10.1", false),
+        ("v1.12.1", false),
+    ] {
+        let (_, words, change) = told(version, &surplus);
+        assert_eq!(words.starts_with("More replicas run"), waits, "{version} {words}");
+        assert_eq!(change.is_some_and(|change| change.contains("numberOfReplicas\":2")), waits, "{version}");
+    }
+}

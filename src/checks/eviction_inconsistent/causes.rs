@@ -23,7 +23,8 @@ causes! {
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
         "eviction is requested where scheduling is allowed, which the webhook refuses";
     DISK_KEYS_DIFFER = warning "disk_keys_differ"
-        "spec and status of a node list different disks: changes of the node are refused";
+        "spec and status of a node list different disks: changes of the node are refused"
+        but "info in a recording while the node's manager works: a disk may just have been added or removed";
     AUTO_EVICTING_STALE = warning "auto_evicting_stale"
         "a node says that it is evicting automatically although it is not cordoned";
     DATA_SOURCE_MOVED = warning "data_source_moved"

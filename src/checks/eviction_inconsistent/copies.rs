@@ -186,9 +186,13 @@ impl<'a> CopyView<'a> {
                 )),
         )
         .not_before(image.metadata.created());
+        // Longhorn writes when it lost sight of the copy
+        let copy = image.status.disk_file_status_map.get(uuid);
+        let lost = copy.filter(|copy| copy.state == CopyState::Unknown);
+        let lost = lost.and_then(|copy| copy.last_state_transition_time.get());
         if heals {
-            suspicion = suspicion.after(GIVE_UP);
-            suspicion.needs_age = true;
+            suspicion = suspicion.after(GIVE_UP).not_before(lost.max(image.metadata.created()));
+            suspicion.needs_age = lost.is_none();
         }
         suspicion
     }

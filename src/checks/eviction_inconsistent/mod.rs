@@ -96,12 +96,14 @@ struct Suspicion {
     limit: SignedDuration,
     /// True where Longhorn resolves it by itself: without a known age it then does not count.
     needs_age: bool,
+    /// True where Longhorn resolves it within a minute: without a known age it then is context only.
+    passes: bool,
 }
 
 impl Suspicion {
     fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         let finding = Finding::new(cause, object, message);
-        Suspicion { cause, finding, not_before: None, limit: SETTLED, needs_age: false }
+        Suspicion { cause, finding, not_before: None, limit: SETTLED, needs_age: false, passes: false }
     }
 
     fn at(mut self, node: &str, disk: &str) -> Self {
@@ -141,6 +143,11 @@ impl Suspicion {
         self
     }
 
+    fn passes(mut self, passes: bool) -> Self {
+        self.passes = passes;
+        self
+    }
+
     fn after(mut self, limit: SignedDuration) -> Self {
         self.limit = limit;
         self
@@ -160,12 +167,15 @@ impl Found<'_, '_> {
     }
 
     fn push(&mut self, suspicion: Suspicion) {
-        let Suspicion { cause, mut finding, not_before, limit, needs_age } = suspicion;
+        let Suspicion { cause, mut finding, not_before, limit, needs_age, passes } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
         let held = held(self.cluster, self.out, cause.id, &key, not_before, limit);
         if held.lasting && !(needs_age && held.since.is_none()) {
             finding.evidence.push(held.evidence());
+            if passes && held.since.is_none() {
+                finding = finding.severity(Severity::Info);
+            }
             self.out.find(finding.since(held.since));
         }
     }

@@ -7,7 +7,7 @@ use super::{Found, Suspicion};
 use crate::check::*;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
-use crate::facts::nodes::{is_down, manager_not_ready};
+use crate::facts::nodes::{is_down, is_ready, manager_not_ready};
 use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
 pub fn look(cluster: &Cluster, found: &mut Found) {
@@ -137,7 +137,9 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found)
     }
 }
 
-/// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced.
+/// longhorn-manager v1.4.4 and later webhook/resources/node/validator.go isNodeDiskSpecAndStatusSynced. A disk that was just added
+/// has its status after the next round of the disk monitor, within half a minute (controller/node_controller.go
+/// syncDiskStatus).
 fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let (spec, status) = (&node.spec.disks, &node.status.disk_status);
     let only =
@@ -148,6 +150,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         return None;
     }
     let name = node.metadata.name.as_str();
+    let works = is_ready(cluster, name) && manager_not_ready(cluster, name).is_none();
     let list = |disks: &str| if disks.is_empty() { "none".to_owned() } else { disks.to_owned() };
     let remedy = Remedy::new(
         "See why the longhorn-manager of the node does not take the disks over: it may not run, or the path of a new disk may not exist.",
@@ -164,6 +167,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         )
         .at(name, "")
         .fact(format!("only in spec.disks: {}; only in status.diskStatus: {}", list(&new), list(&old)))
+        .passes(works && spec.keys().any(|name| status.contains_key(name)))
         .maybe(manager_not_ready(cluster, name))
         .impact("requests for eviction on this node can neither be made nor withdrawn")
         .remedy(remedy)

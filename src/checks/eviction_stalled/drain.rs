@@ -159,8 +159,27 @@ impl<'a> DrainView<'a> {
             finding.evidence.push(held.evidence());
         }
         let lasting = held.lasting && cordoned.is_none_or(|since| old(since, USUAL_DRAIN));
-        let severity = if wanted.is_some() && lasting || left { Severity::Warning } else { Severity::Info };
+        // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
+        let advances = match &blocker {
+            Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
+                super::progress::leaving(self.cluster, out, here)
+            }
+            _ => false,
+        };
+        if advances {
+            finding = finding
+                .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
+        }
+        let blocks = wanted.is_some() && lasting && !advances;
+        let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.find(finding.severity(severity));
+    }
+
+    /// Whether the replicas of the node are asked to leave, by a person or by the policy.
+    fn evicts(&self, node: &KubeNode) -> bool {
+        let name = node.metadata.name.as_str();
+        self.cluster.objects.longhorn_nodes.get(name).is_some_and(is_requested)
+            || automatic_request(self.cluster, name).is_some()
     }
 
     /// What needs the budget gone, beyond the cordon.

@@ -40,10 +40,14 @@ impl<'a> Left<'a> {
     ) -> Self {
         let replicas = disk.replicas(cluster);
         let copies = images.get(disk.uuid()).filter(|_| disk.request.is_manual()).cloned();
+        Self::with(replicas, copies.unwrap_or_default())
+    }
+
+    fn with(replicas: Vec<&'a Replica>, images: Vec<&'a BackingImage>) -> Self {
         let mut volumes: Vec<_> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
         volumes.sort_unstable();
         volumes.dedup();
-        Left { replicas, images: copies.unwrap_or_default(), volumes }
+        Left { replicas, images, volumes }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -118,6 +122,14 @@ fn last_move(cluster: &Cluster, left: &Left, asked: &HashMap<&str, Timestamp>) -
     let copies = left.images.iter().flat_map(|image| image.status.disk_file_status_map.values());
     let copied = copies.filter_map(|copy| copy.last_state_transition_time.get());
     asked.chain(made).chain(copied).max()
+}
+
+/// True while the replicas of a drained node still leave: one is being rebuilt elsewhere, or was asked, made or became healthy
+/// within the time after which an eviction counts as stalled.
+pub fn leaving(cluster: &Cluster, out: &mut Outcome, replicas: &[&Replica]) -> bool {
+    let left = Left::with(replicas.to_vec(), Vec::new());
+    let moved = last_move(cluster, &left, &HashMap::new());
+    moved.is_some_and(|moved| cluster.age(moved) < STALLED) || rebuilding(cluster, out, &left)
 }
 
 /// True while an engine rebuilds a replica of one of the volumes: its mode is WO until it has all

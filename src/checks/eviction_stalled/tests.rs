@@ -1,3 +1,5 @@
+mod drains;
+
 use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;

@@ -12,7 +12,8 @@ causes! {
     POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes";
     NODE_CORDONED = info "node_cordoned"
         "its node is cordoned, so Longhorn creates no pod for it; expected in a drain";
-    NODE_DOWN = warning "node_down" "its node does not answer";
+    NODE_DOWN = warning "node_down" "its node does not answer"
+        but "info for the first 5 minutes after a node without replicas was taken out of Kubernetes";
     LABELS_MISSING = warning "labels_missing"
         "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node";
     STARTING_STUCK = critical "starting_stuck" "it has been starting for more than 5 minutes";

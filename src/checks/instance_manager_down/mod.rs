@@ -12,6 +12,8 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::SignedDuration;
+
 use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::nodes;
@@ -20,6 +22,9 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
 
 use diagnose::ManagerTrouble;
+
+/// A node that was taken out of Kubernetes may be known to Longhorn for as long.
+const LEAVING: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
@@ -127,14 +132,33 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
-            let aged = trouble.aged;
+            let severity = match trouble.aged {
+                _ if trouble.cause == &causes::NODE_DOWN && leaves(cluster, im) => Some(Severity::Info),
+                true => None,
+                false => Some(Severity::Warning),
+            };
             let finding = finding(cluster, &fleet, im, trouble);
-            if aged { out.find(finding) } else { out.find(finding.severity(Severity::Warning)) }
+            out.find(match severity {
+                Some(severity) => finding.severity(severity),
+                None => finding,
+            });
         }
     }
     for (state, count) in states {
         out.sample(&STATES, &[state], count as f64);
     }
+}
+
+/// A node that someone has just taken out of Kubernetes, empty: Longhorn removes its own node next, and with it the instance
+/// manager (longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_node_controller.go syncKubernetesNode).
+fn leaves(cluster: &Cluster, im: &InstanceManager) -> bool {
+    let (objects, node) = (&cluster.objects, im.spec.node_id.as_str());
+    let gone = cluster.knows_all(KubeNodes)
+        && !objects.kube_nodes.is_empty()
+        && objects.kube_nodes.get(node).is_none();
+    let empty = objects.replicas.of(Owner::Node, node).next().is_none()
+        && !objects.engines.iter().any(|engine| engine.spec.node_id == node);
+    gone && empty && nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < LEAVING)
 }
 
 fn finding(

@@ -221,3 +221,31 @@ fn an_instance_manager_without_node_leaves_no_holes() {
     assert_eq!(finding.message, "instance manager im-1 does not run: it has no pod");
     assert!(finding.remedy.commands.iter().all(|command| !command.run.contains("nodeName=")));
 }
+
+#[test]
+fn an_empty_node_that_was_just_taken_out_of_kubernetes_is_context() {
+    let gone = |since: &str, more: &str| {
+        let other = "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n---\n";
+        let node = object(
+            "Node",
+            "node-1",
+            &format!(
+                "spec: {{}}\nstatus: {{conditions: [{{type: Ready, status: 'False', reason: KubernetesNodeGone, lastTransitionTime: '{since}'}}]}}"
+            ),
+        );
+        let yaml =
+            release("v1.9.2") + &manager_pod(true, NEW) + &node + other + &default("unknown", "") + more;
+        found(&CHECK, &cluster_at(NOW, &yaml))
+    };
+    let (info, warning) =
+        (["info node_down InstanceManager im-1"], ["warning node_down InstanceManager im-1"]);
+    assert_eq!(gone("2026-01-02T11:55:01Z", ""), info);
+    assert_eq!(gone("2026-01-02T11:55:00Z", ""), warning);
+    let replica = instance("Replica", "v-r-1", "v", "im-1", "unknown", "running", "");
+    assert_eq!(gone("2026-01-02T11:55:01Z", &replica), warning);
+    let engine = instance("Engine", "v-e-0", "v", "im-1", "unknown", "running", "");
+    assert_eq!(gone("2026-01-02T11:55:01Z", &engine), warning);
+    // one that is still there is down from its first minute on
+    let here = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
+    assert_eq!(gone("2026-01-02T11:59:00Z", here), warning);
+}

@@ -22,6 +22,8 @@ pub struct Aftermath<'a> {
     failed: HashMap<&'a str, Vec<(Timestamp, &'a Replica)>>,
     /// Unexpected detachments, by each node and each instance manager that the volume is of.
     detached: HashMap<&'a str, Vec<(Timestamp, &'a str)>>,
+    /// Volumes whose engine died, by the same; unlike Events this stays written.
+    remounted: HashMap<&'a str, Vec<(Timestamp, &'a str)>>,
     pod_events: HashMap<&'a str, Vec<&'a Event>>,
     dead_engines: HashMap<&'a str, Vec<&'a Engine>>,
     /// Events were kept since then.
@@ -35,6 +37,14 @@ pub struct Hits<'a> {
     pub facts: Vec<String>,
     /// An engine died with it: a workload lost its volume.
     pub engines: bool,
+}
+
+impl<'a> Hits<'a> {
+    /// Notes a volume whose engine died.
+    fn engine_of(&mut self, volume: &'a str) {
+        self.volumes.insert(volume);
+        self.engines = true;
+    }
 }
 
 /// When it happened: from the end of the old pod to the beginning of the new one.
@@ -86,6 +96,13 @@ impl<'a> Aftermath<'a> {
                 _ => {}
             }
         }
+        let mut remounted: HashMap<_, Vec<_>> = HashMap::default();
+        for volume in cluster.objects.volumes.iter() {
+            let Some(at) = volumes::remounted(volume) else { continue };
+            for place in places(cluster, &volume.metadata.name) {
+                remounted.entry(place).or_default().push((at, volume.metadata.name.as_str()));
+            }
+        }
         let mut dead_engines: HashMap<_, Vec<_>> = HashMap::default();
         for engine in cluster.objects.engines.iter() {
             if engine.status.current_state == InstanceState::Error {
@@ -93,7 +110,7 @@ impl<'a> Aftermath<'a> {
             }
         }
         let kept_since = cluster.objects.events.iter().filter_map(|event| event.last_seen()).min();
-        Aftermath { failed, detached, pod_events, dead_engines, kept_since }
+        Aftermath { failed, detached, remounted, pod_events, dead_engines, kept_since }
     }
 
     /// What an end of this instance manager hit.
@@ -106,13 +123,17 @@ impl<'a> Aftermath<'a> {
             }
         }
         let here = [node, manager].into_iter().filter(|place| !place.is_empty());
-        let detached: BTreeSet<_> = here.filter_map(|place| self.detached.get(place)).flatten().collect();
-        for (at, volume) in detached {
-            if span.contains(*at) {
-                hits.volumes.insert(volume);
-                hits.engines = true;
-                hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));
-            }
+        let of = |deaths: &HashMap<&str, Vec<(Timestamp, &'a str)>>| -> BTreeSet<(Timestamp, &'a str)> {
+            let known = here.clone().filter_map(|place| deaths.get(place)).flatten();
+            known.copied().filter(|(at, _)| span.contains(*at)).collect()
+        };
+        for (at, volume) in of(&self.detached) {
+            hits.facts.push(format!("event DetachedUnexpectedly of volume {volume} at {at}"));
+            hits.engine_of(volume);
+        }
+        for (at, volume) in of(&self.remounted) {
+            hits.facts.push(format!("volume {volume}: its engine had died; remountRequestedAt is {at}"));
+            hits.engine_of(volume);
         }
         hits.volumes.remove("");
         hits

@@ -1,3 +1,5 @@
+mod late;
+
 use std::sync::Arc;
 
 use jiff::SignedDuration;

@@ -73,6 +73,13 @@ fn what_only_its_manager_does_is_missed() {
         assert_eq!(causes(&cluster_at(NOW, &yaml)), [FOUND], "{yaml}");
     }
     assert!(causes(&cluster_at(NOW, &(three() + &volume(TICKET, STATUS)))).is_empty());
+    // a disk that was just added beside another one: nothing in a recording says when
+    let added = three().replace(
+        "disks: {d: {allowScheduling: true}}}\nstatus: {diskStatus: {d: {diskUUID: u-node-2",
+        "disks: {d: {}, e: {}}}\nstatus: {diskStatus: {d: {diskUUID: u-node-2",
+    );
+    assert!(added.contains("e: {}") && causes(&cluster_at(NOW, &added)).is_empty());
+    assert_eq!(causes(&later(live_at(NOW, &added), 300)), [FOUND]);
 }
 
 #[test]

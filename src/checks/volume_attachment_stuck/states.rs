@@ -131,6 +131,8 @@ struct Hanging<'a> {
     node: &'a str,
     why: String,
     since: Option<Timestamp>,
+    /// False where only a recording says it, and what would tell since when was not recorded.
+    dated: bool,
     evidence: Vec<Evidence>,
 }
 
@@ -143,6 +145,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
         let Some(hanging) = hanging(cluster, out, volume, events) else { continue };
         // a faulted volume is not attached, and has a check of its own; but in a loop it is called so each time its engine is dead
         if volume.status.robustness == VolumeRobustness::Faulted && hanging.cause != &ATTACH_LOOP {
+            continue;
+        }
+        if !hanging.dated {
+            out.find(finding(cluster, hanging).severity(Severity::Info));
             continue;
         }
         let [name, namespace, claim] = volumes::labels(volume);
@@ -194,7 +200,15 @@ fn hanging<'a>(
             || events.told_by_manager(cluster, node, seen.last)
     };
     let loops = |seen: &SeenAttachment| seen.deaths() >= MANY && !over(seen);
-    let new = |cause, why: String, since| Hanging { cause, volume, node, why, since, evidence: Vec::new() };
+    let new = |cause, why: String, since| Hanging {
+        cause,
+        volume,
+        node,
+        why,
+        since,
+        dated: true,
+        evidence: Vec::new(),
+    };
     if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
         let (count, last) = (seen.count, seen.last);
         let mut hanging =
@@ -230,9 +244,12 @@ fn hanging<'a>(
         }
         return Some(hanging);
     }
-    let held = held.filter(|_| since.is_none_or(|since| cluster.age(since) >= QUIET))?;
+    // a ticket that sends it to a node that is gone is told as that
+    let told = tickets::attaches_to_gone_node(cluster, volume);
+    let held = held.filter(|_| !told && since.is_none_or(|since| cluster.age(since) >= QUIET))?;
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
     let mut hanging = new(cause, format!("it has been {fact} for {long}"), since);
+    hanging.dated = since.is_some() || tickets::csi_is_known(cluster);
     if let Some(engine) = engine {
         let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
         hanging.evidence.push(api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name)));
@@ -251,8 +268,9 @@ fn hanging<'a>(
     Some(hanging)
 }
 
-/// When the volume was asked for, or to be let go: by its attachments in Kubernetes, found by its tickets, which a detachment
-/// takes away first, or by its persistent volume. What Longhorn attaches for itself has tickets only.
+/// When the volume was asked for, or to be let go, at the earliest: by its attachments in Kubernetes, found by its tickets, which a
+/// detachment takes away first, or by its persistent volume; by tickets that wait, which were satisfied before; and by its last
+/// return from a death of its engine.
 fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestamp> {
     let name = &volume.metadata.name;
     let attachment = cluster.objects.volume_attachments.get(name);
@@ -264,7 +282,10 @@ fn asked(cluster: &Cluster, volume: &Volume, events: &Events) -> Option<Timestam
     let waits = statuses.filter(|ticket| !ticket.satisfied);
     let waiting =
         waits.filter_map(|ticket| condition(&ticket.conditions, "Satisfied")?.last_transition_time.get());
-    by_ticket.max(events.asked.get(pv.unwrap_or(name).as_str()).copied()).or_else(|| waiting.min())
+    by_ticket
+        .max(events.asked.get(pv.unwrap_or(name).as_str()).copied())
+        .max(waiting.min())
+        .max(volumes::came_back(volume))
 }
 
 fn asked_by(csi: &CsiAttachment) -> Option<Timestamp> {
@@ -278,7 +299,7 @@ fn start_error(engine: &Engine) -> Option<Evidence> {
 }
 
 fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
-    let Hanging { cause, volume, node, why, since, evidence } = hanging;
+    let Hanging { cause, volume, node, why, since, evidence, .. } = hanging;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);

@@ -1,3 +1,5 @@
+mod ages;
+
 use super::CHECK;
 use crate::cluster::Cluster;
 use crate::testing::*;

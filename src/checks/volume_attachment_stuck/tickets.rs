@@ -45,7 +45,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         let tickets: Vec<Ticket> = tickets.collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
         let waits = tickets.iter().find(|ticket| {
-            !ticket.satisfied && !left_over.iter().any(|other| other.id == ticket.id) && waits(volume)
+            let own = left_over.iter().any(|other| other.id == ticket.id);
+            !ticket.satisfied && !own && (waits(volume) || attaches_to_gone_node(cluster, volume))
         });
         let waiting = waits.filter(|ticket| lasting(cluster, out, "waits", volume, ticket));
         for ticket in left_over {
@@ -58,7 +59,10 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
                 find(cluster, out, &MIGRATION_BROKE, volume, ticket, &tickets);
             }
             // held by a node that is down: a check of its own
-            Some(ticket) if nodes::down(cluster, &volume.status.current_node_id).is_none() => {
+            Some(ticket)
+                if nodes::down(cluster, &volume.status.current_node_id).is_none()
+                    && !attaches_to_gone_node(cluster, volume) =>
+            {
                 find(cluster, out, &TICKET_WAITS, volume, ticket, &tickets);
             }
             _ => {}
@@ -100,6 +104,17 @@ fn waits(volume: &Volume) -> bool {
     }
 }
 
+/// True where a ticket sends the volume to a node that Kubernetes no longer has: it never gets there.
+pub(super) fn attaches_to_gone_node(cluster: &Cluster, volume: &Volume) -> bool {
+    let (nodes, wanted) = (&cluster.objects.kube_nodes, volume.spec.node_id.as_str());
+    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
+    let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
+    let sent = attachment.is_some_and(|attachment| {
+        attachment.spec.attachment_tickets.values().any(|ticket| ticket.node_id == wanted)
+    });
+    volume.status.state == VolumeState::Attaching && known && sent && nodes.get(wanted).is_none()
+}
+
 /// From 1.7.0 on Longhorn does not choose between the two (selectAttachmentTicketToAttach); before, the first has it.
 fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -> bool {
     let csi = tickets.iter().filter(|ticket| ticket.kind == "csi-attacher").count();
@@ -107,16 +122,19 @@ fn is_broken_migration(cluster: &Cluster, volume: &Volume, tickets: &[Ticket]) -
     refuses && volume.spec.migratable && volume.status.state == VolumeState::Detached && csi > 1
 }
 
+/// Only a list that was read tells that something is missing; in a recording also one that has any.
+pub(super) fn csi_is_known(cluster: &Cluster) -> bool {
+    let recorded = cluster.is_recorded() && !cluster.objects.csi_attachments.is_empty();
+    cluster.readability(Resource::CsiAttachments) == Readability::Readable || recorded
+}
+
 /// True for a ticket of CSI without its attachment in Kubernetes, and for one of a node that is gone.
 fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
     let objects = &cluster.objects;
     let nodes_known = !objects.kube_nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
     let gone = nodes_known && !ticket.node.is_empty() && objects.kube_nodes.get(ticket.node).is_none();
-    // only a list that was read tells that something is missing
-    let read = cluster.readability(Resource::CsiAttachments) == Readability::Readable;
-    let recorded = cluster.is_recorded() && !objects.csi_attachments.is_empty();
     let orphan = ticket.kind == "csi-attacher"
-        && (read || recorded)
+        && csi_is_known(cluster)
         && cluster.decoded_all(Resource::CsiAttachments)
         && !ticket.attached;
     orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied

@@ -1,0 +1,118 @@
+//! Live upgrades of engines that do not end.
+//!
+//! Longhorn creates a replica of the new image, not active yet, beside each running one, and replaces the process of the engine when
+//! all of them run. It waits without an end where one of them does not run and, before 1.9.3 and 1.10.1, where more replicas run
+//! than the volume wants (longhorn issue 11825); until then it neither migrates the volume nor cleans up its failed replicas
+//! (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go upgradeEngineForVolume, constructReplicaAddressMap,
+//! cleanupReplicas). Images of the same commit are not upgraded live, and get no such replicas.
+
+use jiff::SignedDuration;
+
+use super::causes;
+use crate::check::*;
+use crate::facts::releases::manager_release;
+use crate::facts::stuck::{Begun, lasting};
+use crate::facts::{api, text, volumes};
+use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, VolumeRobustness, VolumeState};
+
+/// One upgrade takes a minute or two; many at once wait for each other.
+const UPGRADE: SignedDuration = SignedDuration::from_mins(30);
+/// From these on, as many new replicas as run are enough.
+const SURPLUS_ALLOWED: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter().filter(|volume| is_upgrading(volume)) {
+        let name = volume.metadata.name.as_str();
+        let wanted = volume.spec.wanted_image();
+        let new = |replica: &&Replica| {
+            !replica.spec.active && replica.engine_image() == wanted && !replica.metadata.is_deleting()
+        };
+        let new: Vec<&Replica> = cluster.replicas_of(name).filter(new).collect();
+        let begun = new.iter().filter_map(|replica| replica.metadata.created()).min();
+        if new.is_empty() {
+            continue; // not begun, or about to end
+        }
+        if let Some(held) = lasting(cluster, out, "upgrade", name, Begun::At(begun), UPGRADE) {
+            out.find(
+                finding(cluster, volume, &new)
+                    .since(held.since)
+                    .because(EvidenceSource::Api, since(begun.is_some())),
+            );
+        }
+    }
+}
+
+fn since(known: bool) -> &'static str {
+    match known {
+        true => "the first of the new replicas was created then",
+        false => "when the new replicas were created is not known",
+    }
+}
+
+/// A degraded volume is first rebuilt, which may take its time.
+fn is_upgrading(volume: &Volume) -> bool {
+    let (spec, status) = (&volume.spec, &volume.status);
+    spec.data_engine.or_v1() == DataEngine::V1
+        && status.state == VolumeState::Attached
+        && status.robustness == VolumeRobustness::Healthy
+        && !status.current_image.is_empty()
+        && status.current_image != spec.wanted_image()
+        && !volume.metadata.is_deleting()
+}
+
+fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
+    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let (from, to) = (&volume.status.current_image, volume.spec.wanted_image());
+    let old = cluster.replicas_of(name).filter(|replica| replica.spec.active);
+    let (old, wanted) = (old.count(), usize::try_from(volume.spec.number_of_replicas.0).unwrap_or_default());
+    let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
+    let surplus = old > wanted && !allowed;
+    let idle: Vec<&Replica> = new
+        .iter()
+        .filter(|replica| replica.status.current_state != InstanceState::Running)
+        .copied()
+        .collect();
+    let words = if surplus {
+        "More replicas run than the volume wants, and this release counts for equality: raise numberOfReplicas to as many as run until \
+         the upgrade has ended, or delete one of those that run."
+    } else if !idle.is_empty() {
+        "See why the new replicas do not run: their instance manager on that node, a cordon, a failed start. A new replica that has \
+         failed can be deleted; Longhorn creates another. When the volume is detached and attached again, it runs the new image, too."
+    } else {
+        "All new replicas run, so see in the log of the longhorn-manager that owns the volume why the engine is not replaced. When the \
+         volume is detached and attached again, it runs the new image."
+    };
+    let mut remedy = Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
+        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"));
+    if surplus {
+        let count = serde_json::json!({ "spec": { "numberOfReplicas": old } });
+        remedy = remedy.change(crate::facts::kubectl::patch(namespace, "volumes.longhorn.io", name, &count));
+    }
+    let mut finding = Finding::new(
+        &causes::UPGRADE_STUCK,
+        volumes::object(cluster, volume),
+        format!("the engine of volume {name} is being upgraded live, and that does not end"),
+    )
+    .node(&volume.status.current_node_id)
+    .volumes(vec![cluster.volume_ref(name)])
+    .impact("I/O goes on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
+    .fact(format!("the volume wants image {to} and runs {from}"))
+    .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old))
+    .remedy(remedy);
+    if !idle.is_empty() {
+        let named: Vec<String> = idle
+            .iter()
+            .map(|replica| {
+                format!(
+                    "{} on {} is {}",
+                    replica.metadata.name,
+                    replica.spec.node_id,
+                    replica.status.current_state.as_str()
+                )
+            })
+            .collect();
+        finding.evidence.push(api(format!("new replicas that do not run: {}", text::listed(&named))));
+    }
+    finding
+}

@@ -1,0 +1,67 @@
+//! How long a volume has been on its way.
+
+use super::*;
+use crate::cluster::Readability;
+use crate::longhorn::Resource;
+
+const LONG_AGO: &str = "2026-02-01T00:00:00Z";
+
+#[test]
+fn a_volume_that_came_back_from_the_death_of_its_engine_has_just_begun_to_attach() {
+    let attaching = |access: &str, status: &str| {
+        let volume = volume("vol", "attaching", "nodeID: node-1", "")
+            .replace("accessMode: rwo", &format!("accessMode: {access}"))
+            .replace("state: attaching", &format!("state: attaching, {status}"));
+        let ticket = ("csi-1", "csi-attacher", "node-1", false, LONG_AGO);
+        recorded(&(volume + &tickets("vol", &[ticket]) + &csi("csi-1", "node-1", LONG_AGO)))
+    };
+    let old = ["warning attaching Volume vol"];
+    assert_eq!(attaching("rwo", "remountRequestedAt: ''"), old);
+    assert!(attaching("rwo", "remountRequestedAt: '2026-03-01T11:59:00Z'").is_empty());
+    assert!(attaching("rwo", "lastAutoSalvagedAt: '2026-03-01T11:59:00Z'").is_empty());
+    assert_eq!(attaching("rwo", "remountRequestedAt: '2026-03-01T11:00:00Z'"), old);
+    // it is written again and again while the NFS server of a shared volume is in error
+    assert_eq!(attaching("rwx", "remountRequestedAt: '2026-03-01T11:59:00Z'"), old);
+}
+
+#[test]
+fn a_ticket_that_was_satisfied_until_now_waits_since_now() {
+    let since = |at| {
+        let ticket = ("csi-1", "csi-attacher", "node-1", false, at);
+        let volume = volume("vol", "attaching", "nodeID: node-1", "");
+        recorded(&(volume + &tickets("vol", &[ticket]) + &csi("csi-1", "node-1", LONG_AGO)))
+    };
+    assert_eq!(since(OLD), ["warning attaching Volume vol"]);
+    assert!(since(YOUNG).is_empty());
+}
+
+#[test]
+fn attachments_that_were_not_recorded_tell_no_age() {
+    let yaml = volume("vol", "detaching", "nodeID: ''", "node-1") + &engine("vol", "node-1", "stopping", "");
+    let mut cluster = cluster_at(
+        NOW,
+        &(yaml
+            + &csi("csi-1", "node-2", OLD)
+                .replace("{persistentVolumeName: pv}", "{persistentVolumeName: other}")),
+    );
+    assert_eq!(causes(&cluster), ["warning detaching Volume vol"], "none of them is of this volume");
+    cluster.objects.csi_attachments = Default::default();
+    cluster.resources.entry(Resource::CsiAttachments).or_default().readability = Readability::default();
+    assert_eq!(causes(&cluster), ["info detaching Volume vol"]);
+}
+
+#[test]
+fn a_ticket_for_a_node_that_is_gone_is_told_as_that() {
+    let nodes = "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n---\n";
+    let both =
+        [("csi-a", "csi-attacher", "node-9", false, OLD), ("csi-b", "csi-attacher", "node-2", false, OLD)];
+    let yaml = volume("vol", "attaching", "nodeID: node-9", "")
+        + &tickets("vol", &both)
+        + &csi("csi-b", "node-2", OLD);
+    assert_eq!(recorded(&(yaml.clone() + nodes)), ["warning ticket_left_over Volume vol"]);
+    let node = nodes.replace("node-2", "node-9");
+    assert_eq!(
+        recorded(&(yaml + nodes + &node)),
+        ["warning attaching Volume vol", "info ticket_left_over Volume vol"]
+    );
+}
