@@ -30,8 +30,7 @@ causes! {
         "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn";
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, and its engine fails to start on that node";
-    ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
-        but "info in a recording that does not tell since when";
+    ATTACHING = warning "attaching" "the volume has been attaching for ten minutes";
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not tell since when";
     TICKET_WAITS = warning "ticket_waits"

@@ -249,7 +249,8 @@ fn hanging<'a>(
     let held = held.filter(|_| !told && since.is_none_or(|since| cluster.age(since) >= QUIET))?;
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
     let mut hanging = new(cause, format!("it has been {fact} for {long}"), since);
-    hanging.dated = since.is_some() || tickets::csi_is_known(cluster);
+    // the ticket of a detaching volume is gone, and with it the time
+    hanging.dated = cause != &DETACHING || since.is_some() || tickets::csi_is_known(cluster);
     if let Some(engine) = engine {
         let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
         hanging.evidence.push(api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name)));
