@@ -248,12 +248,16 @@ impl Evaluator {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
+        let resources = Resource::all().map(|resource| resource_facts(&cluster, resource)).collect();
+        let instance_managers = instance_managers(&cluster);
+        // a history that nobody else holds is changed in place
+        drop(cluster);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
         let evaluated = (self.clock)();
         Moment {
             evaluation,
-            resources: Resource::all().map(|resource| resource_facts(&cluster, resource)).collect(),
-            instance_managers: instance_managers(&cluster),
+            resources,
+            instance_managers,
             waiting_for: key.waiting_for.clone(),
             seconds: seconds_between(begin, evaluated),
             evaluated,
