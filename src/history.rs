@@ -116,12 +116,13 @@ impl History {
     /// Takes over the facts of an evaluation: new ones begin now, those not among them are
     /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
     /// look has not seen the fact end.
-    pub fn keep_facts(&mut self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+    pub fn keep_facts(&mut self, mut holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
         if self.is_recorded() {
             return;
         }
-        let holding: BTreeSet<FactKey> = holding.into_iter().take(MAX_FACTS).collect();
-        let stays = |key: &FactKey| blind.contains(key.check) || holding.contains(key);
+        holding.truncate(MAX_FACTS);
+        holding.sort_unstable();
+        let stays = |key: &FactKey| blind.contains(key.check) || holding.binary_search(key).is_ok();
         if !self.facts.keys().all(stays) {
             Arc::make_mut(&mut self.facts).retain(|key, _| stays(key));
         }
