@@ -69,6 +69,21 @@ fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(text).unwrap()
 }
 
+const PROBE: &str = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// What is said is answered if it is a whole request.
+fn say(stream: &mut TcpStream, text: &str) {
+    stream.write_all(text.as_bytes()).unwrap();
+    if text.ends_with("\r\n\r\n") {
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\nok\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            answer.extend(byte);
+        }
+    }
+}
+
 #[test]
 fn http_1_0_is_answered_and_closed() {
     let serve = Serve::start(&[]);
@@ -143,7 +158,7 @@ fn what_is_no_request_is_refused_and_closed() {
 #[test]
 fn idle_silent_and_dripping_connections_give_way() {
     let serve = Serve::start(&[]);
-    for first in ["", "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n", "GET /livez HTTP/1.1\r\nX-Slow: "] {
+    for first in ["", PROBE, "GET /livez HTTP/1.1\r\nX-Slow: "] {
         let crowd: Vec<_> = (0..CONNECTIONS + 100)
             .map(|_| {
                 let mut stream = serve.connect();
@@ -168,20 +183,8 @@ fn idle_silent_and_dripping_connections_give_way() {
 /// middle of anything else keeps its connection.
 #[test]
 fn a_crowd_takes_no_connection_from_a_scraper_at_its_address() {
-    let (whole, half) = ("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: ");
+    let (whole, half) = (PROBE, "GET /livez HTTP/1.1\r\nHost: ");
     let serve = Serve::start(&[]);
-    // what is said is answered if it is a whole request
-    let say = |stream: &mut TcpStream, text: &str| {
-        stream.write_all(text.as_bytes()).unwrap();
-        if text.ends_with("\r\n\r\n") {
-            let mut answer = Vec::new();
-            while !answer.ends_with(b"\r\n\r\nok\n") {
-                let mut byte = [0];
-                stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{text:?}: {error}"));
-                answer.extend(byte);
-            }
-        }
-    };
     for (crowd, of_mine) in [("", half), ("", whole), (half, ""), (half, whole), (whole, ""), (whole, half)] {
         let mut mine = serve.connect();
         say(&mut mine, of_mine);
@@ -194,6 +197,25 @@ fn a_crowd_takes_no_connection_from_a_scraper_at_its_address() {
             .collect();
         say(&mut mine, if of_mine == half { "a\r\n\r\n" } else { whole });
     }
+}
+
+/// A flood of connections that asked once and then idle, from the address of a scraper that idles between its
+/// scrapes as they do: it has come back on its connection, they have not, so it never has to connect again.
+#[test]
+fn an_idle_flood_takes_no_kept_connection_from_a_scraper() {
+    let serve = Serve::start(&[]);
+    let mut scraper = serve.connect();
+    (0..3).for_each(|_| say(&mut scraper, PROBE));
+    let ask = |_| {
+        let mut one = serve.connect();
+        say(&mut one, PROBE);
+        one
+    };
+    let mut crowd: Vec<_> = (0..CONNECTIONS + 100).map(ask).collect();
+    // it has waited longest of all; this panics if it was closed
+    say(&mut scraper, PROBE);
+    let is_closed = |one: &mut TcpStream| one.read(&mut [0]).is_ok_and(|read| read == 0);
+    assert!(crowd.iter_mut().take(50).all(is_closed), "those who waited longest gave way");
 }
 
 #[test]
