@@ -65,8 +65,9 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
     let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    // the last lives of a loop that is older than a rollout say nothing of when it began
-    let by_pods = by_pods.filter(|_| !pods::all_loop_for_long(cluster, webhook));
+    // the last lives of a loop that is older than a rollout make it look like one
+    let by_pods =
+        by_pods.filter(|since| cluster.age(*since) >= HOLD || !pods::all_loop_for_long(cluster, webhook));
     let told = by_pods.into_iter().chain(installed).min();
     match told {
         // however short the pods say it is: it holds at least since then
