@@ -193,6 +193,14 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
     // pods that became Ready a moment ago are not in the slices yet
     let fresh = manager("n1", "True", RECENTLY, RUNNING);
     assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [ROLL_OUT]);
+    // all were told to go, and the next ones are not there yet
+    let going = |end: &str| {
+        let pod = manager("n1", "True", LONG_AGO, RUNNING);
+        modern(&pod.replace("labels:", &format!("deletionTimestamp: '{end}', labels:")), &[])
+    };
+    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T11:50:00Z"))), [DOWN]);
     // Ready for hours and still not there
     let settled = manager("n1", "True", LONG_AGO, RUNNING);
     assert_eq!(found(&CHECK, &at_now(&modern(&settled, &[]))), [DOWN]);
