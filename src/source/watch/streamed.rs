@@ -5,9 +5,10 @@
 //! informers ask for too (kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator).
 //! That list has no pages, and held as a whole it would be the largest thing in this process.
 //!
-//! kube's watcher can take a list as a stream of events (`InitialListStrategy::StreamingList`), but few
-//! clusters offer that stream: it needs etcd 3.4.31 or 3.5.13 and Kubernetes 1.32 or 1.34. So what the
-//! watcher asks for is sent as a list, and the list comes back to it as the events that it expects.
+//! kube's watcher can take a list as a stream of events (`InitialListStrategy::StreamingList`), but that
+//! stream costs a kube-apiserver 1.36 a third more CPU than the whole list (docs/performance.md), and few
+//! clusters offer it: it needs etcd 3.4.31 or 3.5.13 and Kubernetes 1.32 or 1.34. So what the watcher asks
+//! for is sent as a list, and the list comes back to it as the events that it expects.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
