@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::{Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
+use crate::facts::looping::Loop;
 
 /// How far clocks may differ. A time written in an object that lies further ahead says nothing.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -59,6 +60,14 @@ impl Held {
         };
         source.says(text)
     }
+}
+
+/// Since when a container of this pod crash-loops, where that is known: from its only run so far, else as this exporter saw it
+/// begin. The kubelet keeps the last run only, which says nothing of the ones before it.
+pub fn loop_since(cluster: &Cluster, out: &mut Outcome, pod: &str, crash: &Loop<'_>) -> Option<Timestamp> {
+    let seen = out.first_seen("looping", pod).filter(|seen| began_under_watch(cluster, *seen));
+    let first = crash.end.and_then(|end| end.started_at.get()).filter(|_| crash.restarts <= 1);
+    first.into_iter().chain(seen).min()
 }
 
 /// True when a fact was seen to begin, rather than to hold already at the exporter's first look.

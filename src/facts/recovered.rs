@@ -3,9 +3,10 @@
 use jiff::SignedDuration;
 
 use super::looping::{self, Loop};
+use super::releases::release_of;
 use super::{nodes, starts};
 use crate::cluster::Cluster;
-use crate::longhorn::Pod;
+use crate::longhorn::{Pod, Release};
 
 const CONTAINER: &str = "longhorn-manager";
 /// How long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
@@ -15,16 +16,27 @@ const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
 ///
 /// Exit code 1 is a fatal error of a start (longhorn-manager v1.12.1 app/daemon.go DaemonCmd): a manager that is Ready, holds
 /// the start Lease no more, is known to Longhorn as Ready and runs a minute longer than the last time has passed the place.
-/// A panic or a kill comes at any time, so there the kubelet's back-off has to pass.
+/// Where it ended by waiting for its webhook, it has passed that place once it gave the Lease back (startWebhooksByLeaderElection),
+/// however long it waited the last time. A panic or a kill comes at any time, so there the kubelet's back-off has to pass.
 pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let found = looping::looping(status, cluster.now)?;
     let running = status.running_since();
     let past = found.end.is_some_and(|end| end.exit_code == 1)
-        && running
-            .zip(found.run())
-            .is_some_and(|(started, last)| cluster.age(started) >= last + REST_OF_A_START)
+        && running.zip(found.run()).is_some_and(|(started, last)| {
+            cluster.age(started) >= place(cluster, pod, last) + REST_OF_A_START
+        })
         && starts::is_over(cluster, pod)
         && nodes::is_ready(cluster, &pod.spec.node_name);
     (!past).then_some(found)
+}
+
+/// How long a start has to be under way to have passed what ended the last one, where it is over by Lease and readiness.
+fn place(cluster: &Cluster, pod: &Pod, last: SignedDuration) -> SignedDuration {
+    /// A manager ends a moment after its wait is over.
+    const MOMENT: i64 = 10;
+    let release = release_of(cluster, pod).filter(|release| release.has_webhook_lock());
+    let wait = release.and_then(Release::webhook_wait);
+    let waited = wait.is_some_and(|wait| (wait..=wait + MOMENT).contains(&last.as_secs()));
+    if waited { SignedDuration::ZERO } else { last }
 }

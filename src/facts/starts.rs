@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::complaints::{self, Complaint};
 use super::leases::{self, is_expired};
+use super::looping;
 use super::nodes::kube_ready;
 use super::probes;
 use super::releases::{manager_release, release_of};
@@ -95,7 +96,7 @@ enum StartPhase {
 pub fn observe(cluster: &Cluster) -> Starts<'_> {
     let mut starts = Starts::default();
     let queue = Queue::of(cluster);
-    for (pod, started) in running(cluster) {
+    for (pod, started) in running(cluster).chain(between_two_runs(cluster)) {
         if queue.is_held_by(pod) {
             starts.under_way.push(queue.under_way(cluster, pod, started));
             continue;
@@ -200,15 +201,30 @@ pub fn is_over(cluster: &Cluster, pod: &Pod) -> bool {
     ready && leases::holder(cluster, WEBHOOK_LOCK) != Some(pod.spec.node_name.as_str())
 }
 
-/// Manager pods whose container runs, with its start; not those on nodes that are away, whose
-/// status is old.
+/// Manager pods whose container runs, with its start.
 fn running(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
+    present(cluster).filter_map(|pod| Some((pod, pod.container_status(CONTAINER)?.running_since()?)))
+}
+
+/// Manager pods whose container gave up waiting for its webhook for the first time and is restarted in a moment, with the start
+/// of the run that ended: what held it back has not gone with it.
+fn between_two_runs(cluster: &Cluster) -> impl Iterator<Item = (&Pod, Timestamp)> {
+    const MOMENT: SignedDuration = SignedDuration::from_secs(15);
+    present(cluster).filter_map(|pod| {
+        let status = pod.container_status(CONTAINER)?;
+        let end = status.state.terminated.as_ref().filter(|end| end.exit_code == 1)?;
+        let wait = release_of(cluster, pod).and_then(Release::webhook_wait)?;
+        let lately = end.finished_at.get().is_some_and(|at| cluster.age(at) <= MOMENT);
+        let waited = looping::length(end).is_some_and(|ran| ran.as_secs() >= wait);
+        let first = looping::looping(status, cluster.now).is_none();
+        Some((pod, end.started_at.get().filter(|_| lately && waited && first)?))
+    })
+}
+
+/// Manager pods that are to stay; not those on nodes that are away, whose status is old.
+fn present(cluster: &Cluster) -> impl Iterator<Item = &Pod> {
     let here = |pod: &&Pod| kube_ready(cluster, &pod.spec.node_name) != Some(false);
-    cluster
-        .manager_pods()
-        .filter(|pod| !pod.metadata.is_deleting())
-        .filter(here)
-        .filter_map(|pod| Some((pod, pod.container_status(CONTAINER)?.running_since()?)))
+    cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()).filter(here)
 }
 
 fn phase(cluster: &Cluster, pod: &Pod, started: Timestamp) -> StartPhase {

@@ -6,7 +6,7 @@ use super::lenient::{StringMap, Time, narrow, open_enum};
 use super::shared_text::SharedText;
 
 narrow! {
-    /// `metadata` of any object. Annotations, managed fields and finalizers are not kept.
+    /// `metadata` of any object. Managed fields, finalizers and all but one of the annotations are not kept.
     pub struct Meta {
         pub name: SharedText,
         pub namespace: SharedText,
@@ -16,6 +16,14 @@ narrow! {
         pub creation_timestamp: Time,
         pub deletion_timestamp: Time,
         pub labels: StringMap,
+        pub annotations: Annotations,
+    }
+
+    /// The annotations that are read.
+    pub struct Annotations {
+        /// What the setting taint-toleration said when Longhorn made the object, as JSON (longhorn-manager v1.3.3 to v1.12.1
+        /// types/types.go LastAppliedTolerationAnnotationKeySuffix).
+        pub last_applied_tolerations: SharedText = "longhorn.io/last-applied-tolerations",
     }
 
     /// A condition of a Longhorn or Kubernetes object.

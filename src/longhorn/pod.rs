@@ -1,5 +1,7 @@
 //! Pods, as far as probes, container states and ownership go.
 
+use std::fmt;
+
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::meta::Condition;
@@ -242,6 +244,15 @@ impl Probe {
     }
 }
 
+/// As the setting taint-toleration says it.
+impl fmt::Display for Toleration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Toleration { key, value, effect } = self;
+        let equals = if value.is_empty() { "" } else { "=" };
+        write!(f, "{key}{equals}{value}:{effect}")
+    }
+}
+
 impl ContainerStatus {
     /// Since when it runs, if it does.
     pub fn running_since(&self) -> Option<jiff::Timestamp> {
@@ -265,6 +276,14 @@ impl Pod {
     /// True when the pod's Ready condition is True.
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+
+    /// The tolerations of the setting taint-toleration that Longhorn gave it, by the note that it leaves at each pod which it
+    /// makes; `None` without such a note.
+    pub fn applied_tolerations(&self) -> Option<Vec<Toleration>> {
+        let noted: Option<_> =
+            serde_json::from_str(&self.metadata.annotations.last_applied_tolerations).ok()?;
+        Some(noted.unwrap_or_default())
     }
 
     /// True for the pod of an instance manager, by the label that Longhorn gives it (longhorn-manager

@@ -114,7 +114,9 @@ fn last(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<
 }
 
 fn present(pod: &Pod, container: &'static str, status: &ContainerStatus) -> Option<Run> {
-    let started = status.running_since()?;
+    // for a moment after its end it is the present run still; then the next one is
+    let ended = status.state.terminated.as_ref().and_then(|ended| ended.started_at.get());
+    let started = status.running_since().or(ended)?;
     Some(Run::of(pod, container, false, started.as_second()))
 }
 
@@ -206,6 +208,8 @@ mod tests {
         for (status, lease, reads) in [
             (format!(r#""ready":false,"state":{{{LONG}}}"#), None, true),
             (format!(r#""ready":false,"state":{{{SHORT}}}"#), None, false),
+            // until it is restarted, what it said last is not forgotten
+            (format!(r#""ready":false,"state":{{{}}}"#, LONG.replace("running", "terminated")), None, true),
             (format!(r#""ready":true,"state":{{{LONG}}}"#), None, false),
             (format!(r#""ready":true,"state":{{{LONG}}}"#), Some(held), true),
             (format!(r#""ready":true,"state":{{{SHORT}}}"#), Some(held), false),

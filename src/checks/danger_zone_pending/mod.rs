@@ -18,7 +18,7 @@ use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Volume, VolumeState, condition};
+use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Toleration, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
 const SHOWN: usize = 10;
@@ -139,12 +139,22 @@ fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {
     (has != wanted).then(|| format!("has a probe timeout of {has} s, wanted are {wanted} s"))
 }
 
-/// Tolerations that Kubernetes or others add are none of the setting's: only what is missing counts.
+/// Tolerations that Kubernetes or others add are none of the setting's. Which ones are, Longhorn notes at the pod and compares with the
+/// setting itself (longhorn-manager v1.12.1 controller/instance_manager_controller.go isSettingTaintTolerationSynced); where the
+/// note is gone, only what is missing counts.
 fn tolerations(wanted: &str, pod: &Pod) -> Option<String> {
-    let missing: Vec<&str> = settings::listed_in(wanted)
-        .filter(|toleration| !pod.spec.tolerations.iter().any(|has| settings::tolerates(has, toleration)))
-        .collect();
-    (!missing.is_empty()).then(|| format!("does not tolerate {}", missing.join(", ")))
+    let noted = pod.applied_tolerations();
+    let has = noted.as_deref().unwrap_or(&pod.spec.tolerations);
+    let wanted: Vec<&str> = settings::listed_in(wanted).collect();
+    let missing = wanted.iter().copied().filter(|one| !has.iter().any(|has| settings::tolerates(has, one)));
+    let missing: Vec<&str> = missing.collect();
+    let asked_for = |has: &&Toleration| wanted.iter().any(|one| settings::tolerates(has, one));
+    let more: Vec<String> =
+        noted.iter().flatten().filter(|has| !asked_for(has)).map(Toleration::to_string).collect();
+    let missing = (!missing.is_empty()).then(|| format!("does not tolerate {}", missing.join(", ")));
+    let more = (!more.is_empty()).then(|| format!("still tolerates {}", more.join(", ")));
+    let differs: Vec<String> = missing.into_iter().chain(more).collect();
+    (!differs.is_empty()).then(|| differs.join(" and "))
 }
 
 fn node_selector(wanted: &str, pod: &Pod) -> Option<String> {

@@ -166,6 +166,34 @@ fn what_a_pod_does_not_tolerate_is_pending() {
 }
 
 #[test]
+fn a_toleration_that_was_taken_out_of_the_setting_is_pending() {
+    const NOTED: &str = r#"[{"key":"storage","operator":"Equal","value":"only","effect":"NoSchedule"}]"#;
+    let own = "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}";
+    let said = |value: &str, noted: &str| {
+        let setting =
+            object("Setting", "taint-toleration", &format!("value: '{value}'\nstatus: {{applied: true}}"));
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: im-1\n  namespace: longhorn-system\n  annotations: {{{noted}}}\n\
+             spec: {{tolerations: [{own}, {{key: storage, operator: Equal, value: only, effect: NoSchedule}}]}}\n---\n"
+        );
+        let yaml = setting + &object("InstanceManager", "im-1", "spec: {nodeID: node-1}") + &pod;
+        let mut findings = run(&CHECK, &cluster(&yaml)).report.findings;
+        findings.pop().map(|finding| finding.evidence[0].text.clone())
+    };
+    let noted = |text: &str| format!("longhorn.io/last-applied-tolerations: '{text}'");
+    let still = "pods of instance managers: im-1 still tolerates storage=only:NoSchedule";
+    assert_eq!(said("", &noted(NOTED)).as_deref(), Some(still));
+    let both = "pods of instance managers: im-1 does not tolerate gpu:NoExecute and still tolerates storage=only:NoSchedule";
+    assert_eq!(said("gpu:NoExecute", &noted(NOTED)).as_deref(), Some(both));
+    assert_eq!(said("storage=only:NoSchedule", &noted(NOTED)), None);
+    // what the pod bears besides is somebody else's, and nothing tells whose it is where Longhorn's note is gone
+    assert_eq!(said("", &noted("[]")), None);
+    assert_eq!(said("", &noted("null")), None);
+    assert_eq!(said("", ""), None);
+    assert_eq!(said("", &noted("not JSON")), None);
+}
+
+#[test]
 fn another_node_selector_is_pending() {
     for (value, has, pending) in [
         ("", "", false),

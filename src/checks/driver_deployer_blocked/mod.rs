@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::text::shortened;
-use crate::facts::{api, endpoints, looping, pods};
+use crate::facts::{age, api, endpoints, looping, pods};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
@@ -85,7 +85,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let refusal = LazyCell::new(|| pods::refusal(cluster, MANAGERS));
     let refusal = || *refusal;
     for pod in cluster.pods_of(MAIN).filter(|pod| !pod.metadata.is_deleting()) {
-        let Some(block) = waiting(cluster, pod, &refusal).or_else(|| crashing(cluster, pod)) else {
+        let Some(block) = waiting(cluster, pod, &refusal).or_else(|| crashing(cluster, pod, out)) else {
             continue;
         };
         let name = &pod.metadata.name;
@@ -171,7 +171,7 @@ fn backend(cluster: &Cluster) -> (bool, String) {
 }
 
 /// The deployer itself ends again and again.
-fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
+fn crashing(cluster: &Cluster, pod: &Pod, out: &mut Outcome) -> Option<Block> {
     let crash = looping::looping(pod.container_status(MAIN)?, cluster.now)?;
     let name = &pod.metadata.name;
     let (cause, source, fact) = by_log(cluster, pod).or_else(|| by_api(cluster, pod)).unwrap_or_else(|| {
@@ -181,7 +181,7 @@ fn crashing(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     });
     Some(Block {
         cause,
-        since: crash.end.and_then(|end| end.started_at.get()),
+        since: age::loop_since(cluster, out, name, &crash),
         message: format!(
             "{name} crash-loops ({}) and deploys no CSI driver",
             counted(crash.restarts, "restart")

@@ -137,6 +137,14 @@ fn fatal_exits_of_the_deployer() {
 }
 
 #[test]
+fn a_crash_loop_is_as_old_as_it_was_seen_to_be_and_not_as_its_last_run() {
+    let since = |cluster: &_| run(&CHECK, cluster).report.findings.remove(0).since;
+    let seen = live_at(NOW, &crashing());
+    assert_eq!(since(&later(seen, 90)), Some(time(NOW)));
+    assert_eq!(since(&cluster_at(NOW, &crashing())), None, "a recording has the last run only");
+}
+
+#[test]
 fn a_pod_that_goes_away_and_unreadable_pods() {
     let going =
         waiting_since(OLD).replace("deployer-a,", "deployer-a, deletionTimestamp: '2026-03-01T11:00:00Z',");

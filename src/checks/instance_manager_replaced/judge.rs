@@ -182,7 +182,8 @@ fn by_deletion(scene: &ReplacementScene, ended: Option<&Terminated>) -> (Replace
     }
     if unharmed && clean && asked {
         let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
-            "its successor has the same PriorityClass, CPU request and liveness probe, and no setting waits to be applied"
+            "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting \
+             waits to be applied"
         });
         evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
         return (ReplacementVerdict::DeletedIdle, evidence);
@@ -238,6 +239,18 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
         probe.map(|probe| format!("{} s", probe.tolerance())).unwrap_or_default()
     };
     differ("liveness window", patience(old), patience(new));
+    let tolerations = |pod: &Pod| {
+        let mut all: Vec<String> =
+            pod.applied_tolerations().iter().flatten().map(Toleration::to_string).collect();
+        all.sort();
+        all.join("; ")
+    };
+    differ("tolerations", tolerations(old), tolerations(new));
+    let selector = |pod: &Pod| {
+        let labels = pod.spec.node_selector.iter().map(|(label, value)| format!("{label}:{value}"));
+        labels.collect::<Vec<_>>().join("; ")
+    };
+    differ("node selector", selector(old), selector(new));
     changes
 }
 

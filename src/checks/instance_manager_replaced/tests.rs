@@ -13,7 +13,6 @@ use crate::testing::instance_managers::*;
 const NOW: &str = "2026-01-02T12:00:00Z";
 const GONE: &str = "2026-01-02T11:50:00Z";
 const AGAIN: &str = "2026-01-02T11:50:05Z";
-
 const DETACHED: &str = "apiVersion: v1\nkind: Event\nmetadata: {name: d, namespace: longhorn-system}\n\
     involvedObject: {kind: Volume, name: v}\nreason: DetachedUnexpectedly\nlastTimestamp: '2026-01-02T11:50:20Z'\n---\n";
 
@@ -32,7 +31,6 @@ fn terminated(code: i64, reason: &str) -> String {
     )
 }
 
-/// The last state of the pod with this phase and status.
 fn last(phase: &str, status: &str) -> String {
     im_pod("im-1", "uid-1", "2026-01-01T00:00:00Z", phase, "", status)
 }
@@ -173,13 +171,18 @@ fn a_lost_node_that_took_an_engine_along_stays_a_warning_when_its_event_is_gone(
 
 #[test]
 fn a_changed_specification_is_evidence_for_settings() {
-    let yaml = after().replace(
-        "containers: [{name: instance-manager,",
-        "priorityClassName: longhorn-critical, containers: [{name: instance-manager,",
-    );
-    let report = run(&CHECK, &saw(&last("Running", ""), &yaml)).report;
-    assert_eq!(report.findings[0].cause, "settings_sync");
-    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("priorityClassName changed")));
+    const NOTE: &str = r#"annotations: {longhorn.io/last-applied-tolerations: '[{"key":"a","value":"b"}]'},"#;
+    const SPEC: &str = "containers: [{name: instance-manager,";
+    for (place, more, says) in [
+        (SPEC, "priorityClassName: longhorn-critical,", "priorityClassName changed"),
+        (SPEC, "nodeSelector: {zone: a},", "node selector changed from '' to 'zone:a'"),
+        ("uid: 'uid-2',", NOTE, "tolerations changed from '' to 'a=b:'"),
+    ] {
+        let yaml = after().replace(place, &format!("{more} {place}"));
+        let finding = run(&CHECK, &saw(&last("Running", ""), &yaml)).report.findings.remove(0);
+        let told = format!("{:?}", finding.evidence).contains(says);
+        assert!(told && finding.cause == "settings_sync", "{says}");
+    }
 }
 
 #[test]

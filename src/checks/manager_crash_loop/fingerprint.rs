@@ -141,15 +141,16 @@ impl CrashedManager<'_> {
             );
             return &causes::OPEN_ISCSI_MISSING;
         }
+        let past = passed.is_some() || seconds > FIRST_STEP_SECONDS;
         if let Some(passed) = passed {
             self.add(EvidenceSource::Api, format!("iscsiadm was found: {passed}"));
         }
-        self.candidates(if seconds <= FIRST_STEP_SECONDS {
-            "exit code 1 within a second fits open_iscsi_missing, manifest_stale and port_in_use; no fact of the API speaks \
-             for one of them"
-        } else {
+        self.candidates(if past {
             "exit code 1 after seconds is past the check for iscsiadm: port_in_use, webhook_call_failed, webhook_denied, \
              write_conflict and crd_mismatch fit, and no fact of the API speaks for one of them"
+        } else {
+            "exit code 1 within a second fits open_iscsi_missing, manifest_stale and port_in_use; no fact of the API speaks \
+             for one of them"
         });
         &causes::UNKNOWN
     }

@@ -182,19 +182,15 @@ fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     recovered::looping(cluster, pod).or_else(cannot_start)
 }
 
-/// Since when it crash-loops, where that is known: in a pod that was never Ready since it was started, else from the time
-/// at which this exporter saw it begin. The kubelet keeps the last run only, which says nothing of the ones before it.
+/// Since when it crash-loops, where that is known: a pod that was never Ready since it was started never did anything else.
 fn since(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>, out: &mut Outcome) -> Option<Timestamp> {
-    let seen = out.first_seen("looping", &pod.metadata.name);
     let ready =
         condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::False);
     let ready = ready.and_then(|ready| ready.last_transition_time.get());
     let never_ready = pod.status.start_time.get().zip(ready);
     let never_ready = never_ready.filter(|(start, changed)| changed.duration_since(*start) <= NEVER_READY);
-    // the first run of a pod that was restarted once is the last one
-    let first = crash.end.and_then(|end| end.started_at.get()).filter(|_| crash.restarts <= 1);
-    let began = seen.filter(|seen| age::began_under_watch(cluster, *seen));
-    [never_ready.map(|(start, _)| start), first, began].into_iter().flatten().min()
+    let told = age::loop_since(cluster, out, &pod.metadata.name, crash);
+    told.into_iter().chain(never_ready.map(|(start, _)| start)).min()
 }
 
 /// A conflict or a refusal during one rollout goes away at the next try or the one after it.

@@ -225,6 +225,11 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     let loops = |yaml: String| !run(&CHECK, &live_at(NOW, &yaml)).report.findings.is_empty();
     assert!(!loops(pod(1, 3, "True") + &synced + &lease("")), "past the place where it ended");
     assert!(loops(pod(1, 40, "True") + &synced + &lease("")), "not yet a minute longer than the last time");
+    assert!(
+        !loops(pod(1, 122, "True") + &synced + &lease("")),
+        "it waited for its webhook, and has the Lease behind it"
+    );
+    assert!(loops(pod(1, 122, "True") + &synced + &lease("node-1")), "it waits for its webhook again");
     assert!(loops(pod(1, 3, "True") + &synced + &lease("node-1")), "its start is not over");
     assert!(loops(pod(1, 3, "False") + &synced + &lease("")), "not Ready");
     assert!(loops(pod(1, 3, "True") + &lease("")), "Longhorn does not know its node");

@@ -28,8 +28,9 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         }
         _ => "nothing says why".to_owned(),
     };
-    // those who give up were stuck in the run before, too
-    let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && !start.holds);
+    // those who give up were stuck in the run before, too; with a foreign probe from the first one on, whoever has the Lease
+    let always = cause == &causes::MANIFEST_STALE || !start.holds;
+    let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
     let message =

@@ -265,6 +265,16 @@ fn what_waits_in_vain_is_told_before_it_has_failed_twice() {
     assert_eq!(lines(&(release("v1.12.1") + &probed("v1.12.1", 9501)), &[]), stale);
     assert_eq!(lines(&(release("v1.9.2") + &probed("v1.9.2", 9502)), &[]), stale);
     assert_eq!(lines(&(release("v1.12.1") + &probed("v1.12.1", 9502)), &[]), Vec::<String>::new());
+    // and in the moment between its first two runs
+    let ended = |seconds: u32| {
+        let start = "startedAt: '2026-03-01T11:57:50Z'";
+        let end = format!("terminated: {{exitCode: 1, {start}, finishedAt: '2026-03-01T11:59:{seconds}Z'}}");
+        let pod = probed("v1.12.1", 9501).replace("11:58:50", "11:57:50");
+        release("v1.12.1") + &pod.replace(&format!("running: {{{start}}}"), &end)
+    };
+    assert_eq!(lines(&ended(51), &[]), stale);
+    assert_eq!(first(&at(NOW, &ended(51), &[])).since, Some(time("2026-03-01T11:57:50Z")));
+    assert_eq!(lines(&ended(40), &[]), Vec::<String>::new());
     let commands = first(&at(NOW, &(release("v1.12.1") + &probed("v1.12.1", 9501)), &[])).remedy.commands;
     assert!(commands.iter().any(|command| command.changes && command.run.contains("\"port\":9502")));
 }

@@ -65,7 +65,12 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
     let installed = set.and_then(|set| set.metadata.created()).filter(|made| cluster.age(*made) < HOLD);
-    let told = by_pods.into_iter().chain(installed).min();
+    // the last lives of a loop that is older than a rollout make it look like one
+    let by_pods =
+        by_pods.filter(|since| cluster.age(*since) >= HOLD || !pods::all_loop_for_long(cluster, webhook));
+    // every pod was told to go, as by a change of the DaemonSet, and those that follow are not there yet
+    let replaced = webhook.told_to_go(cluster).filter(|told| set.is_some() && cluster.age(*told) < HOLD);
+    let told = by_pods.into_iter().chain(installed).chain(replaced).min();
     match told {
         // however short the pods say it is: it holds at least since then
         Some(told) => Some(seen.map_or(told, |seen| seen.min(told))),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::service::WebhookRole;
 use crate::cluster::Cluster;
 use crate::facts::looping::{self, Loop};
 use crate::facts::releases::release_of;
@@ -171,6 +172,17 @@ fn in_loop<'a>(cluster: &Cluster, pod: &'a Pod, container: &str) -> Option<Loop<
         "longhorn-manager" => recovered::looping(cluster, pod),
         _ => looping::looping(pod.container_status(container)?, cluster.now),
     }
+}
+
+/// True when every pod behind the webhook crash-loops and has been restarted more often than a rollout or a reboot of its node
+/// takes (longhorn issue 6553: nine managers, 93 restarts). The kubelet keeps the last life only, so that such a loop looks as if
+/// it had begun with that.
+pub fn all_loop_for_long(cluster: &Cluster, webhook: WebhookRole) -> bool {
+    const OFTEN: i64 = 5;
+    let mut pods = webhook.pods(cluster).peekable();
+    let container = webhook.container(cluster);
+    let loops = |pod: &Pod| in_loop(cluster, pod, container).is_some_and(|found| found.restarts >= OFTEN);
+    pods.peek().is_some() && pods.all(loops)
 }
 
 /// How many of these pods crash-loop.

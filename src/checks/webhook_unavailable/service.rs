@@ -1,5 +1,7 @@
 //! The Services of the webhooks: which there should be, who should serve them, and who does.
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::pods;
 use crate::cluster::{Cluster, Readability};
 use crate::facts::releases::{manager_release, release_of};
@@ -100,9 +102,20 @@ impl WebhookRole {
 
     /// Pods that could serve it, whether they carry the labels of the Service or not.
     pub fn pods(self, cluster: &Cluster) -> impl Iterator<Item = &Pod> {
-        let app = if self.has_deployment(cluster) { self.service() } else { "longhorn-manager" };
         let live = |pod: &&Pod| !pod.metadata.is_deleting();
-        cluster.pods_of(app).filter(live)
+        cluster.pods_of(self.app(cluster)).filter(live)
+    }
+
+    /// When the first of the pods that are about to go was told to. `deletionTimestamp` is the end of its grace period, of which
+    /// no manifest of Longhorn's says anything else than Kubernetes' 30 s.
+    pub fn told_to_go(self, cluster: &Cluster) -> Option<Timestamp> {
+        const GRACE: SignedDuration = SignedDuration::from_secs(30);
+        let ends = cluster.pods_of(self.app(cluster)).filter_map(|pod| pod.metadata.deletion_timestamp.get());
+        ends.min()?.checked_sub(GRACE).ok()
+    }
+
+    fn app(self, cluster: &Cluster) -> &'static str {
+        if self.has_deployment(cluster) { self.service() } else { "longhorn-manager" }
     }
 
     /// Who serves it; `None` when this cluster has no such Service.

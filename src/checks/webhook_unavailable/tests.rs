@@ -193,9 +193,39 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
     // pods that became Ready a moment ago are not in the slices yet
     let fresh = manager("n1", "True", RECENTLY, RUNNING);
     assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [ROLL_OUT]);
+    // all were told to go, and the next ones are not there yet
+    let going = |end: &str| {
+        let pod = manager("n1", "True", LONG_AGO, RUNNING);
+        modern(&pod.replace("labels:", &format!("deletionTimestamp: '{end}', labels:")), &[])
+    };
+    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T11:50:00Z"))), [DOWN]);
     // Ready for hours and still not there
     let settled = manager("n1", "True", LONG_AGO, RUNNING);
     assert_eq!(found(&CHECK, &at_now(&modern(&settled, &[]))), [DOWN]);
+}
+
+#[test]
+fn a_loop_that_has_lasted_for_long_is_no_roll_out_whatever_its_last_life_says() {
+    let looping = |restarts: u32| {
+        format!(
+            "restartCount: {restarts}, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
+             {{exitCode: 1, startedAt: '2026-03-01T11:57:30Z', finishedAt: '2026-03-01T11:59:30Z'}}}}"
+        )
+    };
+    let two = |one: u32, other: u32| {
+        let managers = manager("n1", "False", RECENTLY, &looping(one))
+            + &manager("n2", "False", RECENTLY, &looping(other));
+        modern(&managers, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"])
+    };
+    let recorded = |one, other| cluster_at(NOW, &two(one, other));
+    assert_eq!(found(&CHECK, &recorded(93, 94)), [DEADLOCK]);
+    assert_eq!(found(&CHECK, &recorded(1, 1)), [ROLL_OUT]);
+    // one that has only begun may still bring it up
+    assert_eq!(found(&CHECK, &recorded(93, 1)), [ROLL_OUT]);
+    // after the nodes were rebooted before the eyes of the exporter
+    assert_eq!(found(&CHECK, &later(at_now(&two(93, 94)), 10)), [ROLL_OUT]);
 }
 
 #[test]
