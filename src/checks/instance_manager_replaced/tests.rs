@@ -362,16 +362,6 @@ fn pods_of_other_components_are_not_looked_at() {
 }
 
 #[test]
-fn a_node_that_has_just_joined_took_no_pod_along() {
-    let joined = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:45:00Z");
-    let yaml = after().replace(&node(), &joined);
-    let born = |at: &str| deleting(last("Running", "")).replace("2026-01-01T00:00:00Z", at);
-    let found = |at: &str| found(&CHECK, &saw(&born(at), &yaml));
-    assert_eq!(found("2026-01-02T11:46:00Z"), ["info deleted InstanceManager im-1"]);
-    assert_eq!(found("2026-01-02T11:44:00Z"), ["info node_lost InstanceManager im-1"]);
-}
-
-#[test]
 fn a_later_replacement_is_not_taken_for_this_one() {
     // killed at 11:50, recreated at once, and replaced again two hours later to apply settings
     let mut cluster = saw(&last("Failed", &terminated(2, "Error")), &(after() + &hit()));
