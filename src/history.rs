@@ -6,10 +6,9 @@ pub mod saved;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use arcstr::ArcStr;
 use jiff::Timestamp;
 
-use crate::longhorn::Pod;
+use crate::longhorn::{Pod, SharedText};
 
 /// How many vanished pods are kept.
 const MAX_GONE_PODS: usize = 512;
@@ -25,8 +24,8 @@ pub struct FactKey {
     pub check: &'static str,
     /// What holds, as a short constant.
     pub fact: &'static str,
-    /// What it is about; shared by the facts of one evaluation and the next.
-    pub object: ArcStr,
+    /// What it is about; shared by the facts of one evaluation and the next, and with the object of that name.
+    pub object: SharedText,
 }
 
 /// A pod that is gone, or was replaced by another of the same name, as it was last seen.
@@ -117,27 +116,26 @@ impl History {
     /// Takes over the facts of an evaluation: new ones begin now, those not among them are
     /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
     /// look has not seen the fact end.
-    pub fn keep_facts(&mut self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+    pub fn keep_facts(&mut self, mut holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
         if self.is_recorded() {
             return;
         }
-        let old = &self.facts;
-        let mut facts: BTreeMap<FactKey, Timestamp> = old
-            .iter()
-            .filter(|(key, _)| blind.contains(key.check))
-            .map(|(key, since)| (key.clone(), *since))
-            .collect();
-        for key in holding.into_iter().take(MAX_FACTS) {
-            let since = old.get(&key).copied();
-            let (check, fact) = (key.check, key.fact);
-            let twice = facts.insert(key, since.unwrap_or(now)).is_some();
-            if since.is_none() && !twice {
-                *Arc::make_mut(&mut self.begun).entry((check, fact)).or_default() += 1;
-            }
+        holding.truncate(MAX_FACTS);
+        holding.sort_unstable();
+        let stays = |key: &FactKey| blind.contains(key.check) || holding.binary_search(key).is_ok();
+        if !self.facts.keys().all(stays) {
+            Arc::make_mut(&mut self.facts).retain(|key, _| stays(key));
         }
-        if facts != **old {
-            self.facts = Arc::new(facts);
+        let new = holding.into_iter().filter(|key| !self.facts.contains_key(key));
+        let mut new: BTreeMap<FactKey, Timestamp> = new.map(|key| (key, now)).collect();
+        if new.is_empty() {
+            return;
         }
+        for key in new.keys() {
+            *Arc::make_mut(&mut self.begun).entry((key.check, key.fact)).or_default() += 1;
+        }
+        // one by one they would leave half of each node of the map empty
+        Arc::make_mut(&mut self.facts).append(&mut new);
     }
 
     /// Notes that a pod is gone.

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::Track;
 use serde_yaml::{Error, UserMessageFormatter};
 
+use crate::check::plain;
 use crate::did_you_mean;
 
 /// Reads a file; an empty one is the default. The error has the line and the key in front.
@@ -18,19 +19,24 @@ pub fn read<T: DeserializeOwned + Default>(text: &str) -> Result<T, String> {
         // a key that was not read yet is a question mark
         match track.path().to_string().trim_end_matches('?').trim_end_matches('.') {
             "" => format!("{line}: {message}"),
-            path => format!("{line}: {path}: {message}"),
+            path => format!("{line}: {}: {message}", plain(path)),
         }
     })
 }
 
 /// Line and message, with what was found.
 pub fn explain(error: &Error) -> (u64, String) {
-    (line(error), message(error.without_snippet(), true))
+    (line(error), one_line(error, true))
 }
 
 /// The same of a file with secrets: what was found is left out.
 pub fn explain_secret(error: &Error) -> (u64, String) {
-    (line(error), message(error.without_snippet(), false))
+    (line(error), one_line(error, false))
+}
+
+/// Keys and values of the file may break the line.
+fn one_line(error: &Error, show: bool) -> String {
+    plain(&message(error.without_snippet(), show)).into_owned()
 }
 
 fn line(error: &Error) -> u64 {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
+use crate::longhorn::Compact;
 
 /// What one check saw in one evaluation.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Outcome<'a> {
     pub series_cut: BTreeMap<&'static str, usize>,
     /// How many findings are kept; all where a person runs the checks.
     pub most: Option<usize>,
+    /// The mildest of the findings that are kept, once there are so many: what is no worse is only counted.
+    mildest: Option<Severity>,
 }
 
 /// Numbers of findings by check, cause and severity.
@@ -45,9 +48,11 @@ pub fn keep_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Cut) {
     }
     // stable: within a severity those that came first
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in findings.drain(most..) {
-        *cut.entry((finding.check, finding.cause.id, finding.severity)).or_default() += 1;
-    }
+    findings.drain(most..).for_each(|finding| count(finding, cut));
+}
+
+fn count(finding: Finding, cut: &mut Cut) {
+    *cut.entry((finding.check, finding.cause.id, finding.severity)).or_default() += 1;
 }
 
 impl<'a> Outcome<'a> {
@@ -55,7 +60,8 @@ impl<'a> Outcome<'a> {
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
-        Outcome { check, cluster, findings, stock, samples, unknown, facts, cut, series_cut, most: None }
+        let (most, mildest) = (None, None);
+        Outcome { check, cluster, findings, stock, samples, unknown, facts, cut, series_cut, most, mildest }
     }
 
     /// Adds a finding.
@@ -68,10 +74,15 @@ impl<'a> Outcome<'a> {
         );
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
+        if self.mildest.is_some_and(|mildest| finding.severity <= mildest) {
+            count(finding, &mut self.cut);
+            return;
+        }
         self.findings.push(finding);
         // sorting now and then costs less than looking for the mildest each time
-        if let Some(most) = self.most.filter(|most| self.findings.len() >= 2 * most) {
+        if let Some(most) = self.most.filter(|most| self.findings.len() > most + most / 8) {
             keep_worst(&mut self.findings, most, &mut self.cut);
+            self.mildest = self.findings.last().map(|finding| finding.severity);
         }
     }
 
@@ -130,7 +141,9 @@ impl<'a> Outcome<'a> {
                 Some(since)
             }
             None => {
-                self.facts.push(key);
+                let mut new = key;
+                new.object.compact();
+                self.facts.push(new);
                 None
             }
         }

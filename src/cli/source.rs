@@ -129,7 +129,7 @@ impl SourceArgs {
         };
         for one in accepted.iter().filter(|one| one.has_expired(Some(now))) {
             let until = one.until.map(|until| until.to_string()).unwrap_or_default();
-            eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, one.reason);
+            eprintln!("warning: no longer accepted since {until}: {} ({})", one.check, plain(&one.reason));
         }
         Ok(Wish { address: self.address(), accepted, ..Wish::default() })
     }

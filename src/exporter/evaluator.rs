@@ -69,7 +69,7 @@ struct EvaluationKey {
 const SYNC_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What pages of metrics may hold together, and apart from them reports and pages for people, so that
-/// readers of these take nothing from a scrape. The largest report, 3,000 findings, is a few MiB.
+/// readers of these take nothing from a scrape. The largest report, 2,000 findings, is a few MiB.
 const BUDGET: u32 = 32 * 1024 * 1024;
 
 /// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
@@ -149,6 +149,8 @@ impl Evaluator {
         if let Some(moment) = last.as_ref().filter(still_good) {
             return moment.clone();
         }
+        // nobody can ask for it until the next one is there, and with thousands of findings it is large
+        *last = None;
         let moment = Arc::new(self.evaluate(key, now));
         *last = Some(moment.clone());
         moment
@@ -248,12 +250,16 @@ impl Evaluator {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
+        let resources = Resource::all().map(|resource| resource_facts(&cluster, resource)).collect();
+        let instance_managers = instance_managers(&cluster);
+        // a history that nobody else holds is changed in place
+        drop(cluster);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
         let evaluated = (self.clock)();
         Moment {
             evaluation,
-            resources: Resource::all().map(|resource| resource_facts(&cluster, resource)).collect(),
-            instance_managers: instance_managers(&cluster),
+            resources,
+            instance_managers,
             waiting_for: key.waiting_for.clone(),
             seconds: seconds_between(begin, evaluated),
             evaluated,

@@ -230,9 +230,9 @@ pub struct Wish {
 }
 
 /// How many findings of a check are listed where memory is bounded.
-pub const MAX_OF_CHECK: usize = 2_000;
+pub const MAX_OF_CHECK: usize = 1_000;
 /// How many findings are listed in all then.
-pub const MAX_IN_ALL: usize = 3_000;
+pub const MAX_IN_ALL: usize = 2_000;
 
 /// Runs the checks that are wanted, for a report as it is wanted.
 pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {

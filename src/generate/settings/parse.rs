@@ -9,7 +9,7 @@ use serde_path_to_error::Track;
 use serde_yaml::{Error, Spanned};
 
 use super::Settings;
-use crate::check::Threshold;
+use crate::check::{Threshold, plain};
 use crate::did_you_mean;
 use crate::generate::catalogue;
 use crate::yaml_error;
@@ -30,7 +30,13 @@ fn prefix(path: &str) -> String {
 
 /// Reads a configuration; what it leaves out keeps its default.
 pub fn parse(file: &str, text: &str) -> Result<Settings, ConfigError> {
-    let error = |line, path, message| ConfigError { file: file.to_owned(), line, path, message };
+    // odd keys must not break the line
+    let error = |line, path: &str, message: String| ConfigError {
+        file: file.to_owned(),
+        line,
+        path: plain(path).into_owned(),
+        message: plain(&message).into_owned(),
+    };
     let mut track = Track::new();
     let settings = read(text, |deserializer| {
         let tracked = serde_path_to_error::Deserializer::new(deserializer, &mut track);
@@ -41,10 +47,10 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, ConfigError> {
         // a key that was not read yet is a question mark
         let path = track.path().to_string();
         let path = path.trim_end_matches('?').trim_end_matches('.');
-        error(line, one_line(path), message(said.without_snippet()))
+        error(line, path, message(said.without_snippet()))
     })?;
     match contradiction(&settings) {
-        Some((path, message)) => Err(error(line_of(text, &path), path.join("."), message)),
+        Some((path, message)) => Err(error(line_of(text, &path), &path.join("."), message)),
         None => Ok(settings),
     }
 }
@@ -56,11 +62,6 @@ fn read<T>(
     // text is what YAML and the schema call text: a number or a boolean is none without quotes
     let options = serde_yaml::options! { with_snippet: false, no_schema: true, strict_booleans: true };
     serde_yaml::with_deserializer_from_str_with_options(text, options, deserialize)
-}
-
-/// Odd keys must not break the line.
-fn one_line(path: &str) -> String {
-    path.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// The key is told with its path already.

@@ -75,8 +75,9 @@ const JARGON: &[&str] = &[
 /// What a user is told; an error where that is not for users.
 pub fn told(parser: &Parser, bytes: &[u8]) -> Result<Option<String>, String> {
     let Err(said) = (parser.read)(bytes) else { return Ok(None) };
-    // what was read may be quoted
-    let read = text(bytes);
+    // what was read may be quoted, that of a query without its escapes
+    let unescaped = form_urlencoded::parse(bytes).map(|(key, value)| format!("{key}={value}"));
+    let read = text(bytes) + &unescaped.collect::<String>();
     let foreign = |word: &&&str| said.contains(**word) && !read.contains(**word);
     // `a::b`, and neither [::1] nor what follows a key that ends in a colon
     let path = said.match_indices("::").any(|(at, _)| {

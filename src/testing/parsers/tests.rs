@@ -147,6 +147,32 @@ fn advice_for_programmers_is_noticed() {
 }
 
 #[test]
+fn keys_and_values_of_the_file_do_not_break_the_line() {
+    let texts = [
+        "\"a\\nb\": 1\n",
+        "\"a\\nb\": 1\n\"a\\nb\": 2\n",
+        "accepted: [{\"a\\nb\": 1}]\n",
+        "accepted: \"a\\nb\"\n",
+        "alerts: {\"a\\nb\": {for: 5m}}\n",
+        "labels: {\"a\\nb\": x}\n",
+        "tls_server_config: {\"a\\nb\": 1}\n",
+        "users: \"a\\nb\"\n",
+    ];
+    let files = ["web_config", "settings", "accepted_findings", "kubeconfig"];
+    let mut refused = 0;
+    for (parser, yaml) in PARSERS
+        .iter()
+        .filter(|parser| files.contains(&parser.name))
+        .flat_map(|parser| texts.map(|yaml| (parser, yaml)))
+    {
+        let said =
+            told(parser, yaml.as_bytes()).unwrap_or_else(|said| panic!("{}: {yaml}: {said}", parser.name));
+        refused += usize::from(said.is_some());
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
 fn what_has_another_type_is_told_without_types_of_the_program() {
     let nested = r#"{"spec":{"disks":{"a":1},"diskFileSpecMap":{"a":1},"template":1,"holder":"x"}}"#;
     let texts = ["1", "\"a\"", r#"{"metadata":1}"#, r#"{"spec":1}"#, r#"{"status":"x"}"#, nested];
