@@ -237,7 +237,10 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, EvidenceSourc
         let fact = format!("condition MountPropagation of nodes.longhorn.io {} is False", node.metadata.name);
         return api(&causes::MOUNT_PROPAGATION, fact);
     }
-    if let Some(node) = unsynced(cluster).next() {
+    // a manager writes the first conditions of a new node a minute or two after it made it
+    let settled =
+        |node: &&LonghornNode| node.metadata.created().is_none_or(|made| cluster.age(made) >= NORMAL_WAIT);
+    if let Some(node) = unsynced(cluster).find(settled) {
         let name = &node.metadata.name;
         let managers = cluster.instance_managers_on(name).count();
         let fact = format!(

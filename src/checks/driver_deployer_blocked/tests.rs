@@ -105,6 +105,11 @@ fn fatal_exits_of_the_deployer() {
     assert_eq!(by_api(&mount_propagation("False")), "mount_propagation");
     assert_eq!(by_api(&mount_propagation("True")), "unknown");
     assert_eq!(by_api(&mount_propagation("Mauve")), "unknown");
+    let made = |at: &str| {
+        object_with("Node", "node-1", &format!("creationTimestamp: '{at}'"), "status: {conditions: []}")
+    };
+    assert_eq!(by_api(&made(OLD)), "node_not_synced");
+    assert_eq!(by_api(&made("2026-03-01T11:58:30Z")), "unknown", "its manager has only begun");
     assert_eq!(by_api(&kubelet("v1.17.17+k3s1")), "kubernetes_version");
     assert_eq!(by_api(&kubelet("v1.18.0-rc.1+k3s1")), "unknown");
     assert_eq!(by_api(&kubelet("strange")), "unknown");
