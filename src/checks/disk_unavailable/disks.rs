@@ -83,8 +83,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
 
 /// Disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is cloned, and asks for
 /// the replicas of a disk by it alone (longhorn issues 9586 and 14032; longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go
-/// ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). A node that is down may be the old
-/// name of another.
+/// ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). So none of them can be removed from its
+/// node while one has replicas (webhook/resources/node/validator.go), unless its file has another UUID: such a disk is not ready and
+/// counts none (findNotReadyAndReadyDiskMaps). A node that is down may be the old name of another.
 pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, uuid: &str, disks: &[Disk]) {
     let mut nodes: Vec<&str> =
         disks.iter().map(Disk::node_name).filter(|node| nodes::down(cluster, node).is_none()).collect();
@@ -104,9 +105,10 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, uuid: &str, disk
         .remedy(
             Remedy::new(
                 "The UUID is in longhorn-disk.cfg at the path of the disk and was copied with the machine. Keep it on one node. On each \
-                 of the others, one after the other: switch scheduling off for the disk, delete its replicas once their volumes are healthy without \
-                 them, remove the disk from the node in Longhorn, delete longhorn-disk.cfg and the folder replicas at its path, and add the \
-                 disk again.",
+                 of the others, one after the other and while every volume has a healthy replica elsewhere: switch scheduling off for \
+                 the disk and delete longhorn-disk.cfg at its path. Longhorn writes a new UUID there, calls the disk not ready, and no \
+                 longer takes the replicas of the other disk for its own. Then remove the disk from the node in Longhorn, which is \
+                 refused before, and add it again.",
             )
             .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep diskUUID"))
             .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={uuid} -o wide")),
