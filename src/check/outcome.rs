@@ -23,7 +23,7 @@ pub struct Outcome<'a> {
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// Why the verdict is unknown, if it is.
     pub unknown: Vec<String>,
-    /// Facts that hold now and whose age is kept from one evaluation to the next.
+    /// Facts of this check and of those before it that hold now and whose age is kept from one evaluation to the next.
     pub facts: Vec<FactKey>,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Cut,
@@ -163,8 +163,9 @@ impl<'a> Outcome<'a> {
     /// included. Never goes down while the exporter runs, so it may be exposed as a counter.
     pub fn begun(&self, fact: &'static str) -> u64 {
         let history = &self.cluster.history;
+        let of_check = self.facts.iter().filter(|key| key.check == self.check.id && key.fact == fact);
         let new: std::collections::BTreeSet<&FactKey> =
-            self.facts.iter().filter(|key| key.fact == fact && history.first_seen(key).is_none()).collect();
+            of_check.filter(|key| history.first_seen(key).is_none()).collect();
         history.begun(self.check.id, fact).saturating_add(new.len() as u64)
     }
 }

@@ -246,6 +246,8 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
         outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
+        // there may be a hundred thousand of them: one list for all checks
+        outcome.facts = std::mem::take(&mut facts);
         let blind_spots = cluster.blind_spots(check.needs);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
@@ -266,7 +268,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
         series_cut.append(&mut outcome.series_cut);
         stock.append(&mut outcome.stock);
-        facts.append(&mut outcome.facts);
+        facts = std::mem::take(&mut outcome.facts);
         samples.append(&mut outcome.samples);
         let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
         let forbidden = unseen().next().is_some()

@@ -19,8 +19,6 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 
 use crate::check::*;
@@ -52,7 +50,7 @@ gauges! {
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
-    let mut by_uuid: BTreeMap<&str, Vec<disks::Disk>> = BTreeMap::new();
+    let mut ready: Vec<disks::Disk> = Vec::new();
     let others = conditions::DiskCounts::default();
     let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
     for node in cluster.objects.longhorn_nodes.iter() {
@@ -67,15 +65,18 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 (true, false) => "ready",
             };
             counts.iter_mut().filter(|(of, _)| *of == state).for_each(|(_, count)| *count += 1);
-            match disk.is_ready() {
-                true => room::find(cluster, out, &disk),
-                false => disks::find(cluster, out, &disk),
+            if disk.is_ready() {
+                room::find(cluster, out, &disk);
+                ready.push(disk);
+            } else {
+                disks::find(cluster, out, &disk);
             }
-            by_uuid.entry(&status.disk_uuid).or_default().push(disk);
         }
     }
-    for (uuid, disks) in by_uuid.into_iter().filter(|(uuid, _)| !uuid.is_empty()) {
-        disks::find_shared(cluster, out, uuid, &disks);
+    // stable: the disks of a UUID stay in the order of their nodes
+    ready.sort_by_key(|disk| disk.status.disk_uuid.as_str());
+    for disks in ready.chunk_by(|one, other| one.status.disk_uuid == other.status.disk_uuid) {
+        disks::find_shared(cluster, out, disks);
     }
     for (state, count) in counts {
         out.sample(&DISKS, &[state], f64::from(count));
