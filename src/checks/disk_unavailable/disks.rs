@@ -81,11 +81,12 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     out.find(finding.volumes(volumes));
 }
 
-/// Ready disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is cloned, and asks for
-/// the replicas of a disk by it alone (longhorn issues 9586 and 14032; longhorn-manager v1.3.3 to v1.12.1 datastore/longhorn.go
-/// ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). So none of them can be removed from its
-/// node while one has replicas (webhook/resources/node/validator.go), unless its file has another UUID: such a disk is not ready and
-/// counts none (findNotReadyAndReadyDiskMaps). A node that is down may be the old name of another.
+/// Ready disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is
+/// cloned, and asks for the replicas of a disk by it alone (longhorn issues 9586 and 14032; longhorn-manager v1.3.3 to v1.12.1
+/// datastore/longhorn.go ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). So none of
+/// them can be removed from its node while one has replicas (webhook/resources/node/validator.go), unless its file has another
+/// UUID: such a disk is not ready and counts none (findNotReadyAndReadyDiskMaps). A node that is down may be the old name of
+/// another.
 pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) {
     let uuid = disks.first().map_or("", |disk| disk.status.disk_uuid.as_str());
     if disks.len() < 2 || uuid.is_empty() {

@@ -61,34 +61,12 @@ fn is_upgrading(volume: &Volume) -> bool {
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
+    let name = &volume.metadata.name;
     let (from, to) = (&volume.status.current_image, volume.spec.wanted_image());
-    let old = cluster.replicas_of(name).filter(|replica| replica.spec.active);
-    let (old, wanted) = (old.count(), usize::try_from(volume.spec.number_of_replicas.0).unwrap_or_default());
-    let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
-    let surplus = old > wanted && !allowed;
-    let idle: Vec<&Replica> = new
-        .iter()
-        .filter(|replica| replica.status.current_state != InstanceState::Running)
-        .copied()
-        .collect();
-    let words = if surplus {
-        "More replicas run than the volume wants, and this release counts for equality: raise numberOfReplicas to as many as run until \
-         the upgrade has ended, or delete one of those that run."
-    } else if !idle.is_empty() {
-        "See why the new replicas do not run: their instance manager on that node, a cordon, a failed start. A new replica that has \
-         failed can be deleted; Longhorn creates another. When the volume is detached and attached again, it runs the new image, too."
-    } else {
-        "All new replicas run, so see in the log of the longhorn-manager that owns the volume why the engine is not replaced. When the \
-         volume is detached and attached again, it runs the new image."
-    };
-    let mut remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"));
-    if surplus {
-        let count = serde_json::json!({ "spec": { "numberOfReplicas": old } });
-        remedy = remedy.change(crate::facts::kubectl::patch(namespace, "volumes.longhorn.io", name, &count));
-    }
+    let old = cluster.replicas_of(name).filter(|replica| replica.spec.active).count();
+    let wanted = usize::try_from(volume.spec.number_of_replicas.0).unwrap_or_default();
+    let idle = new.iter().filter(|replica| replica.status.current_state != InstanceState::Running);
+    let idle: Vec<String> = idle.map(|replica| described(replica)).collect();
     let mut finding = Finding::new(
         &causes::UPGRADE_STUCK,
         volumes::object(cluster, volume),
@@ -99,20 +77,37 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     .impact("I/O goes on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
     .fact(format!("the volume wants image {to} and runs {from}"))
     .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old))
-    .remedy(remedy);
+    .remedy(remedy(cluster, name, (old > wanted).then_some(old), !idle.is_empty()));
     if !idle.is_empty() {
-        let named: Vec<String> = idle
-            .iter()
-            .map(|replica| {
-                format!(
-                    "{} on {} is {}",
-                    replica.metadata.name,
-                    replica.spec.node_id,
-                    replica.status.current_state.as_str()
-                )
-            })
-            .collect();
-        finding.evidence.push(api(format!("new replicas that do not run: {}", text::listed(&named))));
+        finding.evidence.push(api(format!("new replicas that do not run: {}", text::listed(&idle))));
     }
     finding
+}
+
+fn described(replica: &Replica) -> String {
+    let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
+    format!("{name} on {node} is {}", replica.status.current_state.as_str())
+}
+
+/// `more` are the replicas that run where these are more than the volume wants; `idle` is true where a new one does not run.
+fn remedy(cluster: &Cluster, volume: &str, more: Option<usize>, idle: bool) -> Remedy {
+    let namespace = &cluster.namespace;
+    let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
+    let surplus = more.filter(|_| !allowed);
+    let words = if surplus.is_some() {
+        "More replicas run than the volume wants, and this release counts for equality: raise numberOfReplicas to as many as run until \
+         the upgrade has ended, or delete one of those that run."
+    } else if idle {
+        "See why the new replicas do not run: their instance manager on that node, a cordon, a failed start. A new replica that has \
+         failed can be deleted; Longhorn creates another. When the volume is detached and attached again, it runs the new image, too."
+    } else {
+        "All new replicas run, so see in the log of the longhorn-manager that owns the volume why the engine is not replaced. When the \
+         volume is detached and attached again, it runs the new image."
+    };
+    let remedy = Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"))
+        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"));
+    let Some(count) = surplus else { return remedy };
+    let raised = serde_json::json!({ "spec": { "numberOfReplicas": count } });
+    remedy.change(crate::facts::kubectl::patch(namespace, "volumes.longhorn.io", volume, &raised))
 }

@@ -30,7 +30,8 @@ causes! {
         "every node, zone or disk that could take the replica has one of the volume already";
     TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects";
     NODES_UNAVAILABLE = warning "nodes_unavailable"
-        "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling; info during the first hour of a cordon";
+        "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling"
+        but "info during the first hour of a cordon";
     LOCAL_ONLY = warning "local_only"
         "data locality wants the replica on one node, which cannot take it" but "info where it is best-effort and the volume has all its replicas";
     UNEXPLAINED = warning "unexplained"

@@ -244,9 +244,11 @@ fn hanging<'a>(
         }
         return Some(hanging);
     }
-    // a ticket that sends it to a node that is gone is told as that
-    let told = tickets::attaches_to_gone_node(cluster, volume);
-    let held = held.filter(|_| !told && since.is_none_or(|since| cluster.age(since) >= QUIET))?;
+    let held = held.filter(|_| since.is_none_or(|since| cluster.age(since) >= QUIET))?;
+    // told as a ticket that is left over
+    if tickets::attaches_to_gone_node(cluster, volume) {
+        return None;
+    }
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
     let mut hanging = new(cause, format!("it has been {fact} for {long}"), since);
     // the ticket of a detaching volume is gone, and with it the time

@@ -106,13 +106,20 @@ fn waits(volume: &Volume) -> bool {
 
 /// True where a ticket sends the volume to a node that Kubernetes no longer has: it never gets there.
 pub(super) fn attaches_to_gone_node(cluster: &Cluster, volume: &Volume) -> bool {
-    let (nodes, wanted) = (&cluster.objects.kube_nodes, volume.spec.node_id.as_str());
-    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
+    if volume.status.state != VolumeState::Attaching || !is_gone(cluster, &volume.spec.node_id) {
+        return false;
+    }
     let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
-    let sent = attachment.is_some_and(|attachment| {
-        attachment.spec.attachment_tickets.values().any(|ticket| ticket.node_id == wanted)
-    });
-    volume.status.state == VolumeState::Attaching && known && sent && nodes.get(wanted).is_none()
+    let mut tickets =
+        attachment.into_iter().flat_map(|attachment| attachment.spec.attachment_tickets.values());
+    tickets.any(|ticket| ticket.node_id == volume.spec.node_id)
+}
+
+/// True for a node that Kubernetes does not have, where all that it has are known.
+fn is_gone(cluster: &Cluster, node: &str) -> bool {
+    let nodes = &cluster.objects.kube_nodes;
+    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
+    known && !node.is_empty() && nodes.get(node).is_none()
 }
 
 /// From 1.7.0 on Longhorn does not choose between the two (selectAttachmentTicketToAttach); before, the first has it.
@@ -130,14 +137,11 @@ pub(super) fn csi_is_known(cluster: &Cluster) -> bool {
 
 /// True for a ticket of CSI without its attachment in Kubernetes, and for one of a node that is gone.
 fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
-    let objects = &cluster.objects;
-    let nodes_known = !objects.kube_nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
-    let gone = nodes_known && !ticket.node.is_empty() && objects.kube_nodes.get(ticket.node).is_none();
     let orphan = ticket.kind == "csi-attacher"
         && csi_is_known(cluster)
         && cluster.decoded_all(Resource::CsiAttachments)
         && !ticket.attached;
-    orphan || gone || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
+    orphan || is_gone(cluster, ticket.node) || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
 }
 
 fn lasting(

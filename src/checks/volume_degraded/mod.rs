@@ -36,9 +36,9 @@ causes! {
     REBUILD_BLOCKED = warning "rebuild_blocked"
         "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end";
     UNSCHEDULABLE = warning "unschedulable"
-        "no disk takes the missing replica; info during the first hour of the maintenance of a node";
+        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node";
     WAITS_FOR_NODE = warning "waits_for_node"
-        "a failed replica is on a node that is down or cordoned; info during the first hour of a cordon";
+        "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon";
     NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why";
 }
 
