@@ -35,7 +35,7 @@ mod volume_attachment_stuck;
 mod volume_degraded;
 mod volume_faulted;
 mod volume_read_only;
-mod webhook_unavailable;
+pub mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.
 pub const ALL: &[&Check] = &[

@@ -23,6 +23,8 @@ pub const MAX_LISTED: usize = 100;
 /// What a person is told about: everything that one cause brings about.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Incident {
+    /// Its place in the whole report, from 1 on; a part of the report keeps it.
+    pub number: usize,
     /// Id of the root's check.
     pub check: &'static str,
     /// Cause of the root.
@@ -46,8 +48,8 @@ pub struct Incident {
     pub volume_count: usize,
     /// What follows from the root.
     pub consequences: Vec<Consequence>,
-    /// Incidents that must end before this one can, by their place in the list, from 1 on.
-    pub waits_for: Vec<usize>,
+    /// Numbers of the incidents that must end before this one can.
+    pub waits_for: BTreeSet<usize>,
     /// What to do, in a few sentences; the first of them is the fix.
     pub fix: String,
     /// The command to run first, if there is one. It changes something only where the fix is that change.
@@ -83,15 +85,23 @@ pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
     let ties = group::Ties::new(findings);
     let mut groups: Vec<_> = ties.groups();
     groups.sort_by_cached_key(|group| order::key(findings, group, nodes));
-    let mut places = vec![0; findings.len()];
-    for (place, group) in groups.iter().enumerate() {
-        for finding in group.roots.iter().chain(&group.consequences) {
-            if let Some(known) = places.get_mut(*finding) {
-                *known = place;
-            }
+    let waits = order::waits(findings, &groups, &ties);
+    let order = order::blockers_first(&waits);
+    let mut numbers = vec![0; groups.len()];
+    for (number, place) in (1..).zip(&order) {
+        if let Some(known) = numbers.get_mut(*place) {
+            *known = number;
         }
     }
-    groups.iter().enumerate().map(|(place, group)| incident(findings, group, place, &ties, &places)).collect()
+    let numbered = order.iter().filter_map(|place| {
+        let waits_for = waits.get(*place)?.iter().filter_map(|other| numbers.get(*other).copied()).collect();
+        Some(Incident {
+            number: *numbers.get(*place)?,
+            waits_for,
+            ..incident(findings, groups.get(*place)?, &ties)
+        })
+    });
+    numbered.collect()
 }
 
 /// A finding whose alert is no news while another's fires, because it follows from that: both alerts.
@@ -123,31 +133,19 @@ pub fn muted(findings: &[Finding]) -> Vec<Muted<'_>> {
         .collect()
 }
 
-fn incident(
-    findings: &[Finding],
-    group: &group::Group,
-    place: usize,
-    ties: &group::Ties,
-    places: &[usize],
-) -> Incident {
+fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> Incident {
     let all = |places: &[usize]| -> Vec<&Finding> {
         places.iter().filter_map(|place| findings.get(*place)).collect()
     };
     let (roots, rest) = (all(&group.roots), all(&group.consequences));
     let members: Vec<&Finding> = roots.iter().chain(&rest).copied().collect();
-    let waits_for: BTreeSet<usize> = group
-        .roots
-        .iter()
-        .flat_map(|root| ties.held_up_by(*root))
-        .filter_map(|other| places.get(*other).copied())
-        .filter(|other| *other != place)
-        .collect();
     let mut volumes: Vec<&VolumeRef> = members.iter().flat_map(|finding| &finding.volumes).collect();
     volumes.sort_by_key(|volume| (health(volume), volume.name.as_str()));
     volumes.dedup_by(|a, b| a.name == b.name);
     let root = roots.first();
     let remedy = root.map(|root| &root.remedy);
     Incident {
+        number: 0,
         check: root.map_or("", |root| root.check),
         cause: root.map(|root| root.cause.id.to_owned()).unwrap_or_default(),
         title: title(&roots),
@@ -159,7 +157,7 @@ fn incident(
         volume_count: volumes.len(),
         volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
-        waits_for: waits_for.into_iter().map(|place| place + 1).collect(),
+        waits_for: BTreeSet::new(),
         fix: remedy.map(|remedy| remedy.fix.clone()).unwrap_or_default(),
         first: remedy.and_then(|remedy| remedy.commands.first()).cloned(),
         runbook: root.and_then(|root| root.runbook),

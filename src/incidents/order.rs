@@ -2,12 +2,61 @@
 //! reaches furthest, then the oldest.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::group::Group;
+use super::group::{Group, Ties};
 use crate::check::{Finding, Severity};
+use crate::checks::webhook_unavailable::causes::{DEADLOCK, NO_READY_ENDPOINT};
 use crate::longhorn::VolumeHealth;
+
+/// Which groups must end before each group can, by their places. Where no webhook answers, that is all of which the first step
+/// changes an object of Longhorn: the API server rejects every such change.
+pub fn waits(findings: &[Finding], groups: &[Group], ties: &Ties) -> Vec<BTreeSet<usize>> {
+    let members = |group: &Group| group.roots.iter().chain(&group.consequences).copied().collect::<Vec<_>>();
+    let mut place_of = vec![usize::MAX; findings.len()];
+    for (place, group) in groups.iter().enumerate() {
+        for finding in members(group) {
+            if let Some(known) = place_of.get_mut(finding) {
+                *known = place;
+            }
+        }
+    }
+    let finding = |place: &usize| findings.get(*place);
+    let rejects = |group: &&Group| members(group).iter().filter_map(finding).any(rejects_changes);
+    let rejecting = groups.iter().position(|group| rejects(&group));
+    let own = |(place, group): (usize, &Group)| {
+        let held = group.roots.iter().flat_map(|root| ties.held_up_by(*root));
+        let mut waits: BTreeSet<usize> = held.filter_map(|other| place_of.get(*other).copied()).collect();
+        let first = group.roots.first().and_then(finding).and_then(|root| root.remedy.commands.first());
+        if first.is_some_and(|command| command.changes && command.run.contains(".longhorn.io")) {
+            waits.extend(rejecting);
+        }
+        waits.remove(&place);
+        waits.remove(&usize::MAX);
+        waits
+    };
+    groups.iter().enumerate().map(own).collect()
+}
+
+fn rejects_changes(finding: &Finding) -> bool {
+    [NO_READY_ENDPOINT, DEADLOCK].contains(finding.cause)
+}
+
+/// The places in their order, but each behind what it waits for.
+pub fn blockers_first(waits: &[BTreeSet<usize>]) -> Vec<usize> {
+    fn visit(place: usize, waits: &[BTreeSet<usize>], seen: &mut BTreeSet<usize>, order: &mut Vec<usize>) {
+        if !seen.insert(place) {
+            return;
+        }
+        waits.get(place).into_iter().flatten().for_each(|other| visit(*other, waits, seen, order));
+        order.push(place);
+    }
+    let (mut seen, mut order) = (BTreeSet::new(), Vec::new());
+    (0..waits.len()).for_each(|place| visit(place, waits, &mut seen, &mut order));
+    order
+}
 
 /// Sorts incidents.
 pub type Key = (Reverse<Severity>, Reverse<bool>, Reverse<usize>, Reverse<usize>, Timestamp, usize);

@@ -190,7 +190,7 @@ fn what_holds_another_up_is_named_and_both_stay_incidents() {
         3,
     );
     assert_eq!(told.len(), 2);
-    assert_eq!((told[0].check, told[1].waits_for.as_slice()), ("webhook_unavailable", &[1][..]));
+    assert_eq!((told[0].check, told[1].waits_for.first()), ("webhook_unavailable", Some(&1)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A part of a report: what concerns a node, a volume, a claim or a check.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -7,7 +9,7 @@ use super::{Report, Status, Verdict};
 use crate::check::{Finding, Severity};
 use crate::cluster::Cluster;
 use crate::did_you_mean;
-use crate::incidents;
+use crate::incidents::{self, Incident};
 use crate::longhorn::Resource;
 
 /// What is asked for. Of one kind any may match; kinds must all match.
@@ -120,7 +122,7 @@ impl Report {
         }
         let mut part = self.clone();
         if selection.is_of_places() {
-            let mut kept: Vec<usize> = self
+            let mut kept: BTreeSet<usize> = self
                 .incidents
                 .iter()
                 .flat_map(|incident| {
@@ -139,7 +141,12 @@ impl Report {
                     }
                 })
                 .collect();
-            kept.sort_unstable();
+            let waits = |incident: &&Incident| incident.findings.iter().any(|place| kept.contains(place));
+            let blockers: BTreeSet<usize> =
+                self.incidents.iter().filter(waits).flat_map(|incident| incident.waits_for.clone()).collect();
+            let blocking = self.incidents.iter().filter(|incident| blockers.contains(&incident.number));
+            // what keeps it from healing belongs to it, wherever that is
+            kept.extend(blocking.flat_map(|incident| incident.findings.iter().take(incident.count)));
             part.keep(&kept);
             part.status = Status::of(part.worst(), part.unknown.is_empty());
             part.verdict = Verdict::of(part.worst(), &part.unknown);
@@ -147,8 +154,7 @@ impl Report {
         }
         if let Some(least) = selection.severity {
             let severe = part.incidents.iter().filter(|incident| incident.severity >= least);
-            let mut kept: Vec<usize> = severe.flat_map(|incident| incident.findings.clone()).collect();
-            kept.sort_unstable();
+            let kept: BTreeSet<usize> = severe.flat_map(|incident| incident.findings.clone()).collect();
             part.keep(&kept);
         }
         let left_out = self.findings.len().saturating_sub(part.findings.len());
@@ -156,10 +162,21 @@ impl Report {
         part
     }
 
-    fn keep(&mut self, places: &[usize]) {
+    /// Keeps these findings. Incidents keep their numbers, their order and what they wait for: a filter shows less, it does not
+    /// say something else.
+    fn keep(&mut self, places: &BTreeSet<usize>) {
         let findings = places.iter().filter_map(|place| self.findings.get(*place).cloned());
         self.findings = findings.collect();
+        let whole = std::mem::take(&mut self.incidents);
         self.incidents = incidents::of(&self.findings, self.cluster.nodes);
+        for incident in &mut self.incidents {
+            let same = |known: &&Incident| (known.check, &known.cause) == (incident.check, &incident.cause);
+            if let Some(known) = whole.iter().find(same) {
+                incident.number = known.number;
+                incident.waits_for.clone_from(&known.waits_for);
+            }
+        }
+        self.incidents.sort_by_key(|incident| incident.number);
     }
 }
 

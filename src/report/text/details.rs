@@ -16,14 +16,8 @@ const MAX_VOLUMES: usize = 5;
 const MAX_ALIKE: usize = 3;
 
 /// Writes an incident with all its findings.
-pub fn incident(
-    out: &mut dyn Write,
-    report: &Report,
-    incident: &Incident,
-    number: usize,
-    style: Style,
-) -> io::Result<()> {
-    let margin = super::table::margin(number, incident, style);
+pub fn incident(out: &mut dyn Write, report: &Report, incident: &Incident, style: Style) -> io::Result<()> {
+    let margin = super::table::margin(incident, style);
     style.hang(out, &margin, INDENT, &sentence(&incident.title))?;
     if let Some(waits) = waits(incident) {
         writeln!(out, "{INDENT}{waits}")?;

@@ -10,11 +10,17 @@ use crate::report::Report;
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     writeln!(out, "### Longhorn: {}", report.status.as_str())?;
     writeln!(out, "**Data:** {}\n\n{}\n", escaped(&report.data.line), escaped(&scope(report)))?;
-    for (index, incident) in report.incidents.iter().enumerate() {
+    for incident in &report.incidents {
         if incident.severity == Severity::Info {
             continue;
         }
-        writeln!(out, "{}. **{}** {}", index + 1, incident.severity, escaped(&sentence(&incident.title)))?;
+        writeln!(
+            out,
+            "{}. **{}** {}",
+            incident.number,
+            incident.severity,
+            escaped(&sentence(&incident.title))
+        )?;
         if !incident.consequences.is_empty() {
             writeln!(out, "   Follows: {}.", escaped(&follows(incident)))?;
         }

@@ -57,14 +57,14 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style, shown: Details)
     match shown {
         Details::Brief => Ok(()),
         Details::All => {
-            for (index, incident) in report.incidents.iter().enumerate() {
-                details::incident(out, report, incident, index + 1, style)?;
+            for incident in &report.incidents {
+                details::incident(out, report, incident, style)?;
             }
             unknown(out, report, style)?;
             details::rest(out, report, style)
         }
-        Details::Of(number) => match number.checked_sub(1).and_then(|index| report.incidents.get(index)) {
-            Some(incident) => details::incident(out, report, incident, number, style),
+        Details::Of(number) => match report.incidents.iter().find(|incident| incident.number == number) {
+            Some(incident) => details::incident(out, report, incident, style),
             None => writeln!(
                 out,
                 "There is no incident {number}: {}.",
@@ -127,24 +127,25 @@ fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
 }
 
 fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::Result<()> {
-    let urgent: Vec<(usize, &Incident)> =
-        report.incidents.iter().enumerate().filter(|(_, one)| one.severity > Severity::Info).collect();
-    let worst = urgent.iter().map(|(_, incident)| incident.severity).max();
-    let first = urgent.iter().take_while(|(_, one)| Some(one.severity) == worst).count().min(room.first);
+    let urgent: Vec<&Incident> =
+        report.incidents.iter().filter(|incident| incident.severity > Severity::Info).collect();
+    let worst = urgent.iter().map(|incident| incident.severity).max();
+    let worst_behind = urgent.iter().rposition(|incident| Some(incident.severity) == worst);
+    let first = worst_behind.map_or(0, |place| place + 1).min(room.first);
     let (first, then) = urgent.split_at(first);
     if !first.is_empty() {
         writeln!(out, "{}", style.bold("Do first"))?;
     }
-    for (place, (index, incident)) in first.iter().enumerate() {
+    for (place, incident) in first.iter().enumerate() {
         let follows = place < room.follows;
-        told(out, incident, index + 1, style, Room { follows: usize::from(follows), ..room })?;
+        told(out, incident, style, Room { follows: usize::from(follows), ..room })?;
     }
     if !then.is_empty() {
         writeln!(out, "{}", style.bold("Then"))?;
     }
-    for (index, incident) in then.iter().take(room.then) {
+    for incident in then.iter().take(room.then) {
         let line = style.one_line(INDENT, &short_names(&with_consequences(incident)));
-        writeln!(out, "{}{line}", margin(index + 1, incident, style))?;
+        writeln!(out, "{}{line}", margin(incident, style))?;
     }
     match then.len().checked_sub(room.then) {
         Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-v)"),
@@ -171,7 +172,8 @@ fn is_hash(text: &str) -> bool {
 }
 
 /// Number and severity, as wide as the indent.
-pub fn margin(number: usize, incident: &Incident, style: Style) -> String {
+pub fn margin(incident: &Incident, style: Style) -> String {
+    let number = incident.number;
     let gap = if number < 10 { "  " } else { " " };
     format!("{number} {}{gap}", style.severity(incident.severity))
 }
@@ -183,8 +185,8 @@ fn with_consequences(incident: &Incident) -> String {
     }
 }
 
-fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style, room: Room) -> io::Result<()> {
-    let margin = margin(number, incident, style);
+fn told(out: &mut dyn Write, incident: &Incident, style: Style, room: Room) -> io::Result<()> {
+    let margin = margin(incident, style);
     let title = style.lines(INDENT, &incident.title);
     for (index, line) in title.iter().enumerate() {
         writeln!(out, "{}{}", if index == 0 { margin.as_str() } else { INDENT }, style.bold(line))?;
@@ -204,9 +206,13 @@ fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style, r
     for line in lines {
         writeln!(out, "{INDENT}  {}", plain(line))?;
     }
+    // a command that does not name the object is for all of them
+    let is_of_one = incident.objects.first().is_some_and(|object| command.run.contains(&object.name));
     match incident.count.saturating_sub(1) {
-        0 => Ok(()),
-        more => writeln!(out, "{INDENT}and the same for {more} more (--details {number})"),
+        more if more > 0 && is_of_one => {
+            writeln!(out, "{INDENT}and the same for {more} more (--details {})", incident.number)
+        }
+        _ => Ok(()),
     }
 }
 
