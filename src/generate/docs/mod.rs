@@ -1,5 +1,5 @@
 //! References for readers: checks with their alerts and series, runbooks, the configuration file, the
-//! report and the command line, and the two tables of the README.
+//! report and the command line, and the contents of the book.
 
 mod access;
 mod checks;
@@ -8,6 +8,7 @@ mod configuration;
 mod markdown;
 mod report_schema;
 mod runbooks;
+mod summary;
 
 use anyhow::Result;
 use clap::Command;
@@ -28,15 +29,10 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
         page("configuration.schema.json", pretty(&configuration::schema())),
         page("report.schema.json", pretty(&report_schema::schema())),
         page("command-line.md", command_line::page(command)),
+        page("SUMMARY.md", summary::page()),
     ];
     artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)
-}
-
-/// The parts of the README, which is otherwise written by hand: between `<!-- generated: NAME -->` and
-/// `<!-- /generated -->`, a blank line first.
-pub fn sections() -> [(&'static str, String); 2] {
-    [("checks", checks::overview()), ("access", access::overview())]
 }
 
 /// The JSON schema of a type, as a value to be completed.
