@@ -4,8 +4,6 @@
 use std::path::Path;
 use std::process::Command;
 
-use regex::Regex;
-
 use super::{root, text};
 
 const PLACE: &str = "deploy/address.env";
@@ -25,14 +23,26 @@ fn own_files() -> Vec<String> {
     files
 }
 
+/// Where projects publish.
+const HOSTS: [&str; 7] =
+    ["github.com/", "githubusercontent.com/", "ghcr.io/", "quay.io/", "docker.io/", "gitlab.com/", ".github.io"];
+
 /// Addresses in a text that claim to be ours.
 fn ours(text: &str) -> Vec<String> {
-    let host = r"(?:github\.com|githubusercontent\.com|ghcr\.io|quay\.io|docker\.io|gitlab\.com|github\.io)";
-    let address = Regex::new(&format!(
-        r"[\w.-]*{host}/[\w./-]*longhorn[-_]health[\w./-]*|[\w-]*longhorn-health[\w-]*\.github\.io[\w./-]*"
-    ))
-    .unwrap();
-    address.find_iter(text).map(|found| found.as_str().to_owned()).collect()
+    let of_address = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    let mut found = Vec::new();
+    for host in HOSTS {
+        for (at, _) in text.match_indices(host) {
+            let (before, after) = text.split_at(at);
+            let start = before.rfind(|c| !of_address(c)).map_or(0, |at| at + 1);
+            let end = at + after.find(|c| !of_address(c)).unwrap_or(after.len());
+            let address = text.get(start..end).unwrap_or(after);
+            if ["longhorn-health", "longhorn_health"].iter().any(|ours| address.contains(ours)) {
+                found.push(address.to_owned());
+            }
+        }
+    }
+    found
 }
 
 #[test]
