@@ -18,7 +18,6 @@ pub mod recovered;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
-pub mod stuck;
 pub mod text;
 pub mod turns;
 pub mod unreached;

@@ -355,7 +355,7 @@ fn unseen_end<'a>(
     let (verdict, mut evidence) = judge::judge(&scene);
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
-    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
     let harmless = harmless || is_made_good(cluster, verdict, &hits);
     let severity = if harmless { Severity::Info } else { severity_of(verdict) };
     Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
     ConditionStatus, CsiAttachment, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState,
@@ -224,11 +224,11 @@ fn hanging<'a>(
     };
     let engine = volumes::current_engine(cluster, volume);
     let begun = Begun::NotBefore(asked(cluster, volume, events));
-    let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
-    let since = held.and_then(|held| held.since);
+    let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
+    let since = age.since_or_later();
     let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
-    if cause == &ATTACHING && (failed.is_some() || error.is_some() && held.is_some()) {
+    if cause == &ATTACHING && (failed.is_some() || error.is_some() && age.at_least(TRIES, Unknown::Counts)) {
         let mut hanging =
             new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
         hanging.evidence.extend(engine.and_then(start_error));
@@ -244,7 +244,9 @@ fn hanging<'a>(
         }
         return Some(hanging);
     }
-    let held = held.filter(|_| since.is_none_or(|since| cluster.age(since) >= QUIET))?;
+    if !age.at_least(QUIET, Unknown::Counts) {
+        return None;
+    }
     // told as a ticket that is left over
     if tickets::attaches_to_gone_node(cluster, volume) {
         return None;
@@ -267,7 +269,7 @@ fn hanging<'a>(
         );
         hanging.evidence.push(api(text));
     }
-    hanging.evidence.push(held.evidence());
+    hanging.evidence.push(age.evidence());
     Some(hanging)
 }
 
