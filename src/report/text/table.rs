@@ -184,10 +184,6 @@ fn footer(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> 
     if !report.facts.is_empty() {
         kept.push(counted(report.facts.len(), "fact"));
     }
-    let waits: usize = report.time_tells.iter().map(|waits| waits.count).sum();
-    if waits > 0 {
-        kept.push(format!("{waits} that time has to tell"));
-    }
     kept.extend(accepted(report));
     let mut parts = Vec::new();
     if !kept.is_empty() {
