@@ -76,7 +76,7 @@ fn new_volumes_whose_engine_has_no_binary_have_lost_nothing() {
     assert_eq!(begun, BTreeMap::from([(node, 4)]), "the second since which it is there");
     assert_eq!(gone, 0, "it does not come and go");
     for finding in crate::report::evaluate(&cluster).report.findings {
-        let remedy = format!("{} {:?}", finding.remedy.text, finding.remedy.commands);
+        let remedy = format!("{} {:?}", finding.remedy.fix, finding.remedy.commands);
         for destructive in ["delete ", "Delete", "restore", "Restore", "salvage", "scale"] {
             let spared = remedy.contains("nothing has to be deleted");
             assert!(spared || !remedy.contains(destructive), "{} advises: {remedy}", finding.cause);
