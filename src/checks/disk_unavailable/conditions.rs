@@ -41,9 +41,7 @@ impl DiskCounts {
     /// Whether there are volumes that are mounted by NFS.
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
-        *self
-            .shared
-            .get_or_init(|| volumes.any(|volume| volume.spec.access_mode == "rwx" && !volume.spec.migratable))
+        *self.shared.get_or_init(|| volumes.any(|volume| volume.is_shared()))
     }
 }
 

@@ -103,8 +103,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// True where pods wait for the share, as Longhorn itself decides.
 fn is_wanted(cluster: &Cluster, manager: &ShareManager, volume: &Volume) -> bool {
-    let (spec, status) = (&volume.spec, &volume.status);
-    if spec.access_mode != "rwx" || spec.migratable || volume.metadata.is_deleting() {
+    let status = &volume.status;
+    if !volume.is_shared() || volume.metadata.is_deleting() {
         return false;
     }
     if status.robustness == VolumeRobustness::Faulted || status.restore_required || status.is_standby {

@@ -40,7 +40,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         // the attachment of a shared volume is that of its share manager
-        let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
+        let shared = volume.is_shared();
         let tickets = tickets(cluster, attachment).filter(|ticket| !shared || ticket.kind != "csi-attacher");
         let tickets: Vec<Ticket> = tickets.collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
