@@ -187,12 +187,7 @@ impl<'a> Aftermath<'a> {
 
     /// That the taint manager deleted a pod of this name shortly before the end. It names no uid, and one Event may stand for
     /// several pods.
-    pub fn taint_manager(
-        &self,
-        name: &str,
-        end: Timestamp,
-        born: Option<Timestamp>,
-    ) -> Option<&'a Event> {
+    pub fn taint_manager(&self, name: &str, end: Timestamp, born: Option<Timestamp>) -> Option<&'a Event> {
         let near = |event: &&&Event| {
             let asked = [event.first_seen(), event.last_seen()].into_iter().flatten();
             let mut asked = asked.filter(|at| born.is_none_or(|born| *at >= born));

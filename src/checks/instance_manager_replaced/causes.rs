@@ -4,6 +4,8 @@ use crate::check::causes;
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed it because its liveness probe failed";
+    LIVENESS_LOOP = critical "liveness_loop"
+        "the kubelet has killed it at least three times within the hour because its liveness probe failed";
     OOM_KILLED = warning "oom_killed" "it was OOM-killed";
     EVICTED = warning "evicted"
         "it was evicted" but "severity info when a drain evicted it and no volume was affected";

@@ -41,7 +41,8 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
 fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged {
     let failures = ProbeFailures::of(&scene.events);
     evidence.extend(failures.events.into_iter().map(quote));
-    let seen = "its container ended before any deletion was asked for, and its probe had not failed often enough";
+    let seen =
+        "its container ended before any deletion was asked for, and its probe had not failed often enough";
     evidence.push(EvidenceSource::History.says(seen));
     Judged::new(ReplacementVerdict::SandboxLost, evidence)
 }

@@ -4,8 +4,8 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::text::users_of;
 
-use super::End;
 use super::judge::ReplacementVerdict;
+use super::{End, LOOP, causes};
 
 /// How many facts about hit volumes are listed.
 const SHOWN: usize = 10;
@@ -20,7 +20,14 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     };
     let message = format!("{which} {fate}: {}", what(end.verdict, end.detail.as_deref()));
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
-    let mut finding = Finding::new(end.verdict.cause(), object, message)
+    let (cause, message) = match end.kills >= LOOP {
+        true => {
+            let times = counted(end.kills, "time");
+            (&causes::LIVENESS_LOOP, format!("{message}, {times} within the hour"))
+        }
+        false => (end.verdict.cause(), message),
+    };
+    let mut finding = Finding::new(cause, object, message)
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(&end, &volumes))
@@ -96,6 +103,19 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             .read(format!("kubectl -n {ns} top pod --containers {name}"))
     };
     match end.verdict {
+        ReplacementVerdict::LivenessProbe if end.unreachable => {
+            let network = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
+            let storage = match network {
+                "" => String::new(),
+                network => format!(" The setting storage-network is {network}."),
+            };
+            first(&format!(
+                "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so \
+                 neither load nor the instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the \
+                 storage network.{storage}"
+            ))
+            .read(format!("kubectl -n {ns} get pods -o wide --field-selector spec.nodeName={node}"))
+        }
         ReplacementVerdict::LivenessProbe => usage(first(
             "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
              own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \

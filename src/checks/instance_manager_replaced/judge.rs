@@ -113,11 +113,13 @@ pub struct Judged {
     /// What the cause alone does not say, for the headline.
     pub detail: Option<String>,
     pub evidence: Vec<Evidence>,
+    /// Its probe did not get through to it: the network is to blame and not the load.
+    pub unreachable: bool,
 }
 
 impl Judged {
     pub fn new(verdict: ReplacementVerdict, evidence: Vec<Evidence>) -> Self {
-        Judged { verdict, detail: None, evidence }
+        Judged { verdict, detail: None, evidence, unreachable: false }
     }
 
     pub fn detail(self, text: impl Into<String>) -> Self {
@@ -249,7 +251,10 @@ fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     }
     let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
     Some(match failures.unreachable() {
-        Some(dial) => judged.detail(format!("which got no answer from the network ({dial})")),
+        Some(dial) => {
+            let text = format!("which got no answer over the network ({dial})");
+            Judged { unreachable: true, ..judged.detail(text) }
+        }
         None => judged,
     })
 }

@@ -4,6 +4,8 @@
 //! all that it stops: a deletion, an eviction, a probe that failed, a sandbox that was lost. Only the Events beside it tell them
 //! apart (kubelet v1.36.3, recorded; `failed liveness probe` is written where another container lives on).
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
@@ -71,7 +73,8 @@ impl<'a> ProbeFailures<'a> {
         });
         let patience = if not_deleted { slow } else { SAME_MOMENT };
         age >= -SAME_MOMENT
-            && ((enough(borne) && age <= patience) || (not_deleted && held_back && age >= SignedDuration::ZERO))
+            && ((enough(borne) && age <= patience)
+                || (not_deleted && held_back && age >= SignedDuration::ZERO))
     }
 
     /// What a probe says that gets no answer from the network: the process may well listen.
@@ -82,6 +85,21 @@ impl<'a> ProbeFailures<'a> {
         let dials = said.filter_map(|said| said.get(said.find("dial tcp")?..));
         dials.map(str::trim).find(|said| NO_WAY.iter().any(|words| said.contains(words)))
     }
+}
+
+/// When probes ended pods of one name, by Events: those of each pod by themselves.
+pub fn probe_kills<'a>(
+    events: impl Iterator<Item = &'a Event>,
+    probe: Option<&Probe>,
+) -> impl Iterator<Item = Timestamp> {
+    let mut pods: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
+    for event in events {
+        pods.entry(event.involved_object.uid.as_str()).or_default().push(event);
+    }
+    pods.into_values().filter_map(move |events| {
+        let stop = stop(&events)?;
+        ProbeFailures::of(&events).ended_it(&stop, probe, false).then_some(stop.at?)
+    })
 }
 
 /// That the kubelet evicted it, or that a kubelet which started under pressure gave it up.

@@ -13,16 +13,16 @@ mod judge;
 mod kubelet;
 mod node;
 mod seen;
-mod unseen;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness};
@@ -40,7 +40,7 @@ pub static CHECK: Check = Check {
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
     causes: causes::ALL,
     gauges: GAUGES,
-    alerts: &[REPLACED],
+    alerts: &[LOOPING, REPLACED],
     panels: &[
         Panel {
             title: "Instance managers lost in 24 h",
@@ -90,6 +90,20 @@ gauges! {
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600";
 }
 
+const LOOPING: Alert = Alert {
+    name: "LonghornInstanceManagerProbeLoop",
+    when: When::Found(&[&causes::LIVENESS_LOOP]),
+    hold: "1m",
+    severity: Severity::Critical,
+    summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
+                  probe again and again. Each time all its engines and replicas end. Where it happens on several nodes, look at \
+                  the network between kubelet and pods first, else at the load of the node.",
+    why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
+    runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
+    ..Alert::PLAIN
+};
+
 const REPLACED: Alert = Alert {
     name: "LonghornInstanceManagerReplaced",
     // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
@@ -123,6 +137,11 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// which replicas failed, and later the kubelet's events expire.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
+/// From so many kills within an hour on it is a loop.
+const LOOP: usize = 3;
+/// After this time without another one it is over: a start, the patience of the probe and a back-off take minutes.
+const GOES_ON: SignedDuration = SignedDuration::from_mins(20);
+
 /// One end of a pod, judged.
 struct End<'a> {
     manager: &'a str,
@@ -130,6 +149,10 @@ struct End<'a> {
     verdict: ReplacementVerdict,
     /// What the cause alone does not say.
     detail: Option<String>,
+    /// Its probe did not get through to it.
+    unreachable: bool,
+    /// How often its probe ended it within the hour, where that goes on.
+    kills: usize,
     severity: Severity,
     /// When it ended, or the nearest that is known.
     at: Timestamp,
@@ -160,7 +183,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for (_, mut ends) in ends {
         // the newest unexpected one speaks for all of them
         ends.sort_by_key(|end| (end.severity, end.at));
-        if let Some(end) = ends.pop() {
+        if let Some(mut end) = ends.pop() {
+            end.kills = kills(cluster, &aftermath, &end, &ends);
             report(cluster, end, &ends, out);
         }
     }
@@ -168,6 +192,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let labels = [verdict.cause().id, expected_label(verdict)];
         out.sample(&REPLACEMENTS, &labels, out.begun(verdict.as_str()) as f64);
     }
+}
+
+/// How often the probe of an instance manager ended it within the last hour: as it was seen, or by the Events of its pods.
+fn kills(cluster: &Cluster, aftermath: &Aftermath, newest: &End, others: &[End]) -> usize {
+    if newest.verdict != ReplacementVerdict::LivenessProbe || cluster.age(newest.at) > GOES_ON {
+        return 0;
+    }
+    let hour = SignedDuration::from_hours(1);
+    let recent = |end: &&End| end.verdict == ReplacementVerdict::LivenessProbe && cluster.age(end.at) <= hour;
+    let probe =
+        newest.successor.and_then(container_of).and_then(|container| container.liveness_probe.as_ref());
+    let told = kubelet::probe_kills(aftermath.events_but(newest.manager, ""), probe)
+        .filter(|at| cluster.age(*at) <= hour);
+    others.iter().filter(recent).count().saturating_add(1).max(told.count())
 }
 
 fn expected_label(verdict: ReplacementVerdict) -> &'static str {
@@ -235,6 +273,6 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
         let labels = [end.manager, end.node, end.verdict.cause().id, expected_label(end.verdict)];
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
-    let (severity, finding) = (end.severity, finding::finding(cluster, end, others));
-    out.find(finding.severity(severity));
+    let severity = if end.kills >= LOOP { causes::LIVENESS_LOOP.severity } else { end.severity };
+    out.find(finding::finding(cluster, end, others).severity(severity));
 }

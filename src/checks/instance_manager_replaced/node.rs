@@ -58,8 +58,7 @@ impl<'a> NodeStory<'a> {
         };
         let rebooted = || {
             let events = cluster.objects.node_events.iter();
-            let mut of_node =
-                events.filter(|event| event.is_reboot() && event.involved_object.name == name);
+            let mut of_node = events.filter(|event| event.is_reboot() && event.involved_object.name == name);
             let event = of_node.find(|event| event.last_seen().is_some_and(near))?;
             Some(EvidenceSource::Event.says(format!("event Rebooted: {}", event.message)))
         };
@@ -95,8 +94,10 @@ impl<'a> NodeStory<'a> {
         let lost = away.last_seen().filter(|lost| *lost < returned)?;
         let first_act = stopped.duration_since(returned).abs() <= FIRST_ACT;
         first_act.then(|| {
-            let text =
-                format!("node {} was not Ready from {lost} until {returned}, when its kubelet stopped the pod", self.name);
+            let text = format!(
+                "node {} was not Ready from {lost} until {returned}, when its kubelet stopped the pod",
+                self.name
+            );
             EvidenceSource::Event.says(text)
         })
     }

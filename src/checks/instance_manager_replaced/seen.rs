@@ -71,6 +71,8 @@ pub(super) fn end<'a>(
         node,
         verdict,
         detail: judged.detail,
+        unreachable: judged.unreachable,
+        kills: 0,
         severity: if made_good { Severity::Info } else { severity_of(verdict) },
         at: gone.at,
         successor,

@@ -54,7 +54,8 @@ impl<'a> Before<'a> {
             event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= patience)
         };
         let rejections: Vec<&Event> = pods.values().filter_map(|events| rejected(events)).collect();
-        let rejection = rejections.into_iter().filter(|event| soon(event, LATE)).max_by_key(|event| event.last_seen());
+        let rejection =
+            rejections.into_iter().filter(|event| soon(event, LATE)).max_by_key(|event| event.last_seen());
         pods.retain(|_, events| rejected(events).is_none());
         // an earlier pod than the last one may have ended for another reason
         let last = |events: &Vec<&Event>| events.iter().filter_map(|event| event.last_seen()).max();
@@ -62,8 +63,7 @@ impl<'a> Before<'a> {
         let said_last = |event: &&Event| {
             ["Killing", "Evicted", "NodeNotReady"].contains(&event.reason.as_str()) && soon(event, LATE)
         };
-        let about_the_end =
-            events.iter().any(|event| soon(event, RECREATED)) || events.iter().any(said_last);
+        let about_the_end = events.iter().any(|event| soon(event, RECREATED)) || events.iter().any(said_last);
         Before { events: if about_the_end { events } else { Vec::new() }, rejection }
     }
 
@@ -127,14 +127,15 @@ pub(super) fn end<'a>(
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
     let verdict = judged.verdict;
-    let harmless =
-        verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
     let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);
     Some(End {
         manager: name,
         node,
         verdict,
         detail: judged.detail,
+        unreachable: judged.unreachable,
+        kills: 0,
         severity: if harmless { Severity::Info } else { severity_of(verdict) },
         at: made,
         successor: Some(pod),

@@ -67,8 +67,7 @@ impl Case<'_> {
     fn objects(&self) -> String {
         let node = self.node.clone().unwrap_or_else(node);
         // an Event of the start shows that Events of that time are kept
-        let started =
-            event("Started", "Container started").replace(GONE, "2026-01-02T11:20:00Z");
+        let started = event("Started", "Container started").replace(GONE, "2026-01-02T11:20:00Z");
         let hit = if self.busy { hit() + &volume("v", "engine:new") + DETACHED } else { String::new() };
         let next = im_pod("im-1", "uid-2", AGAIN, "Running", "", "");
         let probed = im_pod("im-1", "uid-2", AGAIN, "Running", PROBE, "");
@@ -113,7 +112,9 @@ fn unhealthy(count: u32, before: i64) -> String {
 }
 
 fn target(reason: &str) -> String {
-    format!("{{type: DisruptionTarget, status: 'True', reason: {reason}, lastTransitionTime: '2026-01-02T11:49:57Z'}}")
+    format!(
+        "{{type: DisruptionTarget, status: 'True', reason: {reason}, lastTransitionTime: '2026-01-02T11:49:57Z'}}"
+    )
 }
 
 #[test]
@@ -144,7 +145,8 @@ fn liveness_kills_are_told_from_deletions() {
             "a second container lives on",
             Case {
                 seen: &KILLED,
-                events: unhealthy(3, 0) + &event("Killing", "Container instance-manager failed liveness probe"),
+                events: unhealthy(3, 0)
+                    + &event("Killing", "Container instance-manager failed liveness probe"),
                 ..Case::default()
             },
             busy,
@@ -284,7 +286,12 @@ fn deletions_and_evictions() {
             "info unknown",
         ),
         // the pod is gone at once, as it was; its container is stopped afterwards
-        ("forced", Case { seen: &[Running, Leaving], events: stopping(), ..Case::default() }, "warning deleted", "warning unknown"),
+        (
+            "forced",
+            Case { seen: &[Running, Leaving], events: stopping(), ..Case::default() },
+            "warning deleted",
+            "warning unknown",
+        ),
         (
             "the sandbox",
             Case {
@@ -304,7 +311,12 @@ fn deletions_and_evictions() {
         // phase Succeeded and no reason where the process exits 0
         (
             "disk pressure",
-            Case { seen: &ENDED, conditions: &kubelet, events: event("Evicted", low) + &stopping(), ..Case::default() },
+            Case {
+                seen: &ENDED,
+                conditions: &kubelet,
+                events: event("Evicted", low) + &stopping(),
+                ..Case::default()
+            },
             "warning evicted",
             "warning evicted",
         ),
@@ -333,8 +345,10 @@ fn marked() -> String {
 #[test]
 fn a_taint_by_hand_is_not_a_lost_node() {
     const DELETED: [Seen; 3] = [Running, Leaving, EndedAndLeaving(0, "Completed")];
-    let tainted = node()
-        .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {taints: [{key: key, value: value, effect: NoExecute}]}\n");
+    let tainted = node().replace(
+        "metadata: {name: node-1}\n",
+        "metadata: {name: node-1}\nspec: {taints: [{key: key, value: value, effect: NoExecute}]}\n",
+    );
     let condition = target("DeletionByTaintManager");
     let case = Case {
         seen: &DELETED,
@@ -390,7 +404,8 @@ fn a_node_that_was_away_for_minutes_took_the_pod_along() {
 #[test]
 fn what_a_lost_node_itself_did_belongs_to_the_end() {
     // lost at 11:48, back at 11:50: the container is dated by the return of its runtime
-    let not_ready = "{type: Ready, status: 'False', reason: PodFailed, lastTransitionTime: '2026-01-02T11:48:00Z'}";
+    let not_ready =
+        "{type: Ready, status: 'False', reason: PodFailed, lastTransitionTime: '2026-01-02T11:48:00Z'}";
     let case = Case {
         seen: &[Running, Ended(255, "Unknown"), EndedAndLeaving(255, "Unknown")],
         conditions: not_ready,
@@ -424,7 +439,8 @@ fn pods_that_the_node_did_not_take_are_no_replacements() {
         let status = format!("reason: {reason}, message: \"Pod was rejected: {why}\", {containers}");
         im_pod("im-1", "uid-9", "2026-01-02T11:50:03Z", "Failed", "", &status)
     };
-    let waits = "containerStatuses: [{name: instance-manager, state: {waiting: {reason: ContainerCreating}}}]";
+    let waits =
+        "containerStatuses: [{name: instance-manager, state: {waiting: {reason: ContainerCreating}}}]";
     let lost = "containerStatuses: [{name: instance-manager, state: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}]";
     let start = "containerStatuses: [{name: instance-manager, state: {terminated: {exitCode: 128, reason: StartError, \
                  startedAt: '1970-01-01T00:00:00Z', finishedAt: '2026-01-02T11:50:03Z'}}}]";
@@ -454,7 +470,12 @@ fn pods_that_the_node_did_not_take_are_no_replacements() {
     }
     // one that ran, and that a kubelet gives up when it starts, is one
     let ran = terminated(143, "Error").replace("finishedAt", "startedAt: '2026-01-01T00:00:01Z', finishedAt");
-    let gone = last("Failed", &format!("reason: Evicted, message: \"Pod was rejected: The node had condition: [DiskPressure]. \", {ran}"));
+    let gone = last(
+        "Failed",
+        &format!(
+            "reason: Evicted, message: \"Pod was rejected: The node had condition: [DiskPressure]. \", {ran}"
+        ),
+    );
     assert_eq!(verdict(&gone, ""), "warning evicted");
 }
 
@@ -499,7 +520,8 @@ fn events_with_event_time_only_tell_as_well() {
     };
     let series = "series: {count: 3, lastObservedTime: '2026-01-02T11:50:00.512345Z'}";
     let events = plain("Unhealthy", "Liveness probe failed: ", series)
-        + &plain("Killing", "Stopping container instance-manager", "").replace("11:49:54.123456", "11:50:00.600000");
+        + &plain("Killing", "Stopping container instance-manager", "")
+            .replace("11:49:54.123456", "11:50:00.600000");
     let case = Case { seen: &[Running, Ended(0, "Completed")], events, ..Case::default() };
     assert_eq!(case.found(), ("warning liveness_probe".to_owned(), "warning liveness_probe".to_owned()));
 }
@@ -515,4 +537,46 @@ fn an_api_server_that_was_away_does_not_raise_an_old_finding() {
         cluster.resources.entry(kind).or_default().readability = Readability::Stale;
     }
     assert_eq!(found(&CHECK, &cluster), ["info node_lost InstanceManager im-1"]);
+}
+
+#[test]
+fn three_kills_within_an_hour_are_a_loop_and_an_answer_of_the_network_names_it() {
+    // the probe of the first releases connects to the pod's address; the kubelet names both
+    let dial = "Liveness probe failed: dial tcp 10.42.1.5:8500: i/o timeout";
+    let of_pod = |number: u32, ended: &str| {
+        (unhealthy(3, 0) + &stopping())
+            .replace("Liveness probe failed: ", dial)
+            .replace("uid-1", &format!("uid-k{number}"))
+            .replace("e-", &format!("e-{number}-"))
+            .replace(GONE, ended)
+    };
+    let kills = |times: &[&str]| -> String {
+        times.iter().zip(1..).map(|(ended, number)| of_pod(number, ended)).collect()
+    };
+    let recorded = |times: &[&str], said: &str| {
+        let yaml =
+            after() + &kills(times).replace(dial, said) + &setting("storage-network", "kube-system/storage");
+        let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+        (finding.severity.as_str(), finding.cause.id, finding.message, finding.remedy)
+    };
+    let (severity, cause, message, remedy) =
+        recorded(&["2026-01-02T11:20:00Z", "2026-01-02T11:35:00Z", GONE], dial);
+    assert_eq!((severity, cause), ("critical", "liveness_loop"));
+    assert!(
+        message.contains("(dial tcp 10.42.1.5:8500: i/o timeout)")
+            && message.ends_with("3 times within the hour"),
+        "{message}"
+    );
+    let said = format!("{remedy:?}");
+    assert!(said.contains("kube-system/storage") && said.contains("neither load nor"), "{said}");
+    // each pod has its own Events: three failures of three pods are no kill, and two kills are no loop
+    let single =
+        kills(&["2026-01-02T11:20:00Z", "2026-01-02T11:35:00Z", GONE]).replace("count: 3", "count: 1");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(after() + &single))), ["info unknown InstanceManager im-1"]);
+    let two = recorded(&["2026-01-02T10:20:00Z", "2026-01-02T11:35:00Z", GONE], "Liveness probe failed: ");
+    assert_eq!((two.0, two.1), ("warning", "liveness_probe"));
+    assert!(format!("{:?}", two.3).contains("too busy"), "{:?}", two.3);
+    let refused =
+        recorded(&[GONE], "Liveness probe failed: dial tcp 10.42.1.5:8500: connect: connection refused");
+    assert!(!refused.2.contains("network"), "the process does not listen: {}", refused.2);
 }
