@@ -193,7 +193,7 @@ pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
     let node = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
     let place = if finding.message.contains(node.trim_start_matches(" on ")) { String::new() } else { node };
     let reason = found.say(format!("{}{place}", finding.message));
-    reason.fix(finding.remedy.text.clone());
+    reason.fix(finding.remedy.fix.clone());
     reason.evidence = finding.evidence.iter().map(|fact| fact.text.clone()).collect();
     reason.fact(format!("found by check {}, cause {}", finding.check, finding.cause));
     reason.volumes_in_all = finding.volumes.len();
