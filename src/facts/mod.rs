@@ -16,6 +16,7 @@ pub mod placement;
 pub mod pods;
 pub mod probes;
 pub mod recovered;
+pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
