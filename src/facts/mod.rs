@@ -3,6 +3,7 @@
 
 pub mod age;
 pub mod complaints;
+pub mod drain;
 pub mod endpoints;
 pub mod eviction;
 pub mod instance_managers;
@@ -15,10 +16,10 @@ pub mod placement;
 pub mod pods;
 pub mod probes;
 pub mod recovered;
+pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
-pub mod stuck;
 pub mod text;
 pub mod turns;
 pub mod unreached;

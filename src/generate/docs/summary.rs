@@ -10,6 +10,7 @@ const PAGES: &str = "\
 # Use
 
 - [check in CI and before an upgrade](ci.md)
+- [plan: may I upgrade, drain?](plan.md)
 - [Recordings](recording.md)
 - [Platforms](platforms/README.md)
   - [OpenShift](platforms/openshift.md)
