@@ -139,7 +139,7 @@ impl Surroundings {
                 "metadata": {"name": format!("{VOLUME}.{}", at.as_millisecond()), "namespace": NAMESPACE},
                 "involvedObject": {"kind": "Volume", "namespace": NAMESPACE, "name": VOLUME},
                 "reason": "DetachedUnexpectedly", "type": "Warning",
-                "message": format!("Engine of volume {VOLUME} dead unexpectedly, setting v.Status.Robustness to faulted"),
+                "message": format!("Engine of volume {VOLUME} dead unexpectedly, reattach the volume"),
                 "count": 1, "firstTimestamp": failed, "lastTimestamp": failed,
                 "source": {"component": "longhorn-volume-controller"},
             }),

@@ -10,6 +10,7 @@ mod play;
 #[path = "../support/scenario_files.rs"]
 mod scenario_files;
 mod steps;
+mod texts;
 mod timeline;
 
 use std::collections::BTreeSet;

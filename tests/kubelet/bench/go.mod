@@ -1,5 +1,5 @@
 // Kubernetes' node and controllers for the bench with real kubelets, at the release of tests/e2e/tools.
-// ../../../e2e/tools/build.sh builds every `tool` below.
+// ../../e2e/tools/build.sh builds every `tool` below.
 module longhorn-health-exporter.test/kubelet-tools
 
 go 1.26.0
