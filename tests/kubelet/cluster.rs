@@ -64,6 +64,12 @@ impl Surroundings {
         let text = moved(&text, begins - SignedDuration::from_secs(30));
         let all = text.split("\n---\n").map(|document| serde_yaml::from_str::<Value>(document).unwrap());
         let mut objects: Objects = all.map(|object| (id(&object), object)).collect();
+        // Longhorn creates it first of all; without it a manager's crash would look like one in its first write
+        let first = json!({
+            "apiVersion": "longhorn.io/v1beta2", "kind": "Setting", "value": "longhorn.io/v1beta2",
+            "metadata": {"name": "crd-api-version", "namespace": NAMESPACE},
+        });
+        objects.insert(id(&first), first);
         if !busy {
             let of_volume = |object: &Value| object.to_string().contains("pvc-");
             objects.retain(|(kind, _), object| {
