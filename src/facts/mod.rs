@@ -20,7 +20,6 @@ pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;
-pub mod stuck;
 pub mod text;
 pub mod turns;
 pub mod unreached;

@@ -2,7 +2,8 @@
 
 use super::{AWAY, causes, crashing};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
 /// What stops with each, and how bad that is.
@@ -53,16 +54,12 @@ fn down(
     // a crash loop has shown itself already; all others may be on their way
     let looping = all.iter().any(|pod| crashing(cluster, pod).is_some());
     let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
-    let held = age::held(cluster, out, "down", name, last.filter(|_| !looping), AWAY);
-    let lasting = match last {
-        Some(last) => looping || cluster.age(last) >= AWAY,
-        None => held.lasting,
-    };
-    if !lasting {
+    let age = observe(cluster, out, "down", name, Begun::At(last));
+    if !looping && !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
     let mut finding = Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
-        .since(last.or(held.since))
+        .since(age.since)
         .remedy(
             Remedy::new(
                 "See why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes \

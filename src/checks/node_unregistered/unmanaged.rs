@@ -41,7 +41,7 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
             on_node.iter().copied().max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()));
         let since =
             since(node, pod).into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
-        if !since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= PATIENCE) {
+        if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= PATIENCE) {
             continue;
         }
         count += 1;
