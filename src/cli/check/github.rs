@@ -17,7 +17,7 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         };
         let mut message = incident.title.clone();
         let follows = follows(incident);
-        let lines = [("follows: ", follows.as_str()), ("fix: ", incident.remedy.as_str())];
+        let lines = [("follows: ", follows.as_str()), ("fix: ", incident.fix.as_str())];
         for (head, line) in lines.into_iter().filter(|(_, line)| !line.is_empty()) {
             message.push_str(&format!("\n{head}{line}"));
         }
