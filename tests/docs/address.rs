@@ -24,8 +24,15 @@ fn own_files() -> Vec<String> {
 }
 
 /// Where projects publish.
-const HOSTS: [&str; 7] =
-    ["github.com/", "githubusercontent.com/", "ghcr.io/", "quay.io/", "docker.io/", "gitlab.com/", ".github.io"];
+const HOSTS: [&str; 7] = [
+    "github.com/",
+    "githubusercontent.com/",
+    "ghcr.io/",
+    "quay.io/",
+    "docker.io/",
+    "gitlab.com/",
+    ".github.io",
+];
 
 /// Addresses in a text that claim to be ours.
 fn ours(text: &str) -> Vec<String> {
