@@ -3,6 +3,7 @@
 
 pub mod age;
 pub mod complaints;
+pub mod drain;
 pub mod endpoints;
 pub mod eviction;
 pub mod instance_managers;
@@ -15,6 +16,7 @@ pub mod placement;
 pub mod pods;
 pub mod probes;
 pub mod recovered;
+pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 pub mod starts;

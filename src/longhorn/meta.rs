@@ -24,6 +24,10 @@ narrow! {
         /// What the setting taint-toleration said when Longhorn made the object, as JSON (longhorn-manager v1.3.3 to v1.12.1
         /// types/types.go LastAppliedTolerationAnnotationKeySuffix).
         pub last_applied_tolerations: SharedText = "longhorn.io/last-applied-tolerations",
+        /// Helm's, at what it installed.
+        pub helm_release: Present = "meta.helm.sh/release-name",
+        /// Argo CD's, at what it applies.
+        pub argo_tracking: Present = "argocd.argoproj.io/tracking-id",
     }
 
     /// A condition of a Longhorn or Kubernetes object.
@@ -33,6 +37,18 @@ narrow! {
         pub reason: SharedText,
         pub message: SharedText,
         pub last_transition_time: Time,
+    }
+}
+
+/// Whether an annotation is there; its value is not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Present(pub bool);
+
+impl super::Compact for Present {}
+
+impl<'de> serde::Deserialize<'de> for Present {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::lenient::read_text(deserializer, |text| Present(!text.is_empty()))
     }
 }
 
