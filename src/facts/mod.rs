@@ -11,6 +11,7 @@ pub mod kubectl;
 pub mod leases;
 pub mod looping;
 pub mod nodes;
+pub mod not_started;
 pub mod placement;
 pub mod pods;
 pub mod probes;

@@ -2,8 +2,12 @@
 
 use jiff::SignedDuration;
 
+use super::looping::looping;
 use super::starts::{PATIENCE, UnderWay};
 use crate::cluster::Cluster;
+use crate::longhorn::Pod;
+
+const CONTAINER: &str = "longhorn-manager";
 
 /// Why a manager does not reach the Service of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,21 @@ impl Unreached {
             Some(Unreached::Timeout)
         } else {
             None
+        }
+    }
+
+    /// True where something stands between the manager and the Service, whoever serves it.
+    pub fn is_root(self) -> bool {
+        self != Unreached::Refused
+    }
+
+    /// In a few words, behind "it does not reach Service X: ".
+    pub fn briefly(self) -> &'static str {
+        match self {
+            Unreached::Dns => "cluster DNS does not resolve its name",
+            Unreached::Refused => "nothing answers behind it",
+            Unreached::NoRoute => "a firewall rejects the packets, or there is no route",
+            Unreached::Timeout => "packets are lost on the way",
         }
     }
 
@@ -94,6 +113,21 @@ pub struct WaitingManager<'a> {
     pub line: &'a str,
 }
 
+/// The manager whose log names what keeps it from the Service of a webhook: DNS, a firewall, packets that are lost. That no one
+/// answers behind the Service is none of these, for so it looks from each of several that wait for one another.
+pub fn named(cluster: &Cluster) -> Option<(&Pod, Unreached)> {
+    cluster.manager_pods().filter(|pod| !pod.metadata.is_deleting()).find_map(|pod| {
+        let history = &cluster.history;
+        let present = history.current_log(pod, CONTAINER).map(|log| log.text.as_str());
+        let last = || Some(history.crash_log(&pod.metadata.name, CONTAINER)?.text.as_str());
+        let looping = pod.container_status(CONTAINER).is_some_and(|one| looping(one, cluster.now).is_some());
+        let read = |log: &str| Unreached::read(log).filter(|why| why.is_root());
+        let unready = looping || !pod.is_ready();
+        let why = present.and_then(read).or_else(|| last().and_then(read)).filter(|_| unready)?;
+        Some((pod, why))
+    })
+}
+
 /// What the last run waited for holds for the present one if it ended so lately.
 const LATELY: SignedDuration = SignedDuration::from_mins(3);
 
@@ -103,19 +137,19 @@ const LATELY: SignedDuration = SignedDuration::from_mins(3);
 pub fn waiting<'a>(cluster: &'a Cluster, start: &UnderWay) -> Option<WaitingManager<'a>> {
     const LINES: usize = 5;
     let (history, pod) = (&cluster.history, start.pod);
-    let present = history.current_log(pod, "longhorn-manager").map(|log| log.text.as_str());
-    let status = pod.container_status("longhorn-manager")?;
+    let present = history.current_log(pod, CONTAINER).map(|log| log.text.as_str());
+    let status = pod.container_status(CONTAINER)?;
     let ended = status.last_state.terminated.as_ref().and_then(|ended| ended.finished_at.get());
     let lately = ended.is_some_and(|ended| cluster.age(ended) <= LATELY);
     let last = || {
-        let log = history.crash_log(&pod.metadata.name, "longhorn-manager").filter(|_| lately)?;
+        let log = history.crash_log(&pod.metadata.name, CONTAINER).filter(|_| lately)?;
         Some(log.text.as_str())
     };
     let age = pod.status.start_time.get().map_or(SignedDuration::ZERO, |started| cluster.age(started));
     let log = present.or_else(last).filter(|_| age >= PATIENCE)?;
     let lines = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES);
     let line = lines.into_iter().find(|line| line.contains(".svc:950") && line.contains("error="))?;
-    let why = Unreached::of(line).filter(|why| *why != Unreached::Refused)?;
+    let why = Unreached::of(line).filter(|why| why.is_root())?;
     let webhook = ["conversion", "admission"]
         .into_iter()
         .find(|name| line.contains(&format!("longhorn-{name}-webhook")))?;

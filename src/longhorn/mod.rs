@@ -33,21 +33,24 @@ pub use instance_manager::{
 };
 pub use kubernetes::{
     DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
-    NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
-    Webhook, WebhookService,
+    NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, Taint,
+    ValidatingWebhookConfiguration, Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
-pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration};
+pub use pod::{
+    Container, ContainerStatus, DISTRO_VARIABLE, Pod, PodPhase, Probe, Quantity, Terminated, Toleration,
+    Waiting,
+};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use shared_text::SharedText;
-pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
+pub use start::{ADMISSION_LABEL, ROTATION_LOCK, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,

@@ -46,12 +46,12 @@ fn down(
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
     };
-    // pods may carry other labels than those that Longhorn gives them
-    if all.iter().any(|pod| works(&pod)) || (all.is_empty() && deployment.status.ready_replicas.0 > 0) {
-        return None;
-    }
     // a crash loop has shown itself already; all others may be on their way
     let looping = all.iter().any(|pod| crashing(cluster, pod).is_some());
+    // pods may carry other labels than those that Longhorn gives them; where the two contradict each other, one is about to follow
+    if all.iter().any(|pod| works(&pod)) || (!looping && deployment.status.ready_replicas.0 > 0) {
+        return None;
+    }
     let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
     let held = age::held(cluster, out, "down", name, last.filter(|_| !looping), AWAY);
     let lasting = match last {

@@ -5,7 +5,7 @@ use crate::check::causes;
 causes! {
     OPEN_ISCSI_MISSING = critical "open_iscsi_missing" "open-iscsi is missing";
     CONTAINER_CANNOT_START = critical "container_cannot_start"
-        "the container runtime cannot create or start the container: nothing of Longhorn runs";
+        "the container cannot be created or started, or its postStart hook fails: nothing of Longhorn runs";
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "the manager cannot reach the Service of the admission or conversion webhook";
     WEBHOOK_NOT_READY = critical "webhook_not_ready"
@@ -32,6 +32,8 @@ causes! {
         "the DaemonSet and the image of the manager are of two releases: a flag, a variable or the port of the readiness probe";
     KNOWN_PANIC = critical "known_panic" "a known bug of this release";
     OOM_KILLED = critical "oom_killed" "OOM-killed, by its limit or because the node ran out of memory";
+    PROBE_KILLED = critical "probe_killed"
+        "the kubelet kills the manager because a liveness or startup probe fails, which no release of Longhorn has";
     API_UNREACHABLE = critical "api_unreachable"
         "a request that the manager makes once at start got no answer of the Kubernetes API server";
     UNKNOWN = critical "unknown" "not known; the evidence lists the candidates";

@@ -12,6 +12,7 @@ mod facts;
 mod fingerprint;
 mod follows;
 mod host;
+mod kubelet;
 mod manifest;
 mod panics;
 mod progress;

@@ -2,7 +2,7 @@
 
 use super::diagnosis::{CrashReason, Diagnosis};
 use super::webhook_calls::CallFailed;
-use super::{CONTAINER, causes, host, manifest};
+use super::{CONTAINER, causes, host, kubelet, manifest};
 use crate::check::*;
 use crate::facts::unreached::Unreached;
 use crate::facts::{eviction, known_issues, looping, nodes, releases};
@@ -17,6 +17,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let with_log = |text: &str| Remedy::new(text).read(log.clone());
     match *cause {
         causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
+        causes::CONTAINER_CANNOT_START if diagnosis.source == EvidenceSource::Event => kubelet::without_hook(cluster, pod, log),
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
         causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
@@ -66,6 +67,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
             Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
             None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
         },
+        causes::PROBE_KILLED => kubelet::without(cluster, pod, log),
         causes::OOM_KILLED => out_of_memory(namespace, pod, with_log("")),
         causes::API_UNREACHABLE => with_log(
             "Look at the API server and etcd first, then at the network between this node and them.",

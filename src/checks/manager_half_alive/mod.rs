@@ -13,8 +13,10 @@
 //! - a disk in the spec of `nodes.longhorn.io` gets a status (node_controller.go syncDiskStatus), whose `storageAvailable` is
 //!   measured every half minute. Readiness of the node is written by any manager, so it proves nothing.
 //!
-//! Leases prove nothing either: a manager renews those of the webhook and of the upgrade only while it starts.
+//! Leases prove little: a manager renews those of the webhook and of the upgrade only while it starts; from 1.11.3 on one manager at
+//! a time renews one of its own (lease.rs).
 
+mod lease;
 #[cfg(test)]
 mod tests;
 mod undone;
@@ -32,6 +34,10 @@ use undone::Undone;
 causes! {
     WORK_UNDONE = warning "work_undone"
         "the manager is Ready, and for five minutes has not done what it alone does at once, while others do";
+    API_LOST = warning "api_lost"
+        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)";
+    ROTATION_STOPPED = info "rotation_stopped"
+        "managers work, but none of them rotates the certificates of the webhook until one is restarted";
     NODE_STATUS_STILL = info "node_status_still"
         "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same";
 }
@@ -41,12 +47,12 @@ pub static CHECK: Check = Check {
     title: "Managers that are Ready but do not work",
     summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
-    uses: &[CsiAttachments, Settings],
+    uses: &[CsiAttachments, Settings, Leases, Events],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
-        when: When::Found(&[&WORK_UNDONE]),
+        when: When::Found(&[&WORK_UNDONE, &API_LOST]),
         hold: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
@@ -82,6 +88,7 @@ const BUSY: SignedDuration = SignedDuration::from_mins(5);
 const STILL: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    lease::judge(cluster, out);
     let mut undone = undone::by_node(cluster, out);
     let working: Vec<(&LonghornNode, &Pod)> = cluster
         .objects

@@ -61,7 +61,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
+    for lost in &starts.lost {
+        out.ever("lost_readiness", &run_of(lost.pod), true);
+    }
     for start in &starts.done {
+        // one that was Ready before, and was not for a while, did not take that long to start
+        if out.ever("lost_readiness", &run_of(start.pod), false) {
+            continue;
+        }
         // in a rollout managers of two releases start
         let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
@@ -73,6 +80,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
     }
     probe_failures(cluster, &starts, out);
+}
+
+/// The present run of a manager.
+fn run_of(pod: &Pod) -> String {
+    let started = pod.container_status("longhorn-manager").and_then(|status| status.running_since());
+    format!("{} {}", pod.metadata.name, started.map_or(0, |started| started.as_second()))
 }
 
 fn is_slow(cluster: &Cluster, start: &Done, limit: i64) -> bool {

@@ -32,7 +32,7 @@ pub static CHECK: Check = Check {
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
     needs: &[Pods, LonghornNodes],
-    uses: &[KubeNodes, Replicas, DaemonSets],
+    uses: &[KubeNodes, Replicas, DaemonSets, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -170,7 +170,8 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
 
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
     let gone: Vec<&LonghornNode> =
-        cluster.objects.longhorn_nodes.iter().filter(|node| is_gone(cluster, node)).collect();
+        // one that is being deleted waits for a manager that takes its finalizer away, and for nobody's command
+        cluster.objects.longhorn_nodes.iter().filter(|node| !node.metadata.is_deleting() && is_gone(cluster, node)).collect();
     let mut count = 0;
     for node in gone {
         let name = node.metadata.name.as_str();

@@ -6,7 +6,9 @@ causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes";
     DEADLOCK = critical "deadlock"
-        "a webhook has no ready endpoint while the pods behind it run or crash-loop and none becomes Ready: they wait for each other";
+        "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another";
+    SELECTOR_WRONG = critical "selector_wrong"
+        "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release";
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)";
     LOCK_STUCK = warning "lock_stuck"

@@ -23,6 +23,7 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
         "manager_crash_loop/manifest_stale",
         "manager_crash_loop/known_panic",
         "manager_crash_loop/oom_killed",
+        "manager_crash_loop/probe_killed",
         "manager_crash_loop/api_unreachable",
         "manager_crash_loop/webhook_call_failed",
         "manager_crash_loop/webhook_denied",

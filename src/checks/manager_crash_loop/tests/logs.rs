@@ -88,6 +88,10 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error admission webhook server failed: listen tcp :9502: bind: address already in use""#,
     ),
     (
+        &causes::WRITE_CONFLICT,
+        r#"time="2026-11-22T19:46:09Z" level=fatal msg="Error starting manager: settings.longhorn.io \"v2-data-engine-fast-replica-rebuilding\" not found""#,
+    ),
+    (
         &causes::MANIFEST_STALE,
         r#"time="2024-10-01T00:00:00Z" level=fatal msg="Error starting manager: failed to detect the manager pod name""#,
     ),
