@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{api, looping, pods, text};
-use crate::check::{Evidence, EvidenceSource};
+use crate::check::{Evidence, EvidenceSource, Remedy};
 use crate::cluster::Cluster;
 use crate::longhorn::{
     ConditionStatus, ContainerStatus, DaemonSet, Event, Pod, PodPhase, Taint, Waiting, condition,
@@ -86,6 +86,11 @@ pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>
     let mut found = NotStarted::new(Obstacle::Taint, text);
     found.evidence.extend(taint_eviction(cluster, set));
     Some(found)
+}
+
+/// Why a DaemonSet gets no pods at all, as the API server told its controller within the last hour.
+pub fn refused(cluster: &Cluster, set: &str) -> Option<NotStarted> {
+    refusal(cluster, set).map(|event| by_refusal(set, &event.message))
 }
 
 /// What the DaemonSet controller was refused within the last hour.
@@ -264,5 +269,75 @@ pub fn evidence(found: &NotStarted) -> Vec<Evidence> {
     match found.evidence.is_empty() {
         true => vec![api(found.text.clone())],
         false => found.evidence.clone(),
+    }
+}
+
+/// What to do about it; `pod` where there is one, `node` where it is about one.
+pub fn remedy(
+    cluster: &Cluster,
+    set: &str,
+    node: Option<&str>,
+    pod: Option<&Pod>,
+    obstacle: Obstacle,
+) -> Remedy {
+    let namespace = &cluster.namespace;
+    let about_pod = |text: &str| match pod {
+        Some(pod) => {
+            Remedy::new(text).read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
+        }
+        None => Remedy::new(text).read(format!("kubectl -n {namespace} describe daemonset {set}")),
+    };
+    let about_node = |remedy: Remedy| match node {
+        Some(node) => remedy.read(format!("kubectl describe node {node}")),
+        None => remedy,
+    };
+    match obstacle {
+        Obstacle::Image => about_pod(
+            "Make the image available to this node: the name and tag in the DaemonSet, the registry and its pull secret, DNS and \
+             proxy of the node. The kubelet tries again within five minutes.",
+        ),
+        Obstacle::Node => about_node(about_pod(
+            "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container \
+             runtime. The kubelet tries again on its own.",
+        )),
+        Obstacle::Init => {
+            let remedy = about_pod("Fix what the init container complains about in its log.");
+            match pod {
+                Some(pod) => remedy.read(format!(
+                    "kubectl -n {namespace} logs {} --all-containers --previous --tail=30",
+                    pod.metadata.name
+                )),
+                None => remedy,
+            }
+        }
+        Obstacle::Place => {
+            about_node(about_pod("Make room on the node, or lower what the DaemonSet requests: CPU, memory, pods, ports."))
+        }
+        Obstacle::Quota => Remedy::new(
+            "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller tries again within minutes.",
+        )
+        .read(format!("kubectl -n {namespace} describe resourcequota")),
+        Obstacle::PodSecurity => Remedy::new(
+            "Allow privileged pods in Longhorn's namespace; Longhorn cannot do without. The DaemonSet controller tries again at growing \
+             intervals: a restart of the rollout makes it try at once.",
+        )
+        .change(format!("kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"))
+        .change(format!("kubectl -n {namespace} rollout restart daemonset {set}")),
+        Obstacle::Admission => about_pod(
+            "Create what the refusal names (a ServiceAccount, a PriorityClass), or change the policy that refuses the pods.",
+        ),
+        Obstacle::Taint => {
+            let remedy = about_node(Remedy::new(
+                "Decide whether this node should run Longhorn. If it should, remove the taint or add a toleration to the DaemonSet. If \
+                 not, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
+            ));
+            match node {
+                Some(node) => {
+                    remedy.read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
+                }
+                None => remedy,
+            }
+        }
+        Obstacle::Waiting => about_pod("The Events of the pod say what it waits for."),
     }
 }

@@ -214,7 +214,7 @@ impl CrashedManager<'_> {
                 self.add(EvidenceSource::Api, fact);
             }
         }
-        if *found == causes::WEBHOOK_SERVICE_UNREACHABLE {
+        if *found == causes::WEBHOOK_UNSERVED {
             if let Some(fact) = probes::foreign(self.cluster, self.pod) {
                 self.add(EvidenceSource::Api, fact.to_string());
                 return &causes::MANIFEST_STALE;
@@ -227,6 +227,9 @@ impl CrashedManager<'_> {
                 EvidenceSource::Log,
                 format!("it waited for Service longhorn-{service}-webhook; {means}"),
             );
+            if why.is_some_and(Unreached::is_root) {
+                return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+            }
         }
         if self.is_known_issue(line) { &causes::KNOWN_PANIC } else { found }
     }

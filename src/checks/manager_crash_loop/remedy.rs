@@ -5,7 +5,7 @@ use super::webhook_calls::CallFailed;
 use super::{CONTAINER, causes, host, kubelet, manifest};
 use crate::check::*;
 use crate::facts::unreached::Unreached;
-use crate::facts::{eviction, known_issues, looping, nodes, releases};
+use crate::facts::{eviction, installation, known_issues, looping, nodes, releases};
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
 /// The remedy for a diagnosis, with the names of this pod filled in.
@@ -19,7 +19,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
         causes::CONTAINER_CANNOT_START if diagnosis.source == EvidenceSource::Event => kubelet::without_hook(cluster, pod, log),
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
-        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
+        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_UNSERVED | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
         causes::WEBHOOK_DENIED if diagnosis.why == Some(CrashReason::Setting) => refused_setting(namespace, release, with_log("")),
         causes::WEBHOOK_DENIED => with_log(
@@ -30,12 +30,14 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml")),
         causes::WRITE_CONFLICT => conflict(cluster, with_log("")),
         causes::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
-        causes::UPGRADE_PATH => with_log(
-            "Install the release that is set in current-longhorn-version again, or one patch or minor release \
-             after it; Longhorn upgrades one minor release at a time and never downgrades.",
-        )
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
-        .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'")),
+        causes::UPGRADE_PATH => match release.and_then(|to| Some((to, installation::refused_step(cluster, to)?))) {
+            Some((to, installed)) => installation::back_to(cluster, installed, to).read(log),
+            None => with_log(
+                "Put back the release that is set in current-longhorn-version: Longhorn upgrades one minor release at a time and never \
+                 downgrades.",
+            )
+            .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version")),
+        },
         causes::ENGINE_INCOMPATIBLE => with_log(
             "Go back to the previous release, upgrade the engines of all volumes there, and upgrade again.",
         )
@@ -45,12 +47,14 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::CRD_MISMATCH => manifest::manifest(
             cluster,
             release,
-            with_log("The custom resource definitions are not those of the release that the manager runs."),
+            log,
+            "The custom resource definitions are not those of the release that the manager runs.",
         ),
         causes::MANIFEST_STALE => manifest::manifest(
             cluster,
             release,
-            with_log("The image was changed without its manifest, or the manifest without its image."),
+            log,
+            "The image was changed without its manifest, or the manifest without its image.",
         ),
         causes::CACHE_SYNC_FAILED => with_log(
             "A manager gives up on its caches only when something ends it: a probe, a node that drains, a person. See what it \

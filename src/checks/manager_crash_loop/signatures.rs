@@ -56,7 +56,7 @@ pub const SIGNATURES: &[Signature] = &[
     fatal(&causes::WRITE_CONFLICT, r#"settings\.longhorn\.io \\*"[a-z0-9-]+\\*" not found"#),
     fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
     fatal(
-        &causes::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_UNSERVED,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
     ),
     fatal(

@@ -2,24 +2,27 @@
 
 use super::{CONTAINER, StuckReason, causes};
 use crate::check::*;
+use crate::facts::installation;
 use crate::facts::releases::release_of;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Suffix, WEBHOOK_LOCK};
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
 pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: StuckReason) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let about = reason.about.join(", ");
-    let what = match cause.id {
-        "api_unreachable" if about.is_empty() => {
+    let what = match *cause {
+        causes::API_UNREACHABLE if about.is_empty() => {
             "most likely it gets no answer from the Kubernetes API server".to_owned()
         }
-        "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
-        "access_denied" => format!("it cannot {about}"),
-        "crd_missing" => format!("the API server does not serve {about}"),
-        "manifest_stale" => "its readiness probe asks a port that its release does not serve".to_owned(),
-        "service_unreachable" => format!(
+        causes::API_UNREACHABLE => format!("it gets no answer from the Kubernetes API server ({about})"),
+        causes::ACCESS_DENIED => format!("it cannot {about}"),
+        causes::CRD_MISMATCH => format!("the API server does not serve {about}"),
+        causes::MANIFEST_STALE => {
+            "its readiness probe asks a port that its release does not serve".to_owned()
+        }
+        causes::WEBHOOK_SERVICE_UNREACHABLE => format!(
             "it does not reach Service longhorn-{}-webhook",
             reason.about.first().map_or("admission", String::as_str)
         ),
@@ -47,19 +50,19 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             start.turn
         ));
     }
-    let remedy = match cause.id {
-        "api_unreachable" => unreachable(cluster, start),
-        "access_denied" => denied(cluster, start, &reason.about),
-        "crd_missing" => missing(cluster, start, &reason.about),
-        "manifest_stale" => stale(cluster, start, &reason.about),
-        "service_unreachable" => unserved(cluster, start, &reason.about),
+    let remedy = match *cause {
+        causes::API_UNREACHABLE => unreachable(cluster, start),
+        causes::ACCESS_DENIED => denied(cluster, start, &reason.about),
+        causes::CRD_MISMATCH => missing(cluster, start, &reason.about),
+        causes::MANIFEST_STALE => stale(cluster, start, &reason.about),
+        causes::WEBHOOK_SERVICE_UNREACHABLE => unserved(cluster, start, &reason.about),
         _ => unknown(cluster, start),
     };
     finding.remedy(remedy)
 }
 
 fn gives_up(cause: &Cause) -> bool {
-    [&causes::MANIFEST_STALE, &causes::SERVICE_UNREACHABLE].contains(&cause)
+    [&causes::MANIFEST_STALE, &causes::WEBHOOK_SERVICE_UNREACHABLE].contains(&cause)
 }
 
 /// Since when the start lasts for which this manager is accountable.
@@ -134,9 +137,9 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
 fn candidates(start: &UnderWay) -> &'static str {
     match (start.holds, start.free) {
-        (true, _) => "access_denied and crd_missing",
+        (true, _) => "access_denied and crd_mismatch",
         (false, true) => "api_unreachable and access_denied",
-        (false, false) => "api_unreachable, access_denied and crd_missing",
+        (false, false) => "api_unreachable, access_denied and crd_mismatch",
     }
 }
 
@@ -174,44 +177,34 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
         remedy = remedy.read(format!("kubectl auth can-i {right} --as={account} -n {namespace}"));
     }
     let remedy = remedy.read("kubectl describe clusterrolebinding longhorn-bind".to_owned());
-    match manifest(cluster, start) {
+    match installation::published(cluster, release_of(cluster, start.pod)) {
         Some(manifest) => remedy.change(format!("kubectl auth reconcile -f {manifest}")),
         None => remedy,
     }
 }
 
 fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let remedy = Remedy::new(format!(
-        "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. The manager then \
-         continues within a minute; deleting the pod does not help. If the definition was deleted, its objects are gone with it: \
-         restore them from a backup of the cluster.",
+    let reason = format!(
+        "Missing: {}. The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its \
+         objects are gone with it: restore them from a backup of the cluster.",
         listed(about)
-    ))
-    .read(logs(cluster, start))
-    .read("kubectl get crd -o name | grep longhorn.io".to_owned());
-    match manifest(cluster, start) {
-        // creates what is missing and leaves the others as they are
-        Some(manifest) => remedy.change(format!("kubectl create -l longhorn-manager -f {manifest}")),
-        None => remedy,
-    }
+    );
+    installation::to_release(cluster, release_of(cluster, start.pod), &reason)
+        .read(logs(cluster, start))
+        .read("kubectl get crd -o name | grep longhorn.io".to_owned())
 }
 
 fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let namespace = &cluster.namespace;
     let port = about.first().map_or("9502", String::as_str);
-    let from =
-        manifest(cluster, start).map_or("the source that Longhorn was installed from".to_owned(), |url| url);
-    Remedy::new(format!(
-        "Apply the whole manifest or chart of the release of the image ({from}), or go back to the image before: the image \
-         was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
-         become Ready; the change restarts all of them."
-    ))
-    .read(logs(cluster, start))
-    .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"))
-    .change(format!(
-        "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
-         [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
-    ))
+    let reason = "The image was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
+                  become Ready; the change restarts all of them.";
+    installation::to_release(cluster, release_of(cluster, start.pod), reason)
+        .change(format!(
+            "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
+             [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
+        ))
+        .read(logs(cluster, start))
 }
 
 fn unserved(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
@@ -252,18 +245,6 @@ fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
     remedy
         .read(format!("kubectl describe node {}", start.pod.spec.node_name))
         .change(format!("kubectl -n {namespace} delete pod {pod}"))
-}
-
-/// The published manifest, where Longhorn was installed from it.
-fn manifest(cluster: &Cluster, start: &UnderWay) -> Option<String> {
-    let labels = &cluster.manager_daemon_set()?.metadata;
-    let helm = labels.label("app.kubernetes.io/managed-by") == Some("Helm");
-    let image = &start.pod.spec.container(CONTAINER)?.image;
-    let published = image.trim_start_matches("docker.io/").starts_with("longhornio/");
-    let release = release_of(cluster, start.pod).filter(|release| release.suffix == Suffix::None)?;
-    (cluster.namespace == "longhorn-system" && published && !helm).then(|| {
-        format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml")
-    })
 }
 
 // === waiting for a turn ===

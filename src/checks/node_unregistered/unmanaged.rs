@@ -135,59 +135,14 @@ fn finding(
 
 fn remedy(cluster: &Cluster, node: &str, pod: Option<&Pod>, obstacle: Option<Obstacle>) -> Remedy {
     let namespace = &cluster.namespace;
-    let about_pod = |text: &str| {
-        let remedy = Remedy::new(text);
-        match pod {
-            Some(pod) => remedy.read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name)),
-            None => remedy.read(format!("kubectl -n {namespace} describe daemonset {DAEMON_SET}")),
-        }
-    };
-    match obstacle {
-        Some(Obstacle::Image) => about_pod(
-            "Make the image available to this node: the name and tag in the DaemonSet, the registry and its pull secret, DNS and \
-             proxy of the node. The kubelet tries again within five minutes.",
-        ),
-        Some(Obstacle::Node) => about_pod(
-            "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container \
-             runtime. The kubelet tries again on its own.",
-        )
-        .read(format!("kubectl describe node {node}")),
-        Some(Obstacle::Init) => about_pod("Fix what the init container complains about in its log.").read(format!(
-            "kubectl -n {namespace} logs {} --all-containers --previous --tail=30",
-            pod.map_or("", |pod| pod.metadata.name.as_str())
-        )),
-        Some(Obstacle::Place) => about_pod(
-            "Make room on the node, or lower what the DaemonSet requests: CPU, memory, pods, ports.",
-        )
-        .read(format!("kubectl describe node {node}")),
-        Some(Obstacle::Quota) => Remedy::new(
-            "Raise or remove the ResourceQuota of Longhorn's namespace, then restart nothing: the DaemonSet controller tries again \
-             within minutes.",
-        )
-        .read(format!("kubectl -n {namespace} describe resourcequota")),
-        Some(Obstacle::PodSecurity) => Remedy::new(
-            "Allow privileged pods in Longhorn's namespace; managers cannot do without. The DaemonSet controller tries again at \
-             growing intervals: a rollout restart makes it try at once.",
-        )
-        .change(format!(
-            "kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"
-        ))
-        .change(format!("kubectl -n {namespace} rollout restart daemonset {DAEMON_SET}")),
-        Some(Obstacle::Admission) => about_pod(
-            "Create what the refusal names (a ServiceAccount, a PriorityClass), or change the policy that refuses the pods.",
-        ),
-        Some(Obstacle::Taint) => Remedy::new(
-            "Decide whether this node should run Longhorn. If it should, remove the taint or add a toleration to the DaemonSet. If \
-             not, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
-        )
-        .read(format!("kubectl describe node {node}"))
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}")),
-        Some(Obstacle::Waiting) => about_pod("The Events of the pod say what it waits for."),
-        None if pod.is_some() => about_pod(
+    match (obstacle, pod) {
+        (Some(obstacle), _) => not_started::remedy(cluster, DAEMON_SET, Some(node), pod, obstacle),
+        (None, Some(pod)) => Remedy::new(
             "See whether the kubelet and the container runtime of the node work; the DaemonSet creates a new pod when this one is gone.",
         )
+        .read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
         .read(format!("kubectl describe node {node}")),
-        None => Remedy::new(
+        (None, None) => Remedy::new(
             "See why the DaemonSet creates no pod there: its nodeSelector, its affinity, an admission policy.",
         )
         .read(format!("kubectl -n {namespace} describe daemonset {DAEMON_SET}"))

@@ -9,10 +9,11 @@ pub const FOLLOWS: &[Follows] = &[Follows::caused_by(
     &[
         "manager_start_stuck/api_unreachable",
         "manager_start_stuck/access_denied",
-        "manager_start_stuck/crd_missing",
+        "manager_start_stuck/crd_mismatch",
         "manager_start_stuck/manifest_stale",
-        "manager_start_stuck/service_unreachable",
+        "manager_start_stuck/webhook_service_unreachable",
         "manager_start_stuck/unknown",
+        "manager_crash_loop/webhook_service_unreachable",
         "manager_crash_loop/open_iscsi_missing",
         "manager_crash_loop/upgrade_path",
         "manager_crash_loop/engine_incompatible",

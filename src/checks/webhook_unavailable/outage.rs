@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping, pods as facts_of_pods, probes, starts, unreached};
+use crate::facts::{age, looping, not_started, probes, starts, unreached};
 use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
@@ -25,16 +25,24 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
     let selector = selector::wrong(cluster, webhook);
+    // those that are refused are none of a rollout
+    let refused = not_started::refused(cluster, DAEMON_SET)
+        .filter(|_| !webhook.has_deployment(cluster) && webhook.pods(cluster).next().is_none());
     let cause = match since {
         _ if selector.is_some() => &causes::SELECTOR_WRONG,
+        _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
         Some(since) if cluster.age(since) < HOLD => &causes::ROLL_OUT,
         _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
         _ => &causes::NO_READY_ENDPOINT,
     };
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
-    let (message, remedy) = match &selector {
-        Some(wrong) => (wrong.message(webhook, &states), wrong.remedy(cluster, webhook)),
-        None => (message(cluster, webhook, cause, since, &states), remedy(cluster, webhook, cause)),
+    let (message, remedy) = match (&selector, &refused) {
+        (Some(wrong), _) => (wrong.message(webhook, &states), wrong.remedy(cluster, webhook)),
+        (None, Some(refused)) => (
+            format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
+            not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
+        ),
+        (None, None) => (message(cluster, webhook, cause, since, &states), remedy(cluster, webhook, cause)),
     };
     let mut finding = Finding::new(cause, object, message)
         .since(since)
@@ -43,10 +51,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.fact(text);
     }
-    if webhook.pods(cluster).next().is_none() {
-        let refusal = facts_of_pods::refusal(cluster, DAEMON_SET);
-        finding.evidence.extend(refusal.map(|refusal| facts_of_pods::not_created(DAEMON_SET, refusal)));
-    }
+    finding.evidence.extend(refused.into_iter().flat_map(|refused| refused.evidence));
     finding = match (since, seen) {
         (None, _) => finding.because(
             EvidenceSource::History,
@@ -304,7 +309,6 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
-    let remedy = facts_of_pods::admitted(cluster, facts_of_pods::refusal(cluster, DAEMON_SET), remedy);
     let remedy = match holder {
         Some(pod) => {
             remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))
