@@ -4,7 +4,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::{Container, Pod, Release};
 
 /// The last release of each minor line that has images and a manifest (tags of longhorn/longhorn, August 2026).
-const NEWEST: [Release; 10] = [
+pub const NEWEST: [Release; 10] = [
     Release::new(1, 3, 3),
     Release::new(1, 4, 4),
     Release::new(1, 5, 5),

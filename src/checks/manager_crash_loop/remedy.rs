@@ -68,7 +68,7 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         )),
         causes::PORT_IN_USE => port_in_use(namespace, pod, diagnosis, with_log("")),
         causes::KNOWN_PANIC => match diagnosis.issue.zip(release) {
-            Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
+            Some((issue, release)) => with_log(&issue.advice(cluster, release)),
             None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
         },
         causes::PROBE_KILLED => kubelet::without(cluster, pod, log),
@@ -249,7 +249,7 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
     let fixed = release.and_then(|release| {
         let meant = |issue: &&known_issues::KnownIssue| issue.shows_in("syncBackingImageEvictionRequested");
         let issues = known_issues::ALL.iter().filter(meant).filter(|issue| issue.affects(release));
-        issues.filter_map(|issue| issue.way_out(release)).max()
+        issues.filter_map(|issue| issue.way_out(cluster, release)).max()
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
