@@ -92,7 +92,7 @@ pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remed
         Some(Way::Command(_)) => format!("{TEXT} {THEN}"),
         None => format!("{TEXT} On Talos add the system extension siderolabs/iscsi-tools instead. {THEN}"),
     };
-    let mut remedy = Remedy { text, ..remedy };
+    let mut remedy = Remedy { fix: text, ..remedy };
     let start = "sudo systemctl enable --now iscsid";
     let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
     match known {

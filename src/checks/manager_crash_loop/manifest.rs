@@ -16,7 +16,7 @@ pub(super) fn manifest(cluster: &Cluster, release: Option<Release>, remedy: Reme
     let label = |key| set.and_then(|set| set.metadata.label(key));
     let remedy = remedy.read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"));
     let remedy = without_conversion(cluster, release, remedy);
-    let say = |text: &str, remedy: Remedy| Remedy { text: format!("{} {text}", remedy.text), ..remedy };
+    let say = |text: &str, remedy: Remedy| Remedy { fix: format!("{} {text}", remedy.fix), ..remedy };
     if label("app.kubernetes.io/managed-by") == Some("Helm") {
         let name = label("app.kubernetes.io/instance").unwrap_or("longhorn");
         return say(
@@ -62,9 +62,9 @@ fn without_conversion(cluster: &Cluster, release: Option<Release>, remedy: Remed
         "{} On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion first. \
          Where it names status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes \
          of 1.10 say.",
-        remedy.text
+        remedy.fix
     );
-    let remedy = Remedy { text, ..remedy }.read(
+    let remedy = Remedy { fix: text, ..remedy }.read(
         "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
          CONVERSION:.spec.conversion.strategy | grep longhorn.io",
     );

@@ -88,7 +88,7 @@ fn refused_setting(namespace: &str, release: Option<Release>, remedy: Remedy) ->
     if release.is_some_and(|release| !release.at_least(1, 3, 1)) {
         text.push_str(" From 1.3.1 on a manager starts without a value that is refused.");
     }
-    Remedy { text, ..remedy }
+    Remedy { fix: text, ..remedy }
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io"))
 }
@@ -104,7 +104,7 @@ fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy
         "Find out what else listens on {ports} in the pod, for example a container that was added to the DaemonSet; with host \
          networking, on node {node}. Move that to another port: those of the manager cannot be changed."
     );
-    Remedy { text, ..remedy }
+    Remedy { fix: text, ..remedy }
         .read(format!(
             "kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.hostNetwork}}{{\"\\n\"}}{{.spec.containers[*].name}}{{\"\\n\"}}'"
         ))
@@ -123,7 +123,7 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
         None => "The container has no memory limit, so the node had no memory left: find out what takes it."
             .to_owned(),
     };
-    let remedy = Remedy { text, ..remedy };
+    let remedy = Remedy { fix: text, ..remedy };
     match limit {
         Some(_) => remedy
             .read(format!(
@@ -179,7 +179,7 @@ fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy
     };
     let configurations = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator \
                           -o jsonpath='{.webhooks[*].clientConfig.service}'";
-    let remedy = Remedy { text: why.remedy().to_owned(), ..remedy }.read(configurations).read(format!(
+    let remedy = Remedy { fix: why.remedy().to_owned(), ..remedy }.read(configurations).read(format!(
         "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide"
     ));
     if !why.is_configuration() {
@@ -198,7 +198,7 @@ fn conflict(cluster: &Cluster, remedy: Remedy) -> Remedy {
                 succeeds. If it repeats for minutes, let the managers start one after the other: delete one pod, wait until it \
                 is Ready, then the next."
         .to_owned();
-    Remedy { text, ..remedy }
+    Remedy { fix: text, ..remedy }
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
 }
@@ -275,7 +275,7 @@ fn old_managers(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
     let image = |pod: &Pod| pod.spec.container(CONTAINER).map(|container| container.image.clone());
     let wanted = cluster.manager_container().map(|container| container.image.clone()).or_else(|| image(pod));
     let mut remedy = Remedy {
-        text: "Manager pods of the old release are still there, usually on a node that is down. Bring the node back or, if \
+        fix: "Manager pods of the old release are still there, usually on a node that is down. Bring the node back or, if \
                it is gone for good, delete the pods there by force."
             .to_owned(),
         ..remedy
