@@ -78,6 +78,7 @@ impl<'a> Outcome<'a> {
             count(finding, &mut self.cut);
             return;
         }
+        finding.advise(self.cluster);
         self.findings.push(finding);
         // sorting now and then costs less than looking for the mildest each time
         if let Some(most) = self.most.filter(|most| self.findings.len() > most + most / 8) {

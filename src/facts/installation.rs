@@ -249,7 +249,7 @@ mod tests {
             ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reuse-values"]
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
-        assert!(remedy.text.starts_with("Put the image back to v1.8.0"), "{}", remedy.text);
-        assert!(remedy.text.contains("accepts from there is v1.9.2"), "{}", remedy.text);
+        assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
+        assert!(remedy.fix.contains("accepts from there is v1.9.2"), "{}", remedy.fix);
     }
 }

@@ -34,7 +34,7 @@ fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
     let said = |class: &str, state: &str| {
         let yaml = pending.clone() + &manager + &pod(class) + &volume(state);
         let finding = run(&CHECK, &cluster(&yaml)).report.findings.remove(0);
-        (finding.message, finding.impact, finding.remedy.text)
+        (finding.message, finding.impact, finding.remedy.fix)
     };
     let (message, _, remedy) = said("low", "attached");
     assert!(message.ends_with("not applied yet") && remedy.starts_with("Detach"), "{message} {remedy}");

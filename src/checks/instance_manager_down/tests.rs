@@ -122,7 +122,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
         assert_eq!(finding.evidence[0].text.contains("removes such"), removed, "{version}");
-        assert!(finding.remedy.text.contains("do not upgrade before"), "{version}");
+        assert!(finding.remedy.fix.contains("do not upgrade before"), "{version}");
     }
     // the data engine became a label in 1.6
     let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;

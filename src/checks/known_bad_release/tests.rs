@@ -183,7 +183,7 @@ fn instance_managers_without_labels() {
 
 #[test]
 fn the_remedy_names_the_fixed_release_of_the_line() {
-    let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.text.clone();
+    let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.fix.clone();
     let advice = |yaml: String| {
         let facts = run(&CHECK, &cluster(&yaml)).report.facts;
         facts.iter().map(|fact| fact.advice.as_str()).collect::<Vec<_>>().join("\n")

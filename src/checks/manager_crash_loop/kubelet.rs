@@ -57,7 +57,7 @@ fn is_about(event: &Event, pod: &Pod, crash: &Loop<'_>) -> bool {
 }
 
 /// Takes away the probes that kill: no release of Longhorn ships one (longhorn deploy/longhorn.yaml v1.3.3 to v1.12.1).
-pub(super) fn without(cluster: &Cluster, pod: &Pod, log: String) -> Remedy {
+pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
     let container = pod.spec.container(CONTAINER);
     let liveness = container.is_none_or(|one| one.liveness_probe.is_some() || one.startup_probe.is_none());
     let startup = container.is_some_and(|one| one.startup_probe.is_some());
@@ -73,17 +73,16 @@ pub(super) fn without(cluster: &Cluster, pod: &Pod, log: String) -> Remedy {
             fields.join(" and ")
         ),
         &fields,
-        log,
     )
 }
 
 /// Takes away the hook, which no release has either.
-pub(super) fn without_hook(cluster: &Cluster, pod: &Pod, log: String) -> Remedy {
+pub(super) fn without_hook(cluster: &Cluster, pod: &Pod) -> Remedy {
     let text = "Remove the postStart hook from container longhorn-manager: no release of Longhorn has one.";
-    remove(cluster, pod, text, &["lifecycle"], log)
+    remove(cluster, pod, text, &["lifecycle"])
 }
 
-fn remove(cluster: &Cluster, pod: &Pod, text: &str, fields: &[&str], log: String) -> Remedy {
+fn remove(cluster: &Cluster, pod: &Pod, text: &str, fields: &[&str]) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let fields: Vec<String> = fields.iter().map(|field| format!("\"{field}\":null")).collect();
     Remedy::new(format!("{text} Change the manifest or the values that it comes from, too."))
@@ -93,5 +92,4 @@ fn remove(cluster: &Cluster, pod: &Pod, text: &str, fields: &[&str], log: String
             fields.join(",")
         ))
         .read(format!("kubectl -n {namespace} describe pod {name}"))
-        .read(log)
 }

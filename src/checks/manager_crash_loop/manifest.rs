@@ -10,10 +10,10 @@ const NO_CONVERSION: Release = Release::new(1, 10, 0);
 const CONVERTED: [&str; 5] = ["backingimages", "backuptargets", "engineimages", "nodes", "volumes"];
 
 /// Brings image, manifest and definitions to one release, in the order of doing.
-pub(super) fn manifest(cluster: &Cluster, release: Option<Release>, log: String, reason: &str) -> Remedy {
+pub(super) fn manifest(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
     let remedy = installation::to_release(cluster, release, reason);
     let refused = release.is_some_and(|release| installation::refused_step(cluster, release).is_some());
-    if refused { remedy.read(log) } else { without_conversion(cluster, release, remedy).read(log) }
+    if refused { remedy } else { without_conversion(cluster, release, remedy) }
 }
 
 /// Up to 1.9 managers own the certificate in `spec.conversion` of five definitions. Server-side apply takes the rest of
@@ -30,7 +30,7 @@ fn without_conversion(cluster: &Cluster, release: Option<Release>, remedy: Remed
         "{} On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. \
          Where it names status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes \
          of 1.10 say.",
-        remedy.text
+        remedy.fix
     );
     let first = Remedy::new(text).read(
         "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\

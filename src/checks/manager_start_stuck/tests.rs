@@ -250,7 +250,7 @@ fn what_waits_in_vain_is_told_before_it_has_failed_twice() {
     // its own turn to become Ready
     assert_eq!(lines(&young, &[("n1", &refused)]), Vec::<String>::new());
     let finding = first(&at(NOW, &young, &[("n1", &dns)]));
-    assert!(finding.remedy.text.contains("DNS"), "{}", finding.remedy.text);
+    assert!(finding.remedy.fix.contains("DNS"), "{}", finding.remedy.fix);
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:50Z")));
     // up to 1.9 the holder of the Lease is Ready meanwhile
     let ready = pod("n1", "v1.9.2", "2026-03-01T11:58:50Z", true, "2026-03-01T11:58:55Z");

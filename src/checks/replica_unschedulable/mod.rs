@@ -246,7 +246,7 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>)
         Some(failed) => {
             let mut remedy =
                 remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {failed}"));
-            remedy.text = format!(
+            remedy.fix = format!(
                 "Its failed replica {failed} still counts on the disk: delete it. The volume has a healthy one, and another is made in \
                  its place."
             );

@@ -385,7 +385,7 @@ fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Reme
         && manager_release(cluster)
             .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
     if policies {
-        remedy.text += " The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance \
+        remedy.fix += " The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance \
              manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).";
         remedy = remedy.read(format!("kubectl -n {namespace} get networkpolicies"));
     }

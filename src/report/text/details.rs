@@ -84,7 +84,7 @@ fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style
     for fact in &finding.evidence {
         style.labelled(out, INDENT, "because", &sentence(&fact.text))?;
     }
-    style.labelled(out, INDENT, "remedy", &finding.remedy.text)?;
+    style.labelled(out, INDENT, "fix", &finding.remedy.fix)?;
     for command in &finding.remedy.commands {
         // commands are copied, so they are never wrapped, and what they do stands in a comment
         if command.changes {

@@ -172,7 +172,7 @@ fn incident_003_by_release_and_by_what_is_evicted() {
     }
     let cluster = cluster_at(NOW, &(manager("v1.8.0", &backing_off(2, 40)) + &evicting_node(true, true)));
     let finding = &run(&CHECK, &cluster).report.findings[0];
-    assert!(finding.remedy.text.contains("v1.8.2"));
+    assert!(finding.remedy.fix.contains("v1.8.2"));
     let changes: Vec<_> = finding.remedy.commands.iter().filter(|command| command.changes).collect();
     // the node and its disk in one patch, as the manager may be there for a moment only
     assert_eq!(changes.len(), 1);

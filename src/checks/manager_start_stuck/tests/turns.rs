@@ -87,7 +87,7 @@ fn one_that_does_not_follow_another_gets_no_answer() {
     assert_eq!(lines(&before, &[]), unknown);
     let said = |cluster: &Cluster| {
         let finding = first(cluster);
-        finding.evidence.into_iter().map(|fact| fact.text).chain([finding.remedy.text]).collect::<String>()
+        finding.evidence.into_iter().map(|fact| fact.text).chain([finding.remedy.fix]).collect::<String>()
     };
     let text = said(&cluster_at(NOW, &before));
     assert!(text.contains("candidates are api_unreachable and access_denied"), "{text}");

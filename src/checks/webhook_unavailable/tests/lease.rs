@@ -81,7 +81,7 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     // not since the last of its moments, and no promise
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
-    assert!(finding.remedy.text.contains("does not end by itself"), "{}", finding.remedy.text);
+    assert!(finding.remedy.fix.contains("does not end by itself"), "{}", finding.remedy.fix);
     // the age goes on from one look to the next
     let mut next = cluster;
     for _ in 0..4 {
@@ -185,7 +185,7 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
         let cluster = at_now(&(down.clone() + &node(status)));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.cause.id, "roll_out");
-        assert!(finding.remedy.text.contains(text), "{status}: {}", finding.remedy.text);
+        assert!(finding.remedy.fix.contains(text), "{status}: {}", finding.remedy.fix);
     }
 }
 
