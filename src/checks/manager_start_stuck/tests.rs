@@ -291,7 +291,8 @@ fn remedies_fit_the_source_of_the_installation() {
     let set = |labels: &str| {
         format!(
             "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system, \
-             labels: {{{labels}}}}}\n---\n"
+             labels: {{{labels}}}}}\nspec: {{template: {{spec: {{containers: [{{name: longhorn-manager, \
+             image: 'longhornio/longhorn-manager:v1.12.1'}}]}}}}}}\n---\n"
         )
     };
     let changes = |yaml: &str, log: &str| {
@@ -306,11 +307,17 @@ fn remedies_fit_the_source_of_the_installation() {
     };
     let manifest = "https://raw.githubusercontent.com/longhorn/longhorn/v1.12.1/deploy/longhorn.yaml";
     let plain = yaml.clone() + &set("app.kubernetes.io/name: longhorn");
-    assert_eq!(changes(&plain, NO_CRD), [format!("kubectl create -l longhorn-manager -f {manifest}")]);
+    assert_eq!(
+        changes(&plain, NO_CRD),
+        [format!("kubectl apply --server-side --force-conflicts -f {manifest}")]
+    );
     assert_eq!(changes(&plain, NO_RIGHT), [format!("kubectl auth reconcile -f {manifest}")]);
     assert_eq!(changes(&plain, NO_ROUTE), Vec::<String>::new());
     let helm = yaml + &set("app.kubernetes.io/managed-by: Helm");
-    assert_eq!(changes(&helm, NO_CRD), Vec::<String>::new());
+    assert_eq!(
+        changes(&helm, NO_CRD),
+        ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.12.1 --reuse-values"]
+    );
 }
 
 #[test]

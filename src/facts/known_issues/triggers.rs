@@ -94,7 +94,10 @@ pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
             node.metadata.name
         ))
     });
-    match found.filter(|_| balances) {
+    // a recording may leave sizes out
+    let mut disks = cluster.objects.longhorn_nodes.iter().flat_map(|node| node.status.disk_status.values());
+    let sizes = disks.any(|status| status.storage_maximum.0 > 0);
+    match found.filter(|_| balances && sizes) {
         Some(text) => Trigger::Met(text),
         None if balances => Trigger::Possible("a disk that reports no size triggers it"),
         None => Trigger::Absent,

@@ -25,16 +25,12 @@ fn fingerprints_need_a_fact_of_the_api() {
         ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
         ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, causes::UNKNOWN.id),
         ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
-        (
-            "60 s, no endpoint",
-            m("v1.9.1", 1, 61) + &registered + &slice(false),
-            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
-        ),
+        ("60 s, no endpoint", m("v1.9.1", 1, 61) + &registered + &slice(false), causes::WEBHOOK_UNSERVED.id),
         ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), causes::UNKNOWN.id),
         (
             "120 s, no endpoint",
             m("v1.9.2", 1, 121) + &registered + &slice(false),
-            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
+            causes::WEBHOOK_UNSERVED.id,
         ),
         ("120 s, ready endpoint", m("v1.9.2", 1, 121) + &registered + &slice(true), causes::UNKNOWN.id),
         (
