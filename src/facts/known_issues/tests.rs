@@ -93,7 +93,7 @@ fn a_disk_without_size_hurts_where_replicas_are_balanced() {
         let node = crate::testing::object(
             "Node",
             "n",
-            &format!("status: {{diskStatus: {{d: {{storageMaximum: {size}}}}}}}"),
+            &format!("status: {{diskStatus: {{c: {{storageMaximum: 9}}, d: {{storageMaximum: {size}}}}}}}"),
         );
         issue.trigger(&cluster(&(node + &crate::testing::setting("replica-auto-balance", balance))))
     };
