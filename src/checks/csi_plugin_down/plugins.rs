@@ -221,5 +221,4 @@ fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
     remedy
         .read(format!("kubectl -n {namespace} describe pod {name}"))
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-        .change(format!("kubectl -n {namespace} delete pod {name}"))
 }

@@ -92,11 +92,7 @@ pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod) -> Remedy {
         Some(Way::Command(_)) => format!("{TEXT} {THEN}"),
         None => format!("{TEXT} On Talos add the system extension siderolabs/iscsi-tools instead. {THEN}"),
     };
-<<<<<<< HEAD
     let remedy = Remedy::new(text);
-=======
-    let mut remedy = Remedy { fix: text, ..remedy };
->>>>>>> main
     let start = "sudo systemctl enable --now iscsid";
     let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
     match known {

@@ -100,11 +100,7 @@ fn refused_setting(namespace: &str, release: Option<Release>) -> Remedy {
     if release.is_some_and(|release| !release.at_least(1, 3, 1)) {
         text.push_str(" From 1.3.1 on a manager starts without a value that is refused.");
     }
-<<<<<<< HEAD
     Remedy::new(text)
-=======
-    Remedy { fix: text, ..remedy }
->>>>>>> main
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io"))
 }
@@ -120,11 +116,7 @@ fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         "Find out what else listens on {ports} in the pod, for example a container that was added to the DaemonSet; with host \
          networking, on node {node}. Move that to another port: those of the manager cannot be changed."
     );
-<<<<<<< HEAD
     Remedy::new(text)
-=======
-    Remedy { fix: text, ..remedy }
->>>>>>> main
         .read(format!(
             "kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.hostNetwork}}{{\"\\n\"}}{{.spec.containers[*].name}}{{\"\\n\"}}'"
         ))
@@ -143,11 +135,7 @@ fn out_of_memory(namespace: &str, pod: &Pod) -> Remedy {
         None => "The container has no memory limit, so the node had no memory left: find out what takes it."
             .to_owned(),
     };
-<<<<<<< HEAD
     let remedy = Remedy::new(text);
-=======
-    let remedy = Remedy { fix: text, ..remedy };
->>>>>>> main
     match limit {
         Some(_) => remedy
             .change(format!(
@@ -201,11 +189,7 @@ fn failed_call(namespace: &str, diagnosis: &Diagnosis) -> Remedy {
     };
     let configurations = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator \
                           -o jsonpath='{.webhooks[*].clientConfig.service}'";
-<<<<<<< HEAD
     let remedy = Remedy::new(why.remedy()).read(configurations).read(format!(
-=======
-    let remedy = Remedy { fix: why.remedy().to_owned(), ..remedy }.read(configurations).read(format!(
->>>>>>> main
         "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide"
     ));
     if !why.is_configuration() {
@@ -224,11 +208,7 @@ fn conflict(cluster: &Cluster) -> Remedy {
                 succeeds. If it repeats for minutes, let the managers start one after the other: delete one pod, wait until it \
                 is Ready, then the next."
         .to_owned();
-<<<<<<< HEAD
     Remedy::new(text)
-=======
-    Remedy { fix: text, ..remedy }
->>>>>>> main
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
 }
@@ -303,18 +283,9 @@ fn old_managers(cluster: &Cluster, pod: &Pod) -> Remedy {
     let namespace = &cluster.namespace;
     let image = |pod: &Pod| pod.spec.container(CONTAINER).map(|container| container.image.clone());
     let wanted = cluster.manager_container().map(|container| container.image.clone()).or_else(|| image(pod));
-<<<<<<< HEAD
     let mut remedy = Remedy::new(
         "Bring back the node on which manager pods of the old release are left or, if it is gone for good, delete the pods there by force.",
     )
-=======
-    let mut remedy = Remedy {
-        fix: "Manager pods of the old release are still there, usually on a node that is down. Bring the node back or, if \
-               it is gone for good, delete the pods there by force."
-            .to_owned(),
-        ..remedy
-    }
->>>>>>> main
     .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"));
     for old in cluster.manager_pods().filter(|other| image(other) != wanted) {
         let name = &old.metadata.name;

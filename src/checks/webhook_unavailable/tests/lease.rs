@@ -186,7 +186,6 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.cause.id, "roll_out");
         assert!(finding.remedy.fix.contains(text), "{status}: {}", finding.remedy.fix);
-<<<<<<< HEAD
     }
 }
 
@@ -219,7 +218,5 @@ fn a_log_that_names_dns_or_the_network_is_no_deadlock() {
         assert!(finding.message.contains(words), "{}", finding.message);
         let changes = finding.remedy.commands.iter().any(|command| command.changes);
         assert_eq!(changes, cause == DEADLOCK, "{:?}", finding.remedy);
-=======
->>>>>>> main
     }
 }
