@@ -111,7 +111,7 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, line: &str, all: bool) -
         ))
         .because(EvidenceSource::Log, format!("its log says: {}", shortened(line, 400)))
         .fact(held(cluster, lease));
-    found.remedy(remedy(cluster, node, name))
+    found.with(Name::Manager, name.to_string())
 }
 
 /// Nothing says which manager it is.
@@ -130,7 +130,7 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
         .impact("I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
         .fact(held(cluster, lease))
         .fact("nothing that managers write is newer")
-        .remedy(remedy(cluster, node, name))
+        .with(Name::Manager, name.to_string())
 }
 
 fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
@@ -144,28 +144,10 @@ fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String
         .impact("none until a certificate expires; managers work")
         .fact(held(cluster, lease))
         .fact(format!("managers have written since: {written}"))
-        .remedy(
-            Remedy::new(
-                "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an \
-                 outage of the API server, does not try again.",
-            )
-            .read(format!("kubectl -n {namespace} get lease {ROTATION_LOCK} -o yaml")),
-        )
 }
 
 fn held(cluster: &Cluster, lease: &Lease) -> String {
     let renewed = lease.spec.renew_time.get();
     let age = renewed.map_or_else(String::new, |at| format!(", renewed {} ago", duration(cluster.age(at))));
     format!("Lease {ROTATION_LOCK} is held by {}{age}; it is renewed every 10 s", lease.spec.holder_identity)
-}
-
-fn remedy(cluster: &Cluster, node: &str, pod: &str) -> Remedy {
-    let namespace = &cluster.namespace;
-    Remedy::new(
-        "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd that is full; \
-         timeouts and lost connections are CNI, kube-proxy, a firewall or the node. The manager goes on once it gets answers.",
-    )
-    .read(format!("kubectl -n {namespace} logs {pod} -c {CONTAINER} --since=5m --tail=50"))
-    .read("kubectl get --raw='/readyz?verbose'".to_owned())
-    .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}"))
 }

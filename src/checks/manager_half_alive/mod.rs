@@ -33,13 +33,30 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do";
+        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do"
+        fix "Keep the log of the manager, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
+            change "kubectl -n <namespace> delete pod <object>",
+        ];
     API_LOST = warning "api_lost"
-        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)";
+        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
+        fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
+             timeouts and lost connections are CNI, kube-proxy, a firewall or the node. The manager goes on once it gets answers." [
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
+            read "kubectl get --raw='/readyz?verbose'",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+        ];
     ROTATION_STOPPED = info "rotation_stopped"
-        "managers work, but none of them rotates the certificates of the webhook until one is restarted";
+        "managers work, but none of them rotates the certificates of the webhook until one is restarted"
+        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an outage of \
+             the API server, does not try again." [
+            read "kubectl -n <namespace> get lease <object> -o yaml",
+        ];
     NODE_STATUS_STILL = info "node_status_still"
-        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same";
+        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same"
+        fix "Nothing to do where the disks are idle. Otherwise keep the log of the manager, then delete its pod." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -183,7 +200,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         finding = finding.fact(undone.text.clone());
     }
     finding.evidence.extend(still.cloned());
-    finding.remedy(remedy(namespace, name, true))
+    finding
 }
 
 fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {
@@ -194,14 +211,7 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
         format!("the status of nodes.longhorn.io {node} stands still, and longhorn-manager {name} writes it"),
     )
     .node(node)
-    .impact("none if the disks are idle; otherwise the manager no longer works")
-    .remedy(remedy(namespace, name, false));
+    .impact("none if the disks are idle; otherwise the manager no longer works");
     finding.evidence.push(fact.clone());
     finding
-}
-
-fn remedy(namespace: &str, pod: &str, act: bool) -> Remedy {
-    let words = "Keep the manager's log, then delete its pod: the DaemonSet makes another, which does what was left. I/O is not touched.";
-    let remedy = Remedy::new(words).read(format!("kubectl -n {namespace} logs {pod} --tail=200"));
-    if act { remedy.change(format!("kubectl -n {namespace} delete pod {pod}")) } else { remedy }
 }
