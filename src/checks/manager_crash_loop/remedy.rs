@@ -13,15 +13,14 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
     let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
     // the log that named the cause was read; where nothing did it comes first
-    let remedy = match diagnosis.cause == &causes::UNKNOWN {
+    match diagnosis.cause == &causes::UNKNOWN {
         true => Remedy::new(
             "Cause unknown: read the last log of the container and look for the line with level=fatal or the one that begins with panic.",
         )
         .read(log)
         .read(format!("kubectl -n {namespace} describe pod {name}")),
         false => by_cause(cluster, pod, diagnosis).read(log),
-    };
-    remedy
+    }
 }
 
 fn by_cause(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {

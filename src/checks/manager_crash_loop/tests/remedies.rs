@@ -40,7 +40,7 @@ fn open_iscsi_by_operating_system() {
     for os in ["Talos (v1.8.0)", "Bottlerocket OS 1.20.0", "NixOS 24.05"] {
         assert!(changes(&on(os)).is_empty(), "{os}");
     }
-    assert_eq!(changes(&on("Something New")).len(), 4, "three ways and the pod");
+    assert_eq!(changes(&on("Something New")).len(), 3, "three ways");
 }
 
 fn daemon_set(namespace: &str, labels: &str, image: &str) -> String {
