@@ -122,7 +122,7 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             continue;
         }
         count += 1;
-        out.find(never_started(cluster, node, pod).since(since));
+        out.find(never_started(node, pod).since(since));
     }
     count
 }
@@ -137,7 +137,7 @@ fn knows_kube_nodes(cluster: &Cluster) -> bool {
         && !cluster.objects.kube_nodes.is_empty()
 }
 
-fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
+fn never_started(node: &str, pod: &Pod) -> Finding {
     let name = &pod.metadata.name;
     let restarts = pod.container_status("longhorn-manager").map_or(0, |status| status.restart_count.0);
     let age = match pod.status.start_time.get().or(pod.metadata.created()) {
