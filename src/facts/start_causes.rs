@@ -6,9 +6,9 @@ use crate::check::causes;
 causes! {
     API_UNREACHABLE = critical "api_unreachable" "the manager gets no answer of the Kubernetes API server";
     CRD_MISMATCH = critical "crd_mismatch"
-        "a custom resource definition of this release is missing, or is that of another release";
+        "the custom resource definitions do not match this release, or one is missing";
     MANIFEST_STALE = critical "manifest_stale"
-        "the DaemonSet and the image of the manager are of two releases: a flag, a variable or the port of the readiness probe";
+        "manifest and image of the manager are of different releases: a flag, a variable or the port of the readiness probe";
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
         "DNS, a firewall or the pod network keeps the manager from the Service of a webhook that it waits for";
 }

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::looping::looping;
 use super::starts::{PATIENCE, UnderWay};
+use crate::check::Remedy;
 use crate::cluster::Cluster;
 use crate::longhorn::Pod;
 
@@ -12,7 +13,9 @@ const CONTAINER: &str = "longhorn-manager";
 /// Why a manager does not reach the Service of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreached {
-    /// The name does not resolve.
+    /// A DNS server answers that there is no such name.
+    NoSuchName,
+    /// DNS does not answer, or not with an answer.
     Dns,
     /// No pod is Ready behind the Service, or nothing listens.
     Refused,
@@ -31,9 +34,9 @@ impl Unreached {
 
     fn of(line: &str) -> Option<Self> {
         let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-        if has(&["no such host", "server misbehaving", "Temporary failure in name resolution"])
-            || line.contains("lookup ")
-        {
+        if has(&["no such host"]) {
+            Some(Unreached::NoSuchName)
+        } else if has(&["server misbehaving", "Temporary failure in name resolution", "lookup "]) {
             Some(Unreached::Dns)
         } else if has(&["connection refused"]) {
             Some(Unreached::Refused)
@@ -54,7 +57,8 @@ impl Unreached {
     /// In a few words, behind "it does not reach Service X: ".
     pub fn briefly(self) -> &'static str {
         match self {
-            Unreached::Dns => "cluster DNS does not resolve its name",
+            Unreached::NoSuchName => "cluster DNS says that there is no such name",
+            Unreached::Dns => "cluster DNS does not answer for its name",
             Unreached::Refused => "nothing answers behind it",
             Unreached::NoRoute => "a firewall rejects the packets, or there is no route",
             Unreached::Timeout => "packets are lost on the way",
@@ -64,8 +68,11 @@ impl Unreached {
     /// The reason as evidence.
     pub fn means(self) -> &'static str {
         match self {
+            Unreached::NoSuchName => {
+                "its last attempt failed in DNS: the name of the Service does not resolve in this pod, a server answers that there is none"
+            }
             Unreached::Dns => {
-                "its last attempt failed in DNS: the name of the Service does not resolve in this pod"
+                "its last attempt failed in DNS: no server answers for the name of the Service in this pod"
             }
             Unreached::Refused => {
                 "its last attempt was refused: the Service has no Ready endpoint, or nothing listens behind it"
@@ -82,9 +89,13 @@ impl Unreached {
     /// What to do about it.
     pub fn remedy(self) -> &'static str {
         match self {
+            Unreached::NoSuchName => {
+                "Find the DNS server that says that the Service does not exist: one of the node instead of the cluster's (resolv.conf, a \
+                 search domain for which a server outside answers), another cluster domain in the kubelet's configuration, or a Service \
+                 that was deleted."
+            }
             Unreached::Dns => {
-                "Bring cluster DNS back for this node: look at the CoreDNS pods, at UDP and TCP port 53 from this node, and at a \
-                 DNS server that answers for every name of a search domain."
+                "Bring cluster DNS back for this node: the CoreDNS pods, and UDP and TCP port 53 from this node to them."
             }
             Unreached::Refused => {
                 "Bring a manager to Ready: see webhook_unavailable for the endpoints, and Unhealthy events of the manager pods \
@@ -99,6 +110,26 @@ impl Unreached {
                  is on the same node."
             }
         }
+    }
+}
+
+impl Unreached {
+    /// What to do about it on a node, and where to look first. Deleting the manager's pod changes none of it.
+    pub fn mend(self, cluster: &Cluster, webhook: &str, node: &str) -> Remedy {
+        let namespace = &cluster.namespace;
+        let dns = "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned();
+        let service = format!("kubectl -n {namespace} get service longhorn-{webhook}-webhook -o wide");
+        let slices = format!(
+            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
+        );
+        let on_node = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
+        let steps = match self {
+            Unreached::NoSuchName => [service, dns],
+            Unreached::Dns => [dns, on_node],
+            Unreached::Refused => [slices, on_node],
+            Unreached::NoRoute | Unreached::Timeout => [on_node, slices],
+        };
+        steps.into_iter().fold(Remedy::new(self.remedy()), Remedy::read)
     }
 }
 
@@ -178,7 +209,9 @@ mod tests {
             "dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc on 10.43.0.10:53: no such host",
         );
         let slow = attempt("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
-        assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::Dns));
+        assert_eq!(Unreached::read(&(refused.clone() + &dns)), Some(Unreached::NoSuchName));
+        let silent = attempt("dial tcp: lookup longhorn-conversion-webhook.longhorn-system.svc: i/o timeout");
+        assert_eq!(Unreached::read(&silent), Some(Unreached::Dns));
         assert_eq!(Unreached::read(&(dns + &refused)), Some(Unreached::Refused));
         assert_eq!(Unreached::read(&slow), Some(Unreached::Timeout));
         let rejected = attempt("dial tcp 10.43.1.1:9501: connect: no route to host");

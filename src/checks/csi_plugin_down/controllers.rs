@@ -62,16 +62,7 @@ fn down(
         return None;
     }
     let mut finding = Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
-        .since(last.or(held.since))
-        .remedy(
-            Remedy::new(
-                "See why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes \
-                 them with it; an API server that answers late makes them lose their lease and restart.",
-            )
-            .read(format!("kubectl -n {namespace} get pods -l app={name} -o wide"))
-            .read(format!("kubectl -n {namespace} logs -l app={name} --tail=30 --prefix"))
-            .change(format!("kubectl -n {namespace} rollout restart deployment {name}")),
-        );
+        .since(last.or(held.since));
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
     let troubles =

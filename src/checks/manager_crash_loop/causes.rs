@@ -41,7 +41,7 @@ mod own {
         OOM_KILLED = critical "oom_killed" "OOM-killed, by its limit or because the node ran out of memory";
         PROBE_KILLED = critical "probe_killed"
             "the kubelet kills the manager because a liveness or startup probe fails, which no release of Longhorn has";
-        UNKNOWN = critical "unknown" "not known; the evidence lists the candidates";
+        UNKNOWN = critical "unknown" "cause unknown; the evidence lists the candidates";
     }
 }
 

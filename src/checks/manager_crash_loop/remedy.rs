@@ -4,7 +4,6 @@ use super::diagnosis::{CrashReason, Diagnosis};
 use super::webhook_calls::CallFailed;
 use super::{CONTAINER, causes, host, kubelet, manifest};
 use crate::check::*;
-use crate::facts::unreached::Unreached;
 use crate::facts::{eviction, installation, known_issues, looping, nodes, releases};
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
@@ -30,7 +29,7 @@ fn by_cause(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod),
         causes::CONTAINER_CANNOT_START if diagnosis.source == EvidenceSource::Event => kubelet::without_hook(cluster, pod),
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
-        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_UNSERVED | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release),
+        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_UNSERVED | causes::WEBHOOK_NOT_READY => webhook(cluster, &pod.spec.node_name, diagnosis, release),
         causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis),
         causes::WEBHOOK_DENIED if diagnosis.why == Some(CrashReason::Setting) => refused_setting(namespace, release),
         causes::WEBHOOK_DENIED => Remedy::new(
@@ -146,38 +145,34 @@ fn out_of_memory(namespace: &str, pod: &Pod) -> Remedy {
 }
 
 /// A manager that waited for its own webhook in vain.
-fn webhook(namespace: &str, diagnosis: &Diagnosis, release: Option<Release>) -> Remedy {
+fn webhook(cluster: &Cluster, node: &str, diagnosis: &Diagnosis, release: Option<Release>) -> Remedy {
+    let namespace = &cluster.namespace;
     let (webhook, why) = match diagnosis.why {
         Some(CrashReason::Reached(webhook, why)) => (webhook.unwrap_or("admission"), why),
         _ => ("admission", None),
     };
-    let text = match why {
-        _ if diagnosis.cause == &causes::WEBHOOK_NOT_READY => {
-            "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
-             secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
+    if let Some(why) = why.filter(|_| diagnosis.cause != &causes::WEBHOOK_NOT_READY) {
+        return why.mend(cluster, webhook, node);
+    }
+    let text = match diagnosis.cause == &causes::WEBHOOK_NOT_READY {
+        true => {
+            "Find out why the manager's own webhook server is too slow or cannot start: the CPU of the node, the secrets \
+             longhorn-webhook-ca and longhorn-webhook-tls, a missing webhook configuration."
         }
-        Some(why) => why.remedy(),
-        None => {
-            "See webhook_unavailable for the endpoints. If the Service has ready endpoints, look at DNS, firewall and \
-             hairpin traffic from this node. A longer startup probe does not help: the manager gives up by itself."
+        false => {
+            "Bring one manager to Ready behind the Service. If it has ready endpoints, look at DNS, firewall and hairpin traffic from this \
+             node. A longer startup probe does not help: the manager gives up on its own."
         }
     };
-    let mut remedy = Remedy::new(text);
-    if why == Some(Unreached::Dns) {
-        remedy = remedy.read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide");
-    }
-    remedy = remedy.read(format!(
+    let mut remedy = Remedy::new(text).read(format!(
         "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
     ));
     if release.is_none_or(Release::has_webhook_lock) {
         remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
     }
-    if why.is_none() {
-        remedy = remedy
-            .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide")
-            .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"));
-    }
     remedy
+        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide")
+        .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"))
 }
 
 /// The API server answers, and cannot call the webhook.

@@ -184,8 +184,8 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         &WORK_UNDONE,
         ObjectRef::new("Pod", namespace, name),
         format!(
-            "longhorn-manager {name} on {node} is Ready, but leaves {} undone",
-            counted(left.len(), "thing")
+            "longhorn-manager on {node} is Ready but does not work: {} not reconciled for five minutes",
+            counted(left.len(), "object")
         ),
     )
     .node(node)

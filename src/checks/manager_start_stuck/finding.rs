@@ -5,6 +5,7 @@ use crate::check::*;
 use crate::facts::installation;
 use crate::facts::releases::release_of;
 use crate::facts::starts::UnderWay;
+use crate::facts::unreached;
 use crate::facts::text::{duration, listed, shortened};
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
 
@@ -27,9 +28,9 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             reason.about.first().map_or("admission", String::as_str)
         ),
         _ if start.free => {
-            "it does not take its turn: the API server does not answer it, or a right is missing".to_owned()
+            "it never takes the start Lease: the API server does not answer it, or a right is missing".to_owned()
         }
-        _ => "nothing says why".to_owned(),
+        _ => format!("cause unknown, candidates: {}", candidates(start)),
     };
     // those who give up were stuck in the run before, too; with a foreign probe from the first one on, whoever has the Lease
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
@@ -37,7 +38,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
     let message =
-        format!("longhorn-manager on {node} hangs ({}{ready}): {what}", duration(cluster.age(since)));
+        format!("longhorn-manager on {node} is stuck in its start ({}{ready}): {what}", duration(cluster.age(since)));
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
         .node(node)
         .since(Some(since))
@@ -55,7 +56,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         causes::ACCESS_DENIED => denied(cluster, start, &reason.about),
         causes::CRD_MISMATCH => missing(cluster, start, &reason.about),
         causes::MANIFEST_STALE => stale(cluster, start, &reason.about),
-        causes::WEBHOOK_SERVICE_UNREACHABLE => unserved(cluster, start, &reason.about),
+        causes::WEBHOOK_SERVICE_UNREACHABLE => unserved(cluster, start),
         _ => unknown(cluster, start),
     };
     finding.remedy(remedy)
@@ -157,10 +158,10 @@ fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
          address and certificate in the log line. If every node is affected, look at the API server and etcd. \
          The manager continues as soon as it gets answers; deleting the pod does not help."
     ))
-    .read(logs(cluster, start))
-    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
     .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}"))
+    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
     .read(format!("kubectl describe node {node}"))
+    .read(logs(cluster, start))
 }
 
 fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
@@ -207,44 +208,40 @@ fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
         .read(logs(cluster, start))
 }
 
-fn unserved(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let namespace = &cluster.namespace;
-    let [webhook, text] = about else { return unknown(cluster, start) };
-    Remedy::new(text.clone())
-        .read(logs(cluster, start))
-        .read(format!(
-            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
-        ))
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
+fn unserved(cluster: &Cluster, start: &UnderWay) -> Remedy {
+    match unreached::waiting(cluster, start) {
+        Some(waiting) => waiting
+            .why
+            .mend(cluster, waiting.webhook, &start.pod.spec.node_name)
+            .read(logs(cluster, start)),
+        None => unknown(cluster, start),
+    }
 }
 
 fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
-    let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
-    if start.free {
-        return Remedy::new(
-            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from \
-             the pod to the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does \
-             not help: the next one hangs in the same place.",
+    let namespace = &cluster.namespace;
+    let remedy = match start.free {
+        true => Remedy::new(
+            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
+             the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next one \
+             hangs in the same place.",
         )
         .read(logs(cluster, start))
         .read(format!(
             "kubectl auth can-i update leases.coordination.k8s.io \
              --as=system:serviceaccount:{namespace}:longhorn-service-account -n {namespace}"
-        ))
-        .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
-        .read(format!("kubectl describe node {}", start.pod.spec.node_name));
-    }
-    let mut remedy = Remedy::new(
-        "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own \
-         webhook). If nothing is repeated, see whether the node is short of CPU or memory, and delete the pod.",
-    )
-    .read(logs(cluster, start));
-    if release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
-        remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
-    }
-    remedy
-        .read(format!("kubectl describe node {}", start.pod.spec.node_name))
-        .change(format!("kubectl -n {namespace} delete pod {pod}"))
+        )),
+        false => Remedy::new(
+            "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own webhook). \
+             If nothing is repeated, see whether the node is short of CPU or memory. Keep the log before anyone deletes the pod.",
+        )
+        .read(logs(cluster, start)),
+    };
+    let remedy = match release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
+        true => remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml")),
+        false => remedy,
+    };
+    remedy.read(format!("kubectl describe node {}", start.pod.spec.node_name))
 }
 
 // === waiting for a turn ===

@@ -178,7 +178,7 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     let waiting = unreached::waiting(cluster, start)?;
     let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
     let evidence = vec![EvidenceSource::Log.says(text)];
-    let about = vec![waiting.webhook.to_owned(), waiting.why.remedy().to_owned()];
+    let about = vec![waiting.webhook.to_owned()];
     Some((&causes::WEBHOOK_SERVICE_UNREACHABLE, StuckReason { evidence, about }))
 }
 

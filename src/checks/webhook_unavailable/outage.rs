@@ -169,6 +169,11 @@ fn message(
                         why.briefly()
                     )
                 }
+                (None, None) if states.ready > 0 => {
+                    return format!(
+                        "Service {service} has had no ready endpoint{age}, although pods behind it are {states}"
+                    );
+                }
                 (None, None) => format!("pods behind it are {states}"),
             };
             format!("Service {service} has had no ready endpoint{age}: {why}")
