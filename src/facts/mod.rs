@@ -3,6 +3,7 @@
 
 pub mod age;
 pub mod complaints;
+pub mod drain;
 pub mod endpoints;
 pub mod eviction;
 pub mod installation;

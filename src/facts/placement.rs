@@ -73,6 +73,15 @@ struct Taken<'a> {
 /// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
 /// the way that objects show.
 pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefusal>> {
+    refusals_without(cluster, volume, |_| false)
+}
+
+/// The same where some nodes take no replicas any more.
+pub fn refusals_without(
+    cluster: &Cluster,
+    volume: &Volume,
+    leaves: impl Fn(&str) -> bool,
+) -> Option<Vec<PlacementRefusal>> {
     let limits = DiskLimits::of(cluster, volume);
     let taken = Taken::of(cluster, volume);
     let mut refusals = Vec::new();
@@ -84,6 +93,10 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefus
             disk: disk.to_owned(),
             text: format!("{name}: {text}"),
         };
+        if leaves(name) {
+            refusals.push(refuse(Obstacle::Node, "", "the node is to be emptied".to_owned()));
+            continue;
+        }
         if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
             refusals.push(refuse(obstacle, "", text));
             continue;

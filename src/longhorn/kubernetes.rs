@@ -29,9 +29,30 @@ manifests! {
     ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// Longhorn's MutatingWebhookConfiguration.
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
+    /// A CustomResourceDefinition; its schemas are not read.
+    CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }
+    /// A chart that the Helm controller of K3s and RKE2 installs.
+    HelmChart { spec: HelmChartSpec }
 }
 
 narrow! {
+    pub struct CrdSpec {
+        pub group: SharedText,
+    }
+
+    /// In which versions objects of it may lie in etcd.
+    pub struct CrdStatus {
+        pub stored_versions: Vec<SharedText>,
+    }
+
+    pub struct HelmChartSpec {
+        /// Name, or address of an archive.
+        pub chart: SharedText,
+        pub target_namespace: SharedText,
+        /// `reinstall`, which is the default, or `abort`.
+        pub failure_policy: SharedText,
+    }
+
     /// Whether pods may be scheduled on it.
     pub struct KubeNodeSpec {
         pub unschedulable: bool,
@@ -254,6 +275,21 @@ impl KubeNode {
     /// True when the node's Ready condition is True.
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+}
+
+impl CustomResourceDefinition {
+    /// True for a kind of Longhorn.
+    pub fn is_longhorn(&self) -> bool {
+        self.spec.group == "longhorn.io"
+    }
+}
+
+impl HelmChart {
+    /// True for the chart that installs Longhorn: by its name, also within an address.
+    pub fn is_longhorn(&self) -> bool {
+        let chart = self.spec.chart.rsplit('/').next().unwrap_or_default();
+        chart == "longhorn" || chart.starts_with("longhorn-") && chart.ends_with(".tgz")
     }
 }
 

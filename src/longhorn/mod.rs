@@ -32,9 +32,9 @@ pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
 };
 pub use kubernetes::{
-    DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
-    NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, Taint,
-    ValidatingWebhookConfiguration, Webhook, WebhookService,
+    CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, Event, HelmChart, KubeNode,
+    Lease, MutatingWebhookConfiguration, NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service,
+    Taint, ValidatingWebhookConfiguration, Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;

@@ -197,4 +197,6 @@ objects! {
     csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };
     validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
     mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
+    custom_resource_definitions: CustomResourceDefinition = CustomResourceDefinitions, kept(crd) { crd.is_longhorn() };
+    helm_charts: HelmChart = HelmCharts, kept(chart) { chart.is_longhorn() };
 }

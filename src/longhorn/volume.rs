@@ -75,6 +75,8 @@ narrow! {
         pub current_migration_node_id: SharedText = "currentMigrationNodeID",
         /// In bytes, of the largest replica.
         pub actual_size: Int,
+        /// It waits to be expanded, or is being expanded.
+        pub expansion_required: bool,
         /// A disaster recovery volume.
         pub is_standby: bool,
         /// Data is still to be restored into it.

@@ -61,8 +61,9 @@ fn down(
     if !lasting {
         return None;
     }
-    let mut finding = Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
-        .since(last.or(held.since));
+    let mut finding =
+        Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
+            .since(last.or(held.since));
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
     let troubles =

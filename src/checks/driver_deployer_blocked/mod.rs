@@ -82,7 +82,9 @@ struct Block {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     // one reading of the events for all of them, and none where nothing waits
-    let refused = LazyCell::new(|| not_started::refused(cluster, MANAGERS).filter(|_| cluster.manager_pods().next().is_none()));
+    let refused = LazyCell::new(|| {
+        not_started::refused(cluster, MANAGERS).filter(|_| cluster.manager_pods().next().is_none())
+    });
     for pod in cluster.pods_of(MAIN).filter(|pod| !pod.metadata.is_deleting()) {
         let Some(block) = waiting(cluster, pod).or_else(|| crashing(cluster, pod, out)) else {
             continue;

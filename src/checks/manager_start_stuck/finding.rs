@@ -5,8 +5,8 @@ use crate::check::*;
 use crate::facts::installation;
 use crate::facts::releases::release_of;
 use crate::facts::starts::UnderWay;
-use crate::facts::unreached;
 use crate::facts::text::{duration, listed, shortened};
+use crate::facts::unreached;
 use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
@@ -28,7 +28,8 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             reason.about.first().map_or("admission", String::as_str)
         ),
         _ if start.free => {
-            "it never takes the start Lease: the API server does not answer it, or a right is missing".to_owned()
+            "it never takes the start Lease: the API server does not answer it, or a right is missing"
+                .to_owned()
         }
         _ => format!("cause unknown, candidates: {}", candidates(start)),
     };
@@ -37,8 +38,10 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
-    let message =
-        format!("longhorn-manager on {node} is stuck in its start ({}{ready}): {what}", duration(cluster.age(since)));
+    let message = format!(
+        "longhorn-manager on {node} is stuck in its start ({}{ready}): {what}",
+        duration(cluster.age(since))
+    );
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
         .node(node)
         .since(Some(since))
@@ -210,10 +213,9 @@ fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
 
 fn unserved(cluster: &Cluster, start: &UnderWay) -> Remedy {
     match unreached::waiting(cluster, start) {
-        Some(waiting) => waiting
-            .why
-            .mend(cluster, waiting.webhook, &start.pod.spec.node_name)
-            .read(logs(cluster, start)),
+        Some(waiting) => {
+            waiting.why.mend(cluster, waiting.webhook, &start.pod.spec.node_name).read(logs(cluster, start))
+        }
         None => unknown(cluster, start),
     }
 }
