@@ -109,14 +109,8 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
 /// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate by themselves.
 pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
     let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
-    let own: Vec<String> = taints
-        .iter()
-        .filter(|taint| !taint.key.starts_with("node.kubernetes.io/"))
-        .map(|taint| match taint.value.as_str() {
-            "" => format!("{}:{}", taint.key, taint.effect),
-            value => format!("{}={value}:{}", taint.key, taint.effect),
-        })
-        .collect();
+    let foreign = taints.iter().filter(|taint| !taint.key.starts_with("node.kubernetes.io/"));
+    let own: Vec<String> = foreign.map(|taint| taint.to_string()).collect();
     (!own.is_empty()).then(|| format!("node {node} has the taint {}", own.join(", ")))
 }
 

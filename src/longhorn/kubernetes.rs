@@ -1,5 +1,7 @@
 //! Kubernetes kinds other than pods.
 
+use std::fmt;
+
 use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
 use super::meta::{Condition, Meta};
@@ -196,7 +198,16 @@ narrow! {
     }
 }
 
-/// An event about a Kubernetes node, as node-problem-detector writes it.
+/// As `kubectl taint` takes it.
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Taint { key, value, effect, .. } = self;
+        let equals = if value.is_empty() { "" } else { "=" };
+        write!(f, "{key}{equals}{value}:{effect}")
+    }
+}
+
+/// An event about a Kubernetes node, as node-problem-detector and kubelets write it.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(transparent)]
 pub struct NodeEvent(Event);
@@ -239,9 +250,20 @@ impl NodeEvent {
             _ => None,
         }
     }
+
+    /// True for what the kubelet writes when it finds another boot id.
+    pub fn is_reboot(&self) -> bool {
+        self.reason == "Rebooted"
+    }
 }
 
 impl Event {
+    /// What it says. Of many Events that differ in their text only the API client makes one.
+    pub fn said(&self) -> &str {
+        const COMBINED: &str = "(combined from similar events): ";
+        self.message.strip_prefix(COMBINED).unwrap_or(&self.message)
+    }
+
     /// When it was first seen, in whichever form the event is written.
     pub fn first_seen(&self) -> Option<jiff::Timestamp> {
         [self.first_timestamp.get(), self.event_time.get(), self.metadata.created()]
