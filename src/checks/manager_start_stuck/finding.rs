@@ -38,10 +38,8 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
-    let message = format!(
-        "longhorn-manager on {node} is stuck in its start ({}{ready}): {what}",
-        duration(cluster.age(since))
-    );
+    let message =
+        format!("longhorn-manager on {node} hangs ({}{ready}): {what}", duration(cluster.age(since)));
     let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
         .node(node)
         .since(Some(since))
