@@ -17,7 +17,7 @@ mod own {
         CONTAINER_CANNOT_START = critical "container_cannot_start"
             "the container cannot be created or started, or its postStart hook fails: nothing of Longhorn runs";
         WEBHOOK_UNSERVED = critical "webhook_unserved"
-            "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or nothing says what keeps it away";
+            "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or nothing says why it is not reached";
         WEBHOOK_NOT_READY = critical "webhook_not_ready"
             "the manager's own webhook server does not come up in time";
         WEBHOOK_CALL_FAILED = critical "webhook_call_failed"

@@ -221,6 +221,10 @@ fn finding(
     };
     let why = match diagnosis.why {
         Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
+        Some(CrashReason::Reached(webhook, Some(why))) if diagnosis.cause != &causes::MANIFEST_STALE => {
+            let webhook = webhook.unwrap_or("admission");
+            format!("it does not reach Service longhorn-{webhook}-webhook: {}", why.briefly())
+        }
         _ => diagnosis.cause.meaning.to_owned(),
     };
     let why = match &diagnosis.twin {
