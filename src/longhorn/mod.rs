@@ -4,6 +4,7 @@
 pub mod backing_image;
 pub mod backup;
 pub mod engine;
+mod env;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
@@ -28,6 +29,7 @@ pub use backing_image::{
 };
 pub use backup::{Backup, BackupState, BackupTarget, CronJob, RecurringJob};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
+pub use env::DISTRO_VARIABLE;
 pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
 };
@@ -41,10 +43,7 @@ pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
-pub use pod::{
-    Container, ContainerStatus, DISTRO_VARIABLE, Pod, PodPhase, Probe, Quantity, Terminated, Toleration,
-    Waiting,
-};
+pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration, Waiting};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};

@@ -161,8 +161,11 @@ impl CrashedManager<'_> {
         // 1.5.0 to 1.5.3 wait for their own listener only
         let service = self.release.is_none_or(Release::waits_for_webhook_service);
         let served = progress::served_locally(self.cluster, self.pod, self.release);
-        // the label may be of an earlier life: a run in which the pod was never Ready may not have come to the Service
-        if served == Some(true) && service && !progress::was_never_ready(self.pod, crash) {
+        // the label may be of an earlier life: where others serve the Service and this pod was not Ready in its last run, most likely
+        // its own listener did not answer
+        let own_listener =
+            progress::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
+        if served == Some(true) && service && !own_listener {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";
             self.add(EvidenceSource::Api, text);
