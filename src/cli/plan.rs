@@ -10,7 +10,7 @@ use super::source::positive_duration;
 use super::{Failure, SourceArgs};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
-use crate::plan::{self, Looked, Plan, drain, junit, markdown, table, upgrade};
+use crate::plan::{self, Looked, Plan, drain, junit, loss, markdown, table, upgrade};
 use crate::report::text::Style;
 
 /// Options of `plan`.
@@ -28,6 +28,8 @@ enum PlanTask {
     Upgrade(UpgradeArgs),
     /// May nodes be drained, restarted, emptied or removed: what blocks it, what is lost, and in which order
     Drain(DrainArgs),
+    /// What is lost with each node, disk and zone, what could not be rebuilt, and what nobody backs up
+    Loss(LossArgs),
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +55,12 @@ struct DrainArgs {
     #[command(flatten)]
     intent: IntentArgs,
 
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct LossArgs {
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -134,6 +142,7 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
             let asked = drain::Asked { nodes, intent: intent.intent() };
             common.answer(|looked| drain::plan(looked, &asked))
         }
+        PlanTask::Loss(LossArgs { common }) => common.answer(|looked| Ok(loss::plan(looked))),
     }
 }
 

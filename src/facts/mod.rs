@@ -18,12 +18,12 @@ pub mod placement;
 pub mod pods;
 pub mod probes;
 pub mod recovered;
+pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 #[expect(dead_code, reason = "each check lists them among its own")]
 pub mod start_causes;
 pub mod starts;
-pub mod stuck;
 pub mod text;
 pub mod turns;
 pub mod unreached;

@@ -113,6 +113,34 @@ pub fn refusals_without(
     Some(refusals)
 }
 
+/// What the scheduler would still promise on all disks of the other nodes, in bytes.
+pub fn room_without(cluster: &Cluster, leaves: impl Fn(&str) -> bool) -> i64 {
+    let percentage = cluster.setting_value("storage-over-provisioning-percentage", DataEngine::V1);
+    let percentage: i64 = percentage.parse().unwrap_or(100);
+    let takes = |node: &&LonghornNode| {
+        let ready = status(&node.status.conditions, "Ready") == ConditionStatus::True;
+        node.spec.allow_scheduling && ready && !leaves(&node.metadata.name)
+    };
+    let mut room: i64 = 0;
+    for node in cluster.objects.longhorn_nodes.iter().filter(takes) {
+        for (name, spec) in &node.spec.disks {
+            let Some(now) = node.status.disk_status.get(name) else { continue };
+            if !spec.allow_scheduling || spec.eviction_requested {
+                continue;
+            }
+            let most = percent(now.storage_maximum.0.saturating_sub(spec.storage_reserved.0), percentage);
+            // one that was not measured stands in nobody's way, as for a single replica
+            let left = if now.storage_maximum.0 <= 0 {
+                i64::MAX
+            } else {
+                most.saturating_sub(now.storage_scheduled.0)
+            };
+            room = room.saturating_add(left.max(0));
+        }
+    }
+    room
+}
+
 /// The obstacle to remove first: that of the disk which comes nearest. What lies on nodes with a replica
 /// counts only where there is nothing else.
 pub fn nearest(refusals: &[PlacementRefusal]) -> Option<Obstacle> {

@@ -215,6 +215,14 @@ impl VolumeStatus {
     }
 }
 
+impl Volume {
+    /// True for a volume that a share manager serves by NFS (longhorn-manager v1.12.1 controller/volume_controller.go
+    /// isRegularRWXVolume).
+    pub fn is_shared(&self) -> bool {
+        self.spec.access_mode.eq_ignore_ascii_case("rwx") && !self.spec.migratable
+    }
+}
+
 impl VolumeSpec {
     /// The wanted engine image, whichever field the release uses.
     pub fn wanted_image(&self) -> &str {

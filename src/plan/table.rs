@@ -13,6 +13,8 @@ const INDENT: &str = "            ";
 const MAX_REASONS: usize = 12;
 /// How many notes are shown where nobody asked for all.
 const MAX_NOTES: usize = 8;
+/// How many commands of a reason are shown then.
+const MAX_COMMANDS: usize = 2;
 /// How many facts of a reason are shown then.
 const MAX_FACTS: usize = 3;
 
@@ -89,7 +91,8 @@ fn write_reason(out: &mut dyn Write, reason: &Reason, style: Style, all: bool) -
     }
     write_facts(out, reason, style, all)?;
     style.labelled(out, INDENT, "fix", &reason.fix)?;
-    write_commands(out, &reason.commands, style)?;
+    let shown = if all { reason.commands.len() } else { reason.commands.len().min(MAX_COMMANDS) };
+    write_commands(out, reason.commands.get(..shown).unwrap_or_default(), style)?;
     if all {
         style.labelled(out, INDENT, "from", reason.source)?;
     }

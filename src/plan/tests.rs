@@ -86,9 +86,14 @@ fn base(on: &str) -> String {
 }
 
 impl Case {
+    /// Its recording.
+    fn text(&self, base: &str) -> String {
+        scenario_files::changed(base, &self.without, self.change.trim_end())
+    }
+
     /// Its cluster.
     pub fn cluster(&self, base: &str) -> crate::cluster::Cluster {
-        let text = scenario_files::changed(base, &self.without, self.change.trim_end());
+        let text = self.text(base);
         let mut cluster = crate::testing::partial(&text);
         assert_eq!(cluster.namespace, NAMESPACE);
         for label in &self.forbidden {
@@ -179,6 +184,64 @@ fn drains() {
         let nodes = if case.drain == ["all"] { Vec::new() } else { case.drain.clone() };
         drain::plan(looked, &drain::Asked { nodes, intent: intent.unwrap_or(drain::Intent::Drain) }).unwrap()
     });
+}
+
+/// What is promised is held against the rules of Longhorn and kubectl, followed step by step on the objects.
+#[test]
+fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
+    let cases: Vec<Case> = serde_yaml::from_str(include_str!("../../tests/plan/drain.yaml")).unwrap();
+    let mut bases = std::collections::BTreeMap::new();
+    let (mut went, mut blocked) = (0, 0);
+    for case in &cases {
+        let [node] = case.drain.as_slice() else { continue };
+        if node == "all" || !case.forbidden.is_empty() {
+            continue;
+        }
+        let text = case.text(bases.entry(&case.on).or_insert_with(|| base(&case.on)));
+        let objects = text.split("\n---\n").map(|document| serde_yaml::from_str(document).unwrap()).collect();
+        let empties = matches!(case.intent.as_deref(), Some("evict" | "remove"));
+        let drained = drain::simulation::Simulated::new(objects, node).drain(empties);
+        let says = |id: &str| case.reasons.iter().any(|reason| reason.ends_with(id));
+        if case.verdict == "go" {
+            assert!(drained.done && drained.lost.is_empty(), "{}: {drained:?}", case.case);
+            went += 1;
+        } else if says("budget_stays") || says("attached_for_good") {
+            assert!(!drained.done, "{}: {drained:?}", case.case);
+            blocked += 1;
+        } else if says("last_copy") {
+            assert!(!drained.lost.is_empty(), "{}: {drained:?}", case.case);
+        }
+    }
+    assert!(went > 15 && blocked > 4, "{went} went, {blocked} were blocked");
+}
+
+#[test]
+fn losses() {
+    judge(include_str!("../../tests/plan/loss.yaml"), |_, looked| loss::plan(looked));
+}
+
+#[test]
+fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
+    use crate::http::plan::{PlanQuery, PlanRoute};
+    let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
+    let report = evaluate(&cluster, &Address::default()).report;
+    let looked =
+        Looked { cluster: &cluster, findings: &report.findings, summary: &report.cluster, accepted: &[] };
+    for (which, query) in [
+        (PlanRoute::Upgrade, "to=v1.9.2"),
+        (PlanRoute::Upgrade, ""),
+        (PlanRoute::Drain, "node=worker-1&intent=reboot"),
+        (PlanRoute::Drain, ""),
+        (PlanRoute::Loss, "o=json"),
+    ] {
+        let plan = PlanQuery::parse(query).unwrap().plan(which, looked).unwrap();
+        assert!(!plan.parts.is_empty() && plan.verdict != Verdict::Go, "{query}: {}", plan.answer);
+    }
+    for wrong in ["to=soon", "intent=explode", "o=xml", "nodes=a"] {
+        assert!(PlanQuery::parse(wrong).is_err(), "{wrong}");
+    }
+    let unknown = PlanQuery::parse("node=worker-99").unwrap().plan(PlanRoute::Drain, looked);
+    assert!(unknown.unwrap_err().contains("no node worker-99"));
 }
 
 #[test]

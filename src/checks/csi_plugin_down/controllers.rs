@@ -2,7 +2,8 @@
 
 use super::{AWAY, causes, crashing};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
 /// What stops with each, and how bad that is.
@@ -53,17 +54,13 @@ fn down(
         return None;
     }
     let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
-    let held = age::held(cluster, out, "down", name, last.filter(|_| !looping), AWAY);
-    let lasting = match last {
-        Some(last) => looping || cluster.age(last) >= AWAY,
-        None => held.lasting,
-    };
-    if !lasting {
+    let age = observe(cluster, out, "down", name, Begun::At(last));
+    if !looping && !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
     let mut finding =
         Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
-            .since(last.or(held.since));
+            .since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
     let troubles =

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, Engine, Pod, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
@@ -100,8 +101,8 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         return None;
     }
     let not_before = pods::since(pod).max(back(cluster, node));
-    let held = age::held(cluster, out, "unregistered", node, not_before, AWAY);
-    if !held.lasting {
+    let age = observe(cluster, out, "unregistered", node, Begun::NotBefore(not_before));
+    if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
@@ -110,7 +111,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         ObjectRef::cluster("CSINode", node),
         format!("the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"),
     )
-    .since(held.since)
+    .since(age.since)
     .node(node)
     .with(Name::Pod, name.to_string());
     finding.evidence = vec![
@@ -119,7 +120,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
             if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) }
         )),
         api(format!("pod {name} is Ready")),
-        held.evidence(),
+        age.evidence(),
     ];
     Some(finding)
 }
@@ -144,8 +145,8 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let set = objects.daemon_sets.get(PLUGIN)?;
     let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
     let not_before = set.metadata.created().max(known).max(back(cluster, node));
-    let held = age::held(cluster, out, "missing", node, not_before, AWAY);
-    if !held.lasting {
+    let age = observe(cluster, out, "missing", node, Begun::NotBefore(not_before));
+    if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
     let mut finding = Finding::new(
@@ -153,12 +154,12 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
         ObjectRef::cluster("Node", node),
         format!("node {node}, which Longhorn uses, has no CSI plugin"),
     )
-    .since(held.since)
+    .since(age.since)
     .node(node);
     let wanted = set.status.desired_number_scheduled.0;
     finding.evidence = vec![
         api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
-        held.evidence(),
+        age.evidence(),
     ];
     Some(finding)
 }

@@ -2,7 +2,8 @@
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::facts::{age, api, nodes, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
 /// A disk of a node, wanted and as it is.
@@ -51,12 +52,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let Some(cause) = cause(ready) else { return };
     let object = format!("{}/{}", disk.node_name(), disk.name);
     let since = ready.last_transition_time.get();
-    let lasting = match since {
-        Some(since) => cluster.age(since) >= AWAY,
-        None => age::held(cluster, out, cause.id, &object, None, AWAY).lasting,
-    };
+    let age = observe(cluster, out, cause.id, &object, Begun::At(since));
     // a node that is down or restarts has its own finding, and its disks come back with it
-    if !lasting || nodes::down(cluster, disk.node_name()).is_some() {
+    if !age.at_least(AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
         return;
     }
     let volumes = disk.volumes(cluster);

@@ -6,10 +6,10 @@
 use super::causes;
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::age::held;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::drain::{Blocker, Budgets};
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
@@ -108,18 +108,16 @@ impl<'a> DrainView<'a> {
     fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {
         let name = manager.metadata.name.as_str();
         let node_name = node.metadata.name.as_str();
-        let held = held(self.cluster, out, "pdb", name, None, USUAL_DRAIN);
         let wanted = self.wanted(node);
         let blocker = self.budgets.blocker(manager);
         // the cordon tells since when at most; a budget that nothing keeps goes within a minute
         let cordoned = cordoned_since(self.cluster, node_name);
+        let age = observe(self.cluster, out, "pdb", name, Begun::NotBefore(cordoned));
         let idle = matches!(blocker, Blocker::Nothing);
-        let seen_idle = idle.then(|| out.first_seen("pdb_without_reason", name)).flatten();
-        let old = |since: Timestamp, limit| self.cluster.age(since) >= limit;
-        let left = idle
-            && cordoned.is_some_and(|since| old(since, USUAL_DRAIN))
-            && seen_idle.map_or(self.cluster.is_recorded(), |since| old(since, REMOVED));
-        let mut finding = self.finding(manager, &blocker).since(held.since.or(cordoned));
+        let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
+        let left = cordoned.is_some_and(|since| self.cluster.age(since) >= USUAL_DRAIN)
+            && idle.is_some_and(|age| age.at_least(REMOVED, Unknown::Counts));
+        let mut finding = self.finding(manager, &blocker).since(age.since_or_later());
         let text = match &wanted {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else asks for a drain".to_owned(),
@@ -128,10 +126,9 @@ impl<'a> DrainView<'a> {
         if let Some(since) = cordoned {
             finding = finding.fact(format!("the node has been cordoned since {since}"));
         }
-        if held.since.is_some() || cordoned.is_none() {
-            finding.evidence.push(held.evidence());
+        if age.since.is_some() || cordoned.is_none() {
+            finding.evidence.push(age.evidence());
         }
-        let lasting = held.lasting && cordoned.is_none_or(|since| old(since, USUAL_DRAIN));
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
             Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
@@ -143,7 +140,7 @@ impl<'a> DrainView<'a> {
             finding = finding
                 .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
         }
-        let blocks = wanted.is_some() && lasting && !advances;
+        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.find(finding.severity(severity));
     }

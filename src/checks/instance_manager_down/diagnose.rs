@@ -191,7 +191,7 @@ fn not_up_since(
     said: Option<Timestamp>,
     first_seen: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    if pod.is_ready() && !cluster.is_recorded() {
+    if pod.is_ready() && cluster.is_watched() {
         return first_seen;
     }
     let changed =
@@ -215,7 +215,7 @@ fn aged(
     if since.is_none() {
         evidence.push(api("since when is not known"));
     }
-    let aged = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= patience);
+    let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
     ManagerTrouble { cause, aged, since, evidence, detail: None }
 }
 

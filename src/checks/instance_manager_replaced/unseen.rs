@@ -127,7 +127,7 @@ pub(super) fn end<'a>(
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
     let verdict = judged.verdict;
-    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
     let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);
     Some(End {
         manager: name,

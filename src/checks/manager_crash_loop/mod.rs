@@ -181,7 +181,7 @@ fn ended_alike(one: &Loop<'_>, other: &Loop<'_>) -> bool {
 fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let since = pod.status.start_time.get().or(pod.metadata.created());
-    let lasts = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= CREATED);
+    let lasts = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= CREATED);
     let waits = || status.state.waiting.is_some() && looping::cannot_start(status).is_some();
     let cannot_start = || {
         (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })

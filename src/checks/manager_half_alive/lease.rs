@@ -41,7 +41,7 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     // who gives it back leaves it without holder
     let stale = !holder.is_empty() && cluster.age(renewed) >= STALE && {
         let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
-        cluster.is_recorded() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
+        !cluster.is_watched() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
     };
     let complaining: Vec<(&Pod, &str)> = ready
         .iter()

@@ -170,7 +170,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
         let since = written.into_iter().chain(seen).min();
         let long_enough = match since {
             Some(since) => cluster.age(since) >= GONE_FOR,
-            None => cluster.is_recorded(),
+            None => !cluster.is_watched(),
         };
         if !long_enough {
             continue;

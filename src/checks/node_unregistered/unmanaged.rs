@@ -51,7 +51,7 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
             true => REFUSED,
             false => PATIENCE,
         };
-        if !since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= patience) {
+        if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {
             continue;
         }
         count += 1;

@@ -15,8 +15,8 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
@@ -100,13 +100,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let begun = Begun::At(scheduled.last_transition_time.get());
-        let Some(held) = lasting(cluster, out, "unscheduled", &volume.metadata.name, begun, QUIET) else {
+        let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
+        if !age.at_least(QUIET, Unknown::Counts) {
             continue;
-        };
+        }
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        let mut finding = finding(cluster, volume, held.since).since(held.since);
+        let mut finding = finding(cluster, volume, age.since).since(age.since);
         let said =
             format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
         finding.evidence.insert(0, crate::facts::api(said));

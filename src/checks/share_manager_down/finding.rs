@@ -2,11 +2,12 @@
 
 use super::{Share, WINDOW, causes};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods, text};
+use crate::facts::age::Age;
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{PodPhase, VolumeState};
 
 /// The volume is not served.
-pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding {
+pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
@@ -16,7 +17,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
         cause,
         format!("RWX {} is not served: {}", whose(cluster, share), cause.meaning),
     )
-    .since(held.since)
+    .since(age.since)
     .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
     let owner = &manager.status.owner_id;
     finding
@@ -35,7 +36,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
     }));
     finding.evidence.extend(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)));
     finding.evidence.extend(nodes::manager_not_ready(cluster, owner).map(api));
-    finding.evidence.push(held.evidence());
+    finding.evidence.push(age.evidence());
     finding.remedy(remedy(cluster, share, cause))
 }
 
@@ -74,7 +75,7 @@ fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: Strin
         .volumes(vec![cluster.volume_ref(name)])
 }
 
-fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
+pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
     let attached = share.volume.status.state == VolumeState::Attached;
     let Some(pod) = share.pod else {
         let on = &share.manager.status.owner_id;

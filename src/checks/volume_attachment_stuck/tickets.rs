@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::cluster::Readability;
-use crate::facts::stuck::{self, Begun};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
@@ -40,7 +40,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         // the attachment of a shared volume is that of its share manager
-        let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
+        let shared = volume.is_shared();
         let tickets = tickets(cluster, attachment).filter(|ticket| !shared || ticket.kind != "csi-attacher");
         let tickets: Vec<Ticket> = tickets.collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
@@ -153,7 +153,8 @@ fn lasting(
 ) -> bool {
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
-    stuck::lasting(cluster, out, fact, &object, Begun::NotBefore(ticket.since), QUIET).is_some()
+    let age = observe(cluster, out, fact, &object, Begun::NotBefore(ticket.since));
+    age.at_least(QUIET, Unknown::Counts)
 }
 
 fn find_left_over(

@@ -19,9 +19,10 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::check::*;
+use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
@@ -89,7 +90,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let wanted = volume.spec.number_of_replicas.0;
         let healthy = healthy(cluster, volume);
         out.sample(&MISSING, &volumes::labels(volume), wanted.saturating_sub(healthy).max(1) as f64);
-        let age = Age::of(cluster, out, volume);
+        let begun = Begun::At(volume.status.last_degraded_at.get());
+        let age = observe(cluster, out, "degraded", &volume.metadata.name, begun);
         if let Some(reason) = reasons::look(cluster, out, volume, &age, &wide) {
             let finding = finding(cluster, volume, reason, &age, healthy);
             if finding.severity > Severity::Info {
@@ -117,36 +119,11 @@ fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Since when a volume is degraded, and whether that is long enough to expect a rebuild.
-struct Age {
-    since: Option<Timestamp>,
-    /// `None` where nothing tells.
-    length: Option<SignedDuration>,
-    /// False while Longhorn may still wait for a failed replica.
-    waited: bool,
-    watched: bool,
-}
-
-impl Age {
-    fn of(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Self {
-        let seen = out.first_seen("degraded", &volume.metadata.name);
-        let since = volume.status.last_degraded_at.get().or(seen);
-        let length = since.map(|since| cluster.age(since));
-        let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
-        let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
-        // Longhorn always writes the time; without it a recording does not tell
-        let waited = length.is_some_and(|length| length >= wait.saturating_add(QUIET));
-        Age {
-            since,
-            length,
-            waited,
-            watched: volume.status.last_degraded_at.get().is_none() && seen.is_some(),
-        }
-    }
-
-    fn at_least(&self, limit: SignedDuration) -> bool {
-        self.length.is_some_and(|length| length >= limit)
-    }
+/// How long a degraded volume may take until a rebuild is to be expected: Longhorn may wait for a failed replica.
+fn patience(cluster: &Cluster) -> SignedDuration {
+    let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
+    let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
+    wait.saturating_add(QUIET)
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
@@ -170,12 +147,8 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     if reason.planned {
         finding = finding.severity(Severity::Info);
     }
-    let degraded = match age.length {
-        Some(length) => format!("status.robustness has been degraded for {}", text::duration(length)),
-        None => "status.robustness is degraded; how long is unknown".to_owned(),
-    };
-    let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
-    finding = finding.because(source, degraded);
+    finding = finding.fact("status.robustness is degraded");
+    finding.evidence.push(age.evidence());
     finding.evidence.extend(reason.evidence);
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, placement, volumes};
 use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
 
@@ -42,6 +41,7 @@ impl DegradedReason {
 /// What concerns all degraded volumes alike.
 pub(super) struct Wide<'a> {
     limit: Option<i64>,
+    patience: SignedDuration,
     /// True while any volume is being rebuilt, behind which others may wait.
     rebuilding: bool,
     /// Failed rebuilds by engine, from Events.
@@ -58,7 +58,7 @@ impl<'a> Wide<'a> {
             let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
             *failures.entry(event.involved_object.name.as_str()).or_default() += count;
         }
-        Wide { limit, rebuilding, failures }
+        Wide { limit, patience: patience(cluster), rebuilding, failures }
     }
 }
 
@@ -72,7 +72,11 @@ pub(super) fn look(
 ) -> Option<DegradedReason> {
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
-    if !age.waited {
+    // Longhorn always writes the time
+    if !age.at_least(wide.patience, Unknown::Waits) {
+        if age.is_unknown() {
+            out.time_tells(&NOT_REBUILDING, &volume.metadata.name);
+        }
         return None;
     }
     if let Some(looping) = looping(cluster, volume, engine, wide) {
@@ -113,7 +117,8 @@ fn running(
     }
     let percent: Vec<String> = rebuild.progress.iter().map(i64::to_string).collect();
     let percent = percent.join(", ");
-    let unchanged = out.first_seen("progress", &format!("{name} {} {percent}", rebuild.replicas.join(" ")));
+    let key = format!("{name} {} {percent}", rebuild.replicas.join(" "));
+    let unchanged = observe(cluster, out, "progress", &key, Begun::At(None));
     let at =
         if percent.is_empty() { "without reported progress".to_owned() } else { format!("at {percent} %") };
     let of = match rebuild.replicas.as_slice() {
@@ -123,14 +128,16 @@ fn running(
     let stalled = |why: String| {
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
-    let Some(since) = unchanged else {
+    if unchanged.is_unknown() && age.at_least(LONGEST, Unknown::Waits) {
         let why = "a rebuild runs; a single look cannot tell whether it advances".to_owned();
-        let long = cluster.is_recorded() && age.at_least(LONGEST);
-        return Some(if long { RunningRebuild::Stalled(stalled(why)) } else { RunningRebuild::Advances });
-    };
-    if cluster.age(since) < STANDSTILL {
-        return Some(RunningRebuild::Advances);
+        return Some(RunningRebuild::Stalled(stalled(why)));
     }
+    if unchanged.is_unknown() {
+        out.time_tells(&REBUILD_STALLED, name);
+    }
+    let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDSTILL, Unknown::Waits)) else {
+        return Some(RunningRebuild::Advances);
+    };
     let mut reason =
         stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
     let text = format!("the same progress is seen since {since}");
@@ -197,7 +204,7 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
 
 /// True while the node is cordoned and that for less than an hour, as far as the volume tells.
 fn is_planned(cluster: &Cluster, node: &str, age: &Age) -> bool {
-    nodes::is_cordoned(cluster, node) && age.length.is_some_and(|length| length < MAINTENANCE)
+    nodes::is_cordoned(cluster, node) && age.since.is_some_and(|since| cluster.age(since) < MAINTENANCE)
 }
 
 fn failed_on(cluster: &Cluster, volume: &Volume, wanted: impl Fn(&str) -> bool) -> Option<String> {
@@ -244,17 +251,19 @@ fn not_rebuilding(
 ) -> Option<DegradedReason> {
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
-    let idle = lasting(cluster, out, "idle", &volume.metadata.name, begun, QUIET);
+    let idle = observe(cluster, out, "idle", &volume.metadata.name, begun);
     let waits = |replica: &Replica| {
         !replica.spec.failed_at.is_set()
             && !replica.spec.healthy_at.is_set()
             && !replica.spec.node_id.is_empty()
     };
     let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| waits(replica));
-    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST) {
+    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }
-    idle?;
+    if !idle.at_least(QUIET, Unknown::Counts) {
+        return None;
+    }
     let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);

@@ -11,6 +11,8 @@
 //! - `healthyAt` is emptied when a failed replica is rebuilt, so a replica without it holds only part of the data.
 //! - `spec.lastHealthyAt` says when a replica last got in step (1.5.4, 1.6.1 and later); before that only `healthyAt` does.
 //! - v1.12.0 and later write `status.lastAutoSalvagedAt`.
+//! - In a volume that has never been up, no replica has `healthyAt`: it is called faulted when all of its replicas have failed, and for
+//!   the moment after each try to start its engine (isFirstAttachment, isAutoSalvageNeeded). There is nothing in it to be lost.
 //! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
 
 mod follows;
@@ -19,7 +21,10 @@ mod salvage;
 #[cfg(test)]
 mod tests;
 
+use jiff::SignedDuration;
+
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
@@ -31,12 +36,17 @@ causes! {
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "a replica is usable, but auto-salvage is switched off, so a person has to choose";
     SALVAGE_PENDING = critical "salvage_pending"
-        "a replica is usable and auto-salvage may take it, but has not";
+        "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it";
     ENGINE_DIED = critical "engine_died"
-        "the engine stopped unexpectedly; replicas with the data have not failed";
+        "the engine stopped unexpectedly; replicas with the data have not failed"
+        but "info in the first minute, in which Longhorn attaches the volume again";
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was restored into the volume, which auto-salvage leaves alone";
-    NO_DATA = critical "no_data" "no replica is left that ever held all data of the volume";
+    NO_DATA = critical "no_data"
+        "no replica is left that ever held all data of the volume, although it was up once or has no replica at all";
+    NEVER_UP = warning "never_up"
+        "the volume has never been up, because its engine or its replicas do not start; nothing is lost"
+        but "info in the first minute";
 }
 
 pub static CHECK: Check = Check {
@@ -62,23 +72,32 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
 
+/// Longhorn detaches, salvages and attaches within it.
+const PASSING: SignedDuration = SignedDuration::from_mins(1);
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         if volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting() {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
-            out.find(finding(cluster, volume));
+            let finding = finding(cluster, out, volume);
+            out.find(finding);
         }
     }
 }
 
-fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
+fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let candidates = Candidate::all(cluster, volume);
     let (cause, why) = cause(cluster, volume, &candidates);
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
-    let since = if cause == &ENGINE_DIED { None } else { failures.max() };
+    let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
+    // these pass by themselves, and come back as often as the engine dies
+    let passes = [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
+    let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
+    let young = age.is_some_and(|age| !age.at_least(PASSING, Unknown::Counts));
+    let since = failed.or(age.and_then(|age| age.since));
     let mut finding =
         Finding::new(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
             .volumes(users)
@@ -93,7 +112,7 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
         finding = finding.fact(candidate.text());
     }
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
-    if incomplete > 0 {
+    if incomplete > 0 && cause != &NEVER_UP {
         let text = format!(
             "{} without healthyAt: never complete, or being rebuilt when it failed",
             counted(incomplete, "replica")
@@ -112,7 +131,9 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     }
     // it is the manager that owns the volume which salvages it
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
-    finding.remedy(remedy(cluster, volume, cause, &candidates))
+    finding.evidence.extend(age.map(|age| age.evidence()));
+    let finding = finding.remedy(remedy(cluster, volume, cause, &candidates));
+    if young { finding.severity(Severity::Info) } else { finding }
 }
 
 /// State in words, with the node where it is, or should be, attached.
@@ -128,12 +149,15 @@ fn state(volume: &Volume) -> String {
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
+    if volumes::was_never_up(cluster, volume) {
+        return (&NEVER_UP, "it has never been up, so nothing in it is lost".to_owned());
+    }
     if healthy > 0 {
         let text = format!("its engine stopped unexpectedly while {} intact", are(healthy));
         return (&ENGINE_DIED, text);
     }
     let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica is left that ever held all of its data".to_owned());
+        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
     };
     if volume.status.is_standby || volume.status.restore_required {
         return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
@@ -164,32 +188,50 @@ fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candi
     let best = candidates.first();
     let node = best.map_or("", |best| best.replica.spec.node_id.as_str());
     let owner = &volume.status.owner_id;
-    let words = match cause.id {
-        "replicas_unreachable" => format!(
+    let words = match cause {
+        cause if cause == &REPLICAS_UNREACHABLE => format!(
             "Do not delete replicas: they are the only copies. If node {node} is down, bring it back; if its disk is full, free space on it. \
              Longhorn then salvages the replica by itself, if auto-salvage is on."
         ),
-        "auto_salvage_off" => "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any \
+        cause if cause == &AUTO_SALVAGE_OFF => "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any \
                                that failed within a minute of it, in Longhorn's UI or with the commands below. Replicas that failed earlier missed writes."
             .to_owned(),
-        "salvage_pending" => format!(
+        cause if cause == &SALVAGE_PENDING => format!(
             "Longhorn salvages only while the volume is detached. If it stays attached, scale the workload down; if it is detached, see \
              the log of the longhorn-manager on {owner}, which owns the volume."
         ),
-        "engine_died" => format!(
+        cause if cause == &ENGINE_DIED => format!(
             "Longhorn detaches and attaches the volume by itself within a minute. If it stays faulted, see the instance manager on the \
              node of the engine and the longhorn-manager on {owner}."
         ),
-        "restore_failed" => "Delete the volume and restore it from the backup again.".to_owned(),
-        _ => "There is nothing to salvage. Restore the volume from a backup, or delete it and its claim if it is new.".to_owned(),
+        cause if cause == &RESTORE_FAILED => "Its data is in the backup. See why the restore failed, restore the backup into another volume, and delete this one \
+                             when that one is healthy."
+            .to_owned(),
+        cause if cause == &NEVER_UP => format!(
+            "Nothing is lost, and nothing has to be deleted. See why its engine and replicas do not start: their condition \
+             InstanceCreation, the engine image and the instance managers on their nodes, and the longhorn-manager on {owner}."
+        ),
+        _ => format!(
+            "Do not delete the volume yet: the directory of a replica may still be on a disk although its object is gone. Look for it \
+             among the orphans and under replicas/{name}-* on the disks; a volume can be exported from a single one. Else restore the \
+             last backup into a new volume."
+        ),
     };
     let mut remedy = Remedy::new(words)
         .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o yaml"));
-    if matches!(cause.id, "replicas_unreachable") && !node.is_empty() {
+    if cause == &NO_DATA {
+        remedy = remedy.read(format!("kubectl -n {namespace} get orphans.longhorn.io -o wide"));
+    }
+    if cause == &NEVER_UP {
+        remedy = remedy.read(format!(
+            "kubectl -n {namespace} get engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o yaml | grep -A5 InstanceCreation"
+        ));
+    }
+    if cause == &REPLICAS_UNREACHABLE && !node.is_empty() {
         remedy = remedy.read(nodes::look_at(cluster, node));
     }
-    if matches!(cause.id, "auto_salvage_off") {
+    if cause == &AUTO_SALVAGE_OFF {
         for one in together(candidates) {
             let patch = r#"{"spec":{"failedAt":""}}"#;
             let replica = &one.replica.metadata.name;

@@ -14,7 +14,7 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::stuck::{Begun, lasting};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
@@ -83,9 +83,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let begun = Begun::At(read_only.last_transition_time.get());
-        if let Some(held) = lasting(cluster, out, "read_only", &volume.metadata.name, begun, REMOUNT) {
+        let age = observe(cluster, out, "read_only", &volume.metadata.name, begun);
+        if age.at_least(REMOUNT, Unknown::Counts) {
             out.sample(&READ_ONLY, &volumes::labels(volume), 1.0);
-            out.find(finding(cluster, volume, engine).since(held.since));
+            out.find(finding(cluster, volume, engine).since(age.since));
         }
     }
 }

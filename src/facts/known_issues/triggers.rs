@@ -146,9 +146,7 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
 
 pub(super) fn rwx_volume(cluster: &Cluster) -> Trigger {
     let mut volumes = cluster.objects.volumes.iter();
-    match volumes
-        .find(|volume| volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable)
-    {
+    match volumes.find(|volume| volume.is_shared()) {
         Some(volume) => Trigger::Met(format!("volume {} is RWX", volume.metadata.name)),
         None => Trigger::Absent,
     }

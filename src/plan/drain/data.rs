@@ -6,10 +6,10 @@ use super::super::{Found, Weight};
 use super::{Draining, Intent};
 use crate::check::counted;
 use crate::facts::nodes::down;
-use crate::facts::placement::{bytes, nearest, refusals_without};
+use crate::facts::placement::{bytes, nearest, refusals_without, room_without};
 use crate::facts::text::listed;
-use crate::facts::volumes::is_healthy;
-use crate::longhorn::{DataEngine, DataLocality, Owner, Release, Replica, SharedText, Volume, VolumeHealth};
+use crate::facts::volumes::{is_healthy, rebuild};
+use crate::longhorn::{DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState};
 
 /// Policies that evict by themselves came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
 const EVICTS: &[Release] = &[Release::new(1, 5, 4)];
@@ -55,6 +55,37 @@ fn here<'a>(draining: &Draining<'a>) -> BTreeMap<&'a str, Vec<&'a Replica>> {
         by_volume.entry(&replica.spec.volume_name).or_default().push(replica);
     }
     by_volume
+}
+
+fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> bool) -> Vec<&'a Volume> {
+    let volumes = here(draining).into_keys().filter_map(|name| draining.cluster.objects.volumes.get(name));
+    volumes.filter(|volume| wanted(volume)).collect()
+}
+
+pub fn faulted(draining: &Draining<'_>, out: &mut Found) {
+    let faulted = volumes_here(draining, |volume| volume.status.health() == VolumeHealth::Faulted);
+    if !faulted.is_empty() {
+        let one = if faulted.len() == 1 { "has" } else { "have" };
+        let text =
+            format!("{} {one} replicas on {}", counted(faulted.len(), "faulted volume"), draining.node);
+        out.say(text).volumes(draining.cluster, &faulted);
+    }
+}
+
+pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
+    let rebuilt = volumes_here(draining, |volume| {
+        let attached = volume.status.state == VolumeState::Attached;
+        attached && draining.cluster.engines_of(&volume.metadata.name).any(|engine| rebuild(engine).is_some())
+    });
+    if !rebuilt.is_empty() {
+        let one = if rebuilt.len() == 1 { "is" } else { "are" };
+        let text = format!(
+            "{} with a replica on {} {one} being rebuilt",
+            counted(rebuilt.len(), "volume"),
+            draining.node
+        );
+        out.say(text).volumes(draining.cluster, &rebuilt);
+    }
 }
 
 /// Healthy replicas of a volume that stay: on nodes that neither leave nor are down.
@@ -175,7 +206,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
         return;
     }
     let needed: i64 = wanted.iter().map(|volume| volume.spec.size.0).fold(0, i64::saturating_add);
-    let room = room(draining);
+    let room = room_without(draining.cluster, leaves);
     if needed > room {
         let text = format!(
             "replicas of {} have to leave, and all other disks together take {} more",
@@ -184,33 +215,4 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
         );
         out.say(text);
     }
-}
-
-/// What the scheduler would still promise on all other disks.
-fn room(draining: &Draining<'_>) -> i64 {
-    let percentage = draining.cluster.setting_value("storage-over-provisioning-percentage", DataEngine::V1);
-    let percentage: f64 = percentage.parse().unwrap_or(100.0);
-    let nodes = draining.cluster.objects.longhorn_nodes.iter();
-    let others = nodes.filter(|node| {
-        let name = node.metadata.name.as_str();
-        node.spec.allow_scheduling
-            && !draining.together.contains(name)
-            && down(draining.cluster, name).is_none()
-    });
-    let disks = others.flat_map(|node| {
-        let with_spec = |(name, status): (&SharedText, _)| Some((node.spec.disks.get(name)?, status));
-        node.status.disk_status.iter().filter_map(with_spec)
-    });
-    let usable = disks.filter(|(spec, _)| spec.allow_scheduling && !spec.eviction_requested);
-    let left = usable.map(|(spec, status)| {
-        let most =
-            (status.storage_maximum.0.saturating_sub(spec.storage_reserved.0)) as f64 * percentage / 100.0;
-        // a disk that was not measured has nothing that counts
-        if status.storage_maximum.0 <= 0 {
-            i64::MAX
-        } else {
-            (most as i64).saturating_sub(status.storage_scheduled.0).max(0)
-        }
-    });
-    left.fold(0, i64::saturating_add)
 }

@@ -2,6 +2,8 @@
 
 mod budgets;
 mod data;
+#[cfg(test)]
+pub mod simulation;
 mod steps;
 mod workloads;
 
@@ -67,6 +69,21 @@ conditions! {
         read "kubectl get nodes"
         source "longhorn-manager v1.12.1 datastore/longhorn.go (IsNodeDownOrDeleted)"
         needs [LonghornNodes, KubeNodes] Drain(data::another_away);
+    MANAGER_AWAY = NotYet "manager_away" "the longhorn-manager of the node does not run, which alone removes the budgets of its instance managers"
+        fix "Bring the longhorn-manager of the node to Ready first."
+        read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
+        source "longhorn-manager v1.12.1 controller/instance_manager_controller.go (syncInstanceManagerPDB by the owner)"
+        needs [Pods] Drain(budgets::manager_away);
+    FAULTED = NotYet "faulted_here" "faulted volumes have replicas on the node"
+        fix "Recover these volumes first: what can be salvaged may be on this node."
+        read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
+        source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState, salvage)"
+        needs [Volumes, Replicas] Drain(data::faulted);
+    REBUILDING = NotYet "rebuilding_here" "volumes with a replica on the node are being rebuilt"
+        fix "Wait until they are healthy: a drain now breaks the rebuild off, or takes the copy that it reads."
+        read "kubectl -n <namespace> get engines.longhorn.io -o yaml"
+        source "longhorn-manager v1.12.1 controller/engine_controller.go (rebuildStatus)"
+        needs [Volumes, Replicas, Engines] Drain(data::rebuilding);
     LAST_COPY = NotYet "last_copy" "volumes have their last healthy copy on the node"
         fix "Give each of them another healthy replica first: raise numberOfReplicas by one and wait until it is healthy, or let Longhorn empty the node (plan drain <node> --evict)."
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
