@@ -2,8 +2,8 @@
 
 use super::super::Found;
 use super::Rung;
-use crate::cluster::Cluster;
-use crate::longhorn::{KubeNode, Resource};
+use crate::cluster::{Cluster, Readability};
+use crate::longhorn::Resource;
 
 /// Who installed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,13 +55,25 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
         reason.with("object", name).with("chart_namespace", namespace);
     }
-    let rancher = |node: &KubeNode| {
-        let kubelet = node.status.node_info.kubelet_version.as_str();
-        kubelet.contains("+k3s") || kubelet.contains("+rke2")
-    };
-    let seen = cluster.readability(Resource::HelmCharts) == crate::cluster::Readability::Readable;
-    if !seen && cluster.objects.kube_nodes.iter().any(rancher) {
+    let seen = cluster.readability(Resource::HelmCharts) == Readability::Readable;
+    if !seen && on_k3s_or_rke2(cluster) {
         let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
         out.unknown(text).fix("Look for a HelmChart of Longhorn: kubectl get helmcharts -A.");
     }
+}
+
+/// False where the kind is none of this Kubernetes: others than K3s and RKE2 have no Helm controller of their own, and
+/// the right to list it matters to nobody there.
+pub fn may_have_helm_charts(cluster: &Cluster) -> bool {
+    !cluster.objects.helm_charts.is_empty()
+        || on_k3s_or_rke2(cluster)
+        || !cluster.can_read(Resource::KubeNodes)
+}
+
+/// By the release of the kubelets.
+fn on_k3s_or_rke2(cluster: &Cluster) -> bool {
+    cluster.objects.kube_nodes.iter().any(|node| {
+        let kubelet = node.status.node_info.kubelet_version.as_str();
+        kubelet.contains("+k3s") || kubelet.contains("+rke2")
+    })
 }

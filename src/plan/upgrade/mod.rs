@@ -289,6 +289,7 @@ impl<'a> Rung<'a> {
     fn concerns(&self, condition: &Condition) -> bool {
         match condition.id {
             id if id == STORED_VERSIONS.id => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
+            id if id == REINSTALLS.id => installed::may_have_helm_charts(self.cluster),
             id if id == ENGINE_TOO_OLD.id => self.line.is_some_and(|line| line.cli.is_some()),
             _ => true,
         }
