@@ -23,7 +23,7 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     ("volume_faulted", "volumes-faulted", "engine_died", "mq/queue"),
     ("volume_degraded", "volumes-degraded", "rebuild_looping", "db/again"),
     ("volume_attachment_stuck", "volumes-not-attached", "attach_loop", "mq/loop"),
-    ("volume_read_only", "volumes-not-attached", "filesystem_read_only", "log/archive"),
+    ("volume_read_only", "volumes-not-attached", "file_system_read_only", "log/archive"),
     ("replica_unschedulable", "volumes-degraded", "over_provisioned", "web/images"),
     ("disk_unavailable", "storage-unavailable", "disk_uuid_mismatch", "db/postgres"),
     ("engine_image_unavailable", "storage-unavailable", "missing_on_node", "db/postgres"),

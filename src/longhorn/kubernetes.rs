@@ -258,6 +258,12 @@ impl NodeEvent {
 }
 
 impl Event {
+    /// True where the taint manager deletes a pod. `Cancelling deletion of Pod …` has the same reason and means that it does not:
+    /// so it says of each pod of a node that joins or comes back.
+    pub fn is_taint_eviction(&self) -> bool {
+        self.reason == "TaintManagerEviction" && self.said().starts_with("Marking for deletion")
+    }
+
     /// What it says. Of many Events that differ in their text only the API client makes one.
     pub fn said(&self) -> &str {
         const COMBINED: &str = "(combined from similar events): ";

@@ -99,9 +99,8 @@ pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
     if taints.is_empty() || manager.is_some() {
         return None;
     }
-    let marked = |event: &&Event| {
-        event.reason == "TaintManagerEviction" && event.involved_object.name == im.metadata.name.as_str()
-    };
+    let marked =
+        |event: &&Event| event.is_taint_eviction() && event.involved_object.name == im.metadata.name.as_str();
     let marked = cluster.objects.events.iter().filter(marked).max_by_key(|event| event.last_seen());
     let mut evidence = vec![api(format!(
         "node {} has taint {}, and no longhorn-manager runs there",

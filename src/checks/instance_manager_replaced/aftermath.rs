@@ -192,8 +192,7 @@ impl<'a> Aftermath<'a> {
             let asked = [event.first_seen(), event.last_seen()].into_iter().flatten();
             let mut asked = asked.filter(|at| born.is_none_or(|born| *at >= born));
             let before = |at: Timestamp| end.duration_since(at);
-            event.reason == "TaintManagerEviction"
-                && asked.any(|at| -CLOCKS <= before(at) && before(at) <= TAINTED)
+            event.is_taint_eviction() && asked.any(|at| -CLOCKS <= before(at) && before(at) <= TAINTED)
         };
         let events = self.pod_events.get(name)?;
         events.iter().find(near).copied()
