@@ -135,12 +135,16 @@ async fn pages(
         }
         Scope::Cluster => (String::new(), String::new()),
         Scope::ClusterNamed(name) => (String::new(), format!("metadata.name={name}")),
+        Scope::ClusterLabelled(_) => (String::new(), String::new()),
     };
     let url = format!("{group}/{}{place}/{}", info.version, info.plural);
     let (mut items, mut next) = (Vec::new(), None::<String>);
     loop {
         let mut params = kube::api::ListParams::default().limit(PAGE);
         params.continue_token = next.take();
+        if let Scope::ClusterLabelled(label) = info.scope {
+            params.label_selector = Some(label.to_owned());
+        }
         params.field_selector = (!selector.is_empty()).then(|| selector.clone());
         let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;

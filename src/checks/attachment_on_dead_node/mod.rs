@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::stuck::{Begun, lasting};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, Owner};
@@ -103,9 +103,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for (node, attachments) in by_node {
         let begun = Begun::At(nodes::not_ready_since(cluster, node));
-        if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
+        let age = observe(cluster, out, "dead", node, begun);
+        if age.at_least(DEAD, Unknown::Counts) {
             out.sample(&HELD, &[node], attachments.len() as f64);
-            out.find(finding(cluster, node, &attachments).since(held.since));
+            out.find(finding(cluster, node, &attachments).since(age.since));
         }
     }
 }

@@ -208,3 +208,17 @@ fn another_node_selector_is_pending() {
         assert_eq!(findings.len(), usize::from(pending), "{value} {has}: {findings:?}");
     }
 }
+
+#[test]
+fn a_setting_that_an_upgrade_brought_was_changed_by_no_one() {
+    const NAME: &str = "instance-manager-pod-liveness-probe-timeout";
+    let manager = object("InstanceManager", "im-1", "spec: {nodeID: node-1}");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: im-1, namespace: longhorn-system, creationTimestamp: '2026-01-01T00:00:00Z'}\n\
+               spec: {containers: [{name: instance-manager, livenessProbe: {timeoutSeconds: 4}}]}\n---\n";
+    let said = |made: &str| {
+        let setting = object_with("Setting", NAME, &format!("creationTimestamp: '{made}'"), "value: '10'");
+        run(&CHECK, &cluster(&(setting + &manager + pod))).report.findings.remove(0).message
+    };
+    assert!(said("2026-01-02T00:00:00Z").contains("came with an upgrade"));
+    assert_eq!(said("2025-01-02T00:00:00Z"), format!("setting {NAME} is not applied yet"));
+}

@@ -1,4 +1,5 @@
 mod ages;
+mod fast_loops;
 
 use super::CHECK;
 use crate::cluster::Cluster;

@@ -51,7 +51,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 /// Text in which nothing is markup.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in plain(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {

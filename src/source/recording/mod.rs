@@ -4,6 +4,7 @@
 //! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
+pub mod anonymize;
 pub(crate) mod archive;
 mod decode;
 mod document;
@@ -306,7 +307,7 @@ impl Recording {
         let home = match resource.info().scope {
             Scope::Namespaced => Some(namespace),
             Scope::InNamespace { namespace, .. } => Some(namespace),
-            Scope::Cluster | Scope::ClusterNamed(_) => None,
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => None,
         };
         // a fresh installation has managers and no object of Longhorn's kinds yet
         let of_longhorn = resource.is_longhorn() || name == "longhorn-manager";
