@@ -51,7 +51,7 @@ var onNodeA = []situation{
 	{"deleted, idle", false, "", func(m *manager, _ *node, _ object) { remove(m, nil) }, "deleted", 40},
 	{"liveness kill, idle", false, "", func(_ *manager, _ *node, pod object) { order(pod, "close") }, "liveness_probe", 60},
 	{"liveness kill, busy", true, "", func(_ *manager, _ *node, pod object) { order(pod, "close") }, "liveness_probe", 60},
-	{"liveness kill, SIGTERM ignored", true, "", func(_ *manager, _ *node, pod object) { order(pod, "ignore-term"); order(pod, "close") }, "liveness_probe", 90},
+	{"liveness kill, SIGTERM ignored", true, "", func(_ *manager, _ *node, pod object) { order(pod, "ignore-term"); order(pod, "close") }, "liveness_loop", 90},
 	{"OOM of the main process", true, "48Mi", func(_ *manager, _ *node, pod object) { order(pod, "eat") }, "oom_killed", 60},
 	{"OOM of a child, then deleted", true, "48Mi", func(m *manager, _ *node, pod object) {
 		order(pod, "eat-in-child")
@@ -277,7 +277,8 @@ func main() {
 	truth := map[string]int{}
 	for _, r := range results {
 		if r.ofManager {
-			truth[r.want]++
+			// three kills within the hour are said to be a loop, and each is counted as a kill
+			truth[strings.Replace(r.want, "liveness_loop", "liveness_probe", 1)]++
 		}
 		if r.said != r.want {
 			wrong++
