@@ -49,6 +49,13 @@ pub fn look_at(cluster: &Cluster, node: &str) -> String {
     }
 }
 
+/// True for a node that Kubernetes does not have, where all that it has are known.
+pub fn is_gone(cluster: &Cluster, node: &str) -> bool {
+    let nodes = &cluster.objects.kube_nodes;
+    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
+    known && !node.is_empty() && nodes.get(node).is_none()
+}
+
 /// Since when the node has not been Ready, or Longhorn has missed it.
 pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let conditions = match cluster.objects.kube_nodes.get(node) {

@@ -377,8 +377,21 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
             volume.spec.node_id,
             volume.status.current_node_id
         ))
-        .remedy(remedy(cluster, cause, volume, node));
+        .with(Name::Value, if node.is_empty() { "its node".to_owned() } else { format!("node {node}") })
+        .with(
+            Name::Owner,
+            if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
+        );
     finding.evidence.extend(evidence);
+    // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
+    let policies = manager_release(cluster)
+        .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
+    if policies && cause != &ATTACH_LOOP {
+        finding = finding.fact(
+            "the default NetworkPolicies of 1.12.1 can keep a node from port 3260 of its instance manager, where the CNI enforces them \
+             (chart: networkPolicies.restrictInternalTraffic)",
+        );
+    }
     finding.evidence.extend(nodes::down(cluster, node));
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding
@@ -412,41 +425,4 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
         finding.evidence.push(fact.clone());
     }
     finding
-}
-
-fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let owner = &volume.status.owner_id;
-    let words = match cause.id {
-        "attach_loop" => format!(
-            "See why the engine dies: the instance manager on node {node} (restarted, out of memory), the network to the replicas, and the disks. \
-             Scale the workload down to end the loop."
-        ),
-        "engine_cannot_start" => format!(
-            "See the error of the engine; then check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the instance manager. On another node the volume may attach at once."
-        ),
-        "detaching" => format!(
-            "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on {owner}, \
-             which owns the volume."
-        ),
-        _ => format!(
-            "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
-             longhorn-manager on {owner}, which owns the volume."
-        ),
-    };
-    let mut remedy = Remedy::new(words);
-    // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
-    let policies = matches!(cause.id, "attaching" | "detaching" | "engine_cannot_start")
-        && manager_release(cluster)
-            .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
-    if policies {
-        remedy.fix += " The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance \
-             manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).";
-        remedy = remedy.read(format!("kubectl -n {namespace} get networkpolicies"));
-    }
-    remedy
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
 }

@@ -25,22 +25,57 @@ use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, InstanceState, ReplicaMode, ShareManagerState, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day";
-    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again";
+        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day"
+        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
+             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
+    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again"
+        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
+             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
     REBUILD_DISABLED = warning "rebuild_disabled"
-        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off";
+        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off"
+        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered still goes on." [
+            read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
+            change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",
+        ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
-        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end";
+        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end"
+        fix "See why the migration or expansion does not end; the rebuild begins after it." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
     UNSCHEDULABLE = warning "unschedulable"
-        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node";
+        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node"
+        fix "Make room for the replica: another node or disk, more space, or fewer tags; the evidence has the figures of each disk. Longhorn then \
+             continues." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     WAITS_FOR_NODE = warning "waits_for_node"
-        "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon";
-    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why";
+        "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
+        fix "Bring node <node> back: Longhorn then rebuilds from what is left on it. If it never comes back, delete it from Kubernetes; the \
+             replica is then created on another node that has room." [
+            read "kubectl describe node <node>",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why"
+        fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
+            read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -49,7 +84,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has too few replicas and does not get them back: its rebuild stalls, fails again and again, finds no disk, \
               or is switched off. Silent while a rebuild advances or waits for its turn.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
-    uses: &[KubeNodes, Pods, Events],
+    uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -126,6 +161,15 @@ fn patience(cluster: &Cluster) -> SignedDuration {
     wait.saturating_add(QUIET)
 }
 
+/// True where an engine runs and, for a shared volume, its NFS server: else another check says that it does not work.
+fn works(cluster: &Cluster, volume: &Volume) -> bool {
+    let engine = volumes::current_engine(cluster, volume);
+    let runs = engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running);
+    let share = cluster.objects.share_managers.get(&volume.metadata.name);
+    let served = share.is_none_or(|share| share.status.state == ShareManagerState::Running);
+    runs && (!volume.is_shared() || served)
+}
+
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
@@ -142,7 +186,11 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     )
     .volumes(users)
     .since(age.since)
-    .impact(format!("{whose} works, but {left}"))
+    .impact(if works(cluster, volume) {
+        format!("{whose} works, but {left}")
+    } else {
+        format!("{whose}: {left}")
+    })
     .node(&reason.node);
     if reason.planned {
         finding = finding.severity(Severity::Info);
@@ -151,5 +199,10 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     finding.evidence.push(age.evidence());
     finding.evidence.extend(reason.evidence);
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
-    finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))
+    let owner = &volume.status.owner_id;
+    let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
+    match reasons::remedy(cluster, reason.cause, &reason.node) {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    }
 }

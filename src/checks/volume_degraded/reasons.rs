@@ -274,49 +274,27 @@ fn not_rebuilding(
     Some(reason)
 }
 
-pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &str) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let replicas =
-        format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
-    let events =
-        format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Rebuil|{name}'");
-    match cause.id {
-        "rebuild_disabled" => {
-            let patch = r#"{"value":"5"}"#;
-            Remedy::new("Set the limit back to its default of 5 unless work that needs the limit is still going on.")
-                .read(format!("kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"))
-                .change(format!(
-                    "kubectl -n {namespace} patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{patch}'"
-                ))
-        }
-        "rebuild_blocked" => Remedy::new("See why the migration or expansion does not end; the rebuild begins after it.")
-            .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml"))
-            .read(events),
-        "unschedulable" => Remedy::new(
-            "Make room for the replica: another node or disk, more space, or fewer tags. The check replica_unschedulable has the \
-             arithmetic of each disk. Longhorn then continues by itself.",
-        )
-        .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}")),
-        "waits_for_node" => Remedy::new(format!(
-            "Bring node {node} back, or uncordon it when the work is done: Longhorn then rebuilds from what is left on it. If it never \
-             comes back, delete it from Kubernetes; the replica is then made on another node that has room."
+/// What to do about a node for which a replica waits, where it is there and only cordoned, or gone for good.
+pub(super) fn remedy(cluster: &Cluster, cause: &Cause, node: &str) -> Option<Remedy> {
+    if cause != &WAITS_FOR_NODE {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    if nodes::is_gone(cluster, node) {
+        return Some(
+            Remedy::new(format!(
+                "Node {node} no longer exists in Kubernetes, so its replica does not come back: see that another node has room for one. Longhorn \
+                 creates it there."
+            ))
+            .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
+        );
+    }
+    let cordoned = nodes::is_cordoned(cluster, node) && nodes::down(cluster, node).is_none();
+    cordoned.then(|| {
+        Remedy::new(format!(
+            "Uncordon node {node} once the work on it is done: Longhorn then rebuilds from what is left on it."
         ))
         .read(format!("kubectl describe node {node}"))
-        .change(format!("kubectl uncordon {node}")),
-        "rebuild_looping" | "rebuild_stalled" => Remedy::new(
-            "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both \
-             ends. Do not delete replicas that hold data. If it is always the same disk, switch scheduling off for it, and the \
-             next replica goes elsewhere.",
-        )
-        .read(replicas)
-        .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml | grep -A12 rebuildStatus"))
-        .read(events),
-        _ => Remedy::new(format!(
-            "See the log of the longhorn-manager on {}, which owns the volume and starts its rebuilds.",
-            volume.status.owner_id
-        ))
-        .read(replicas)
-        .read(events),
-    }
+        .change(format!("kubectl uncordon {node}"))
+    })
 }

@@ -28,25 +28,62 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
-use salvage::{Candidate, is_automatic, together};
+use salvage::{Candidate, is_automatic, newer, together};
 
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
-        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use";
+        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
+        fix "Bring node <node> and its disk back, or free space where the disk is full: it has the newest copy. Longhorn then salvages it, if \
+             auto-salvage is on. Do not delete replicas, they are the only copies." [
+            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but auto-salvage is switched off, so a person has to choose";
+        "a replica is usable, but auto-salvage is switched off, so a person has to choose"
+        fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
+             of it. Replicas that failed earlier missed writes." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
+        ];
     SALVAGE_PENDING = critical "salvage_pending"
-        "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it";
+        "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
+        fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. Where it is detached, see the log of the \
+             longhorn-manager on <owner>, which owns the volume." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly; replicas with the data have not failed"
-        but "info in the first minute, in which Longhorn attaches the volume again";
+        but "info in the first minute, in which Longhorn attaches the volume again"
+        fix "Wait a minute: Longhorn detaches and attaches the volume. If it stays faulted, see the instance manager on the node of the engine \
+             and the longhorn-manager on <owner>." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+        ];
     RESTORE_FAILED = critical "restore_failed"
-        "every replica failed while data was restored into the volume, which auto-salvage leaves alone";
+        "every replica failed while data was restored into the volume, which auto-salvage leaves alone"
+        fix "Restore the backup into another volume once the reason in the evidence is gone: the data is in the backup. Delete this volume when \
+             that one is healthy." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
     NO_DATA = critical "no_data"
-        "no replica is left that ever held all data of the volume, although it was up once or has no replica at all";
+        "no replica is left that ever held all data of the volume, although it was up once or has no replica at all"
+        fix "Look for the directory of a replica whose object is gone, among the orphans and under replicas/<object>-* on the disks: a volume can \
+             be exported from a single one. Else restore the last backup into a new volume. Delete nothing before." [
+            read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+        ];
     NEVER_UP = warning "never_up"
         "the volume has never been up, because its engine or its replicas do not start; nothing is lost"
-        but "info in the first minute";
+        but "info in the first minute"
+        fix "See why its engine and replicas do not start: their condition InstanceCreation, the engine image and the instance managers on \
+             their nodes, and the longhorn-manager on <owner>. Nothing is lost, and nothing has to be deleted." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -132,7 +169,15 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     // it is the manager that owns the volume which salvages it
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding.evidence.extend(age.map(|age| age.evidence()));
-    let finding = finding.remedy(remedy(cluster, volume, cause, &candidates));
+    let owner = &volume.status.owner_id;
+    finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
+    for one in together(&candidates).into_iter().filter(|_| cause == &AUTO_SALVAGE_OFF) {
+        finding = finding.with(Name::Replica, one.replica.metadata.name.as_str());
+    }
+    let finding = match remedy(cluster, volume, cause, &candidates) {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    };
     if young { finding.severity(Severity::Info) } else { finding }
 }
 
@@ -153,7 +198,14 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
         return (&NEVER_UP, "it has never been up, so nothing in it is lost".to_owned());
     }
     if healthy > 0 {
-        let text = format!("its engine stopped unexpectedly while {} intact", are(healthy));
+        let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
+        let text = match candidates.iter().filter(usable).count() {
+            0 => format!(
+                "its engine stopped unexpectedly; {} not failed, but none can be used now",
+                have(healthy)
+            ),
+            usable => format!("its engine stopped unexpectedly while {} intact", are(usable)),
+        };
         return (&ENGINE_DIED, text);
     }
     let Some(best) = candidates.first() else {
@@ -179,66 +231,41 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     }
 }
 
+fn have(count: usize) -> String {
+    format!("{} {}", counted(count, "replica"), if count == 1 { "has" } else { "have" })
+}
+
 fn are(count: usize) -> String {
     format!("{} {}", counted(count, "replica"), if count == 1 { "is" } else { "are" })
 }
 
-fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Remedy {
+/// What to do where the case decides it: the node of the newest copy is gone, or only away while an older copy could be taken.
+fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Option<Remedy> {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let best = candidates.first();
-    let node = best.map_or("", |best| best.replica.spec.node_id.as_str());
-    let owner = &volume.status.owner_id;
-    let words = match cause {
-        cause if cause == &REPLICAS_UNREACHABLE => format!(
-            "Do not delete replicas: they are the only copies. If node {node} is down, bring it back; if its disk is full, free space on it. \
-             Longhorn then salvages the replica by itself, if auto-salvage is on."
-        ),
-        cause if cause == &AUTO_SALVAGE_OFF => "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any \
-                               that failed within a minute of it, in Longhorn's UI or with the commands below. Replicas that failed earlier missed writes."
-            .to_owned(),
-        cause if cause == &SALVAGE_PENDING => format!(
-            "Longhorn salvages only while the volume is detached. If it stays attached, scale the workload down; if it is detached, see \
-             the log of the longhorn-manager on {owner}, which owns the volume."
-        ),
-        cause if cause == &ENGINE_DIED => format!(
-            "Longhorn detaches and attaches the volume by itself within a minute. If it stays faulted, see the instance manager on the \
-             node of the engine and the longhorn-manager on {owner}."
-        ),
-        cause if cause == &RESTORE_FAILED => "Its data is in the backup. See why the restore failed, restore the backup into another volume, and delete this one \
-                             when that one is healthy."
-            .to_owned(),
-        cause if cause == &NEVER_UP => format!(
-            "Nothing is lost, and nothing has to be deleted. See why its engine and replicas do not start: their condition \
-             InstanceCreation, the engine image and the instance managers on their nodes, and the longhorn-manager on {owner}."
-        ),
-        _ => format!(
-            "Do not delete the volume yet: the directory of a replica may still be on a disk although its object is gone. Look for it \
-             among the orphans and under replicas/{name}-* on the disks; a volume can be exported from a single one. Else restore the \
-             last backup into a new volume."
-        ),
-    };
-    let mut remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o yaml"));
-    if cause == &NO_DATA {
-        remedy = remedy.read(format!("kubectl -n {namespace} get orphans.longhorn.io -o wide"));
+    let show = format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
+    let best = candidates.first()?;
+    let node = &best.replica.spec.node_id;
+    if cause == &REPLICAS_UNREACHABLE && (node.is_empty() || nodes::is_gone(cluster, node)) {
+        let replica = &best.replica.metadata.name;
+        return Some(
+            Remedy::new(format!(
+                "Find the disk of replica {replica}, which has the newest copy: its node no longer exists. Attach the disk to a node and add it to \
+                 Longhorn there, or export the volume from the replica's directory on it. Else restore the last backup into a new volume. Do \
+                 not delete replicas, they are the only copies."
+            ))
+            .read(show)
+            .read(nodes::look_at(cluster, node)),
+        );
     }
-    if cause == &NEVER_UP {
-        remedy = remedy.read(format!(
-            "kubectl -n {namespace} get engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o yaml | grep -A5 InstanceCreation"
-        ));
-    }
-    if cause == &REPLICAS_UNREACHABLE && !node.is_empty() {
-        remedy = remedy.read(nodes::look_at(cluster, node));
-    }
-    if cause == &AUTO_SALVAGE_OFF {
-        for one in together(candidates) {
-            let patch = r#"{"spec":{"failedAt":""}}"#;
-            let replica = &one.replica.metadata.name;
-            remedy = remedy.change(format!(
-                "kubectl -n {namespace} patch replicas.longhorn.io {replica} --type merge -p '{patch}'"
-            ));
-        }
-    }
-    remedy
+    let newer = newer(candidates).filter(|_| [&AUTO_SALVAGE_OFF, &SALVAGE_PENDING].contains(&cause))?;
+    let (replica, node) = (&newer.replica.metadata.name, &newer.replica.spec.node_id);
+    let why = newer.obstacle.as_deref().unwrap_or_default();
+    Some(
+        Remedy::new(format!(
+            "Bring back replica {replica} on {node} first if that is possible: it failed later than the usable one and alone has the last \
+             writes ({why}). Scale the workload down meanwhile, and switch auto-salvage off, which would take the older copy."
+        ))
+        .read(nodes::look_at(cluster, node))
+        .read(show),
+    )
 }
