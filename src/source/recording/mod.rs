@@ -4,6 +4,7 @@
 //! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
+pub mod anonymize;
 pub(crate) mod archive;
 mod decode;
 mod document;

@@ -30,7 +30,8 @@ pub(super) fn is_asked_for(uri: &Uri) -> bool {
 
 /// The same as a list: only what selects objects is kept.
 pub(super) fn as_list(uri: &Uri) -> Option<Uri> {
-    let selects = |parameter: &&str| parameter.starts_with("fieldSelector=");
+    let selects =
+        |parameter: &&str| parameter.starts_with("fieldSelector=") || parameter.starts_with("labelSelector=");
     let selectors = uri.query()?.split('&').filter(selects).map(|parameter| format!("&{parameter}"));
     let path = format!("{}?resourceVersion=0{}", uri.path(), selectors.collect::<String>());
     let mut parts = uri.clone().into_parts();
