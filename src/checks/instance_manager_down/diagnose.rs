@@ -250,7 +250,7 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
             false => "does not find such a default instance manager and cannot sync its node",
         };
         ManagerTrouble::plain(
-            &causes::LABELS_MISSING,
+            &causes::LABEL_MISSING,
             api(format!("it has no labels {}; {release} {then}", missing.join(", "))),
         )
     })

@@ -109,7 +109,7 @@ const DOWN: Alert = Alert {
 
 const UNLABELLED: Alert = Alert {
     name: "LonghornInstanceManagerLabelsMissing",
-    when: When::Found(&[&causes::LABELS_MISSING]),
+    when: When::Found(&[&causes::LABEL_MISSING]),
     hold: "5m",
     summary: "A running Longhorn instance manager lacks the labels by which Longhorn finds it.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks labels by which \
@@ -182,10 +182,10 @@ fn finding(
         None => format!("{which} {}", what(trouble.cause, reached)),
     };
     let impact = match (trouble.cause, volumes.is_empty()) {
-        (&causes::LABELS_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
+        (&causes::LABEL_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))
         }
-        (&causes::LABELS_MISSING, _) => {
+        (&causes::LABEL_MISSING, _) => {
             "what runs in it keeps running, but no engine or replica can start on the node".to_owned()
         }
         (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
@@ -195,8 +195,10 @@ fn finding(
         .node(node)
         .since(trouble.since)
         .volumes(volumes)
-        .impact(impact)
-        .remedy(remedy(cluster, im, trouble.cause));
+        .impact(impact);
+    if let Some(remedy) = remedy(cluster, im, trouble.cause) {
+        finding = finding.remedy(remedy);
+    }
     finding.evidence = trouble.evidence;
     finding
 }
@@ -215,7 +217,7 @@ fn what(cause: &'static Cause, reached: bool) -> &'static str {
         causes::POD_TERMINATING => "does not run: its pod is stuck in Terminating",
         causes::NODE_CORDONED => "has no pod because the node is cordoned",
         causes::NODE_DOWN => "cannot be reached because its node is down",
-        causes::LABELS_MISSING => "lacks labels by which Longhorn finds it",
+        causes::LABEL_MISSING => "lacks labels by which Longhorn finds it",
         _ => "does not come up",
     }
 }
@@ -248,58 +250,22 @@ fn volumes_of(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager)
     cluster.volume_refs(volumes)
 }
 
-fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Remedy {
-    let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
-    let text = match *cause {
-        causes::NODE_CORDONED => "Expected in a drain. Uncordon the node when the work on it is done.",
+/// What to do where that depends on the case.
+fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Option<Remedy> {
+    let (ns, node) = (&cluster.namespace, &im.spec.node_id);
+    let remedy = match *cause {
         causes::NODE_DOWN => {
-            "Bring the node back, or remove it for good; see whether its volumes run elsewhere. If the node answers, see \
-             why the longhorn-manager on it does not run."
+            Remedy::new("Bring the node back, or remove it for good. If it answers, see why the longhorn-manager on it does not run.")
+                .read(nodes::look_at(cluster, node))
         }
-        causes::LABELS_MISSING => {
-            "Put the missing labels back at once, as another instance manager has them. Do not restart managers and do not \
-             upgrade before: releases from 1.6.3, 1.7.2 and 1.8.0 on remove an instance manager without them."
-        }
-        causes::PANIC => {
-            "Keep the log of the pod before Longhorn deletes it, and see why the longhorn-manager of the node creates no new one. A \
-             panic in a storm of rebuilds is Longhorn issue 13087, fixed in 1.10.4, 1.11.3 and 1.12.0: until the upgrade let few \
-             replicas rebuild at once."
-        }
-        causes::OOM_KILLED => {
-            "Free memory on the node or remove a limit on the pod (Longhorn sets none), and see why the longhorn-manager of the node creates no new pod. Instance managers of image v1.11.0 leak memory (Longhorn issue 12573): use v1.11.0-hotfix-1 or 1.11.1."
-        }
-        causes::POD_REJECTED => {
-            "Remove what keeps the pod away: the taint (or tolerate it, setting taint-toleration, with all volumes detached), the pressure \
-             on the node, or what takes its CPU. Longhorn makes the next pod by itself."
-        }
-        causes::POD_TERMINATING => {
-            "See why kubelet or containerd on the node do not end the pod, and restart them. Only when nothing of it runs on the node any \
-             more, delete the pod by force: Longhorn then makes the next one."
-        }
-        causes::STARTING_STUCK => "See why the pod does not start: image, node resources, network plugin.",
-        _ => "Longhorn should have created a new pod. See whether the longhorn-manager of the node works.",
+        causes::OOM_KILLED if im.spec.image.ends_with(":v1.11.0") => Remedy::new(
+            "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until \
+             then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
+        )
+        .read(format!("kubectl describe node {node}")),
+        _ => return None,
     };
-    let remedy =
-        Remedy::new(text).read(format!("kubectl -n {ns} get instancemanagers.longhorn.io {name} -o yaml"));
-    let managers = format!("kubectl -n {ns} get pods -l app=longhorn-manager");
-    match *cause {
-        _ if node.is_empty() => remedy.read(managers),
-        causes::NODE_CORDONED => remedy.change(format!("kubectl uncordon {node}")),
-        causes::NODE_DOWN => remedy
-            .read(nodes::look_at(cluster, node))
-            .read(format!("{managers} --field-selector spec.nodeName={node}")),
-        causes::LABELS_MISSING => {
-            remedy.read(format!("kubectl -n {ns} get instancemanagers.longhorn.io --show-labels"))
-        }
-        causes::PANIC | causes::OOM_KILLED => remedy
-            .read(format!("kubectl -n {ns} logs {name} --tail=200"))
-            .read(format!("kubectl describe node {node}"))
-            .read(format!("{managers} --field-selector spec.nodeName={node}")),
-        causes::POD_REJECTED => remedy
-            .read(format!("kubectl describe node {node}"))
-            .read(format!("kubectl -n {ns} get events --field-selector involvedObject.name={name}")),
-        _ => remedy
-            .read(format!("kubectl -n {ns} describe pod {name}"))
-            .read(format!("{managers} --field-selector spec.nodeName={node}")),
-    }
+    let managers =
+        format!("kubectl -n {ns} get pods -l app=longhorn-manager --field-selector spec.nodeName={node}");
+    Some(if node.is_empty() { remedy } else { remedy.read(managers) })
 }

@@ -119,7 +119,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         ("v1.12.1", true),
     ] {
         let cluster = cluster(&(base(version) + &bare));
-        assert_eq!(found(&CHECK, &cluster), ["warning labels_missing InstanceManager im-1"], "{version}");
+        assert_eq!(found(&CHECK, &cluster), ["warning label_missing InstanceManager im-1"], "{version}");
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
         assert_eq!(finding.evidence[0].text.contains("removes such"), removed, "{version}");

@@ -31,8 +31,10 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(&end, &volumes))
-        .remedy(remedy(cluster, &end))
         .volumes(volumes);
+    if let Some(remedy) = remedy(cluster, &end) {
+        finding = finding.remedy(remedy);
+    }
     finding.evidence = end.evidence;
     finding.evidence.extend(end.hits.facts.iter().take(SHOWN).map(api));
     if let Some(more) = end.hits.facts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
@@ -90,75 +92,27 @@ fn impact(end: &End, volumes: &[VolumeRef]) -> String {
     }
 }
 
-fn remedy(cluster: &Cluster, end: &End) -> Remedy {
-    let (ns, name, node) = (&cluster.namespace, end.manager, end.node);
-    let first = |text: &str| {
-        Remedy::new(text)
-            .read(format!("kubectl -n {ns} get volumes.longhorn.io"))
-            .read(format!("kubectl -n {ns} get events --field-selector involvedObject.name={name}"))
-    };
-    let usage = |remedy: Remedy| {
-        remedy
-            .read(format!("kubectl describe node {node}"))
-            .read(format!("kubectl -n {ns} top pod --containers {name}"))
-    };
-    match end.verdict {
-        ReplacementVerdict::LivenessProbe if end.unreachable => {
-            let network = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
-            let storage = match network {
-                "" => String::new(),
-                network => format!(" The setting storage-network is {network}."),
-            };
-            first(&format!(
-                "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so \
-                 neither load nor the instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the \
-                 storage network.{storage}"
-            ))
-            .read(format!("kubectl -n {ns} get pods -o wide --field-selector spec.nodeName={node}"))
-        }
-        ReplacementVerdict::LivenessProbe => usage(first(
-            "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
-             own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
-             release whose probe tolerates 66 s (1.9.2, 1.10 and later); before it was 30 s, and 15 s before 1.6.4 and 1.7.3.",
-        )),
-        ReplacementVerdict::OomKilled => usage(first(
-            "Make sure that the volumes come back. Then find what fills the memory of the node or, where a limit was set on \
-             the pod, remove it: Longhorn sets none.",
-        )),
-        ReplacementVerdict::Panic => first(
-            "Make sure that the volumes come back. Keep the log of the instance manager for a report; a panic in a rebuild \
-             storm (issue 13087) is fixed in 1.11.3 and 1.12.0.",
-        )
-        .read(format!("kubectl -n {ns} logs {name} --tail=200")),
-        ReplacementVerdict::Evicted | ReplacementVerdict::NodeLost => usage(first(
-            "Make sure that the volumes come back. Then look at the node: memory or disk pressure, taints, a reboot, a drain \
-             that did not wait for Longhorn's PodDisruptionBudget.",
-        )),
-        ReplacementVerdict::Deleted => first(
-            "Make sure that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
-        )
-        .read(format!("kubectl -n {ns} get poddisruptionbudgets {name}")),
-        ReplacementVerdict::Tainted => first(
-            "Make sure that the volumes come back. The node takes no instance manager while the taint is there: remove the taint, or \
-             let Longhorn tolerate it (setting taint-toleration, with all volumes detached).",
-        )
-        .read(format!("kubectl describe node {node}")),
-        ReplacementVerdict::SandboxLost => first(
-            "Make sure that the volumes come back. Then look in the log of containerd on the node for `shim disconnected` and for \
-             what ended the pause process.",
-        )
-        .read(format!("kubectl describe node {node}")),
-        ReplacementVerdict::Unknown => usage(first(
-            "Make sure that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
-             liveness probe failures, `shim disconnected` and out of memory.",
-        )),
-        ReplacementVerdict::Drained
-        | ReplacementVerdict::TaintedIdle
-        | ReplacementVerdict::SettingsSync
-        | ReplacementVerdict::StaleCleanup
-        | ReplacementVerdict::DeletedIdle
-        | ReplacementVerdict::StoppedIdle => {
-            Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
-        }
+/// What to do where that depends on the case.
+fn remedy(cluster: &Cluster, end: &End) -> Option<Remedy> {
+    let (ns, node) = (&cluster.namespace, end.node);
+    if end.verdict.is_expected() {
+        let read = format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager");
+        return Some(Remedy::new("Nothing to do.").read(read));
     }
+    if end.verdict != ReplacementVerdict::LivenessProbe || !end.unreachable {
+        return None;
+    }
+    let storage = match cluster.setting("storage-network").map_or("", |setting| setting.value.trim()) {
+        "" => String::new(),
+        network => format!(" The setting storage-network is {network}."),
+    };
+    let fix = format!(
+        "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so neither load \
+         nor the instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the storage network.{storage}"
+    );
+    Some(
+        Remedy::new(fix)
+            .read(format!("kubectl -n {ns} get pods -o wide --field-selector spec.nodeName={node}"))
+            .read(format!("kubectl -n {ns} get events --field-selector reason=Unhealthy")),
+    )
 }

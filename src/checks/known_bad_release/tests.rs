@@ -177,7 +177,7 @@ fn instance_managers_without_labels() {
     assert!(!on("v1.7.1", all, "im:v1"));
     // no one looks for an old one by its labels
     assert!(!on("v1.7.1", "", "im:v2"));
-    // the fix deletes it: see labels_missing of instance_manager_down
+    // the fix deletes it: see label_missing of instance_manager_down
     assert!(!on("v1.7.2", "", "im:v1"));
 }
 
