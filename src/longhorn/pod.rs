@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::env::EnvVar;
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::meta::Condition;
@@ -42,11 +43,6 @@ narrow! {
         pub readiness_probe: Option<Probe>,
         pub liveness_probe: Option<Probe>,
         pub startup_probe: Option<Probe>,
-    }
-
-    /// Name of an environment variable; values are not read.
-    pub struct EnvVar {
-        pub name: SharedText,
     }
 
     /// A port of a container.

@@ -112,15 +112,8 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         format!("the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"),
     )
     .since(age.since)
-    .remedy(
-        Remedy::new(
-            "The registrar tells the kubelet over a socket under the kubelet's root directory. Read its log; compare the root directory \
-             of the kubelet with the one of the driver deployer (--kubelet-root-dir), and restart the plugin's pod.",
-        )
-        .read(format!("kubectl get csinode {node} -o yaml"))
-        .read(format!("kubectl -n {} logs {name} -c node-driver-registrar --tail=30", cluster.namespace))
-        .change(format!("kubectl -n {} delete pod {name}", cluster.namespace)),
-    );
+    .node(node)
+    .with(Name::Pod, name.to_string());
     finding.evidence = vec![
         api(format!(
             "CSINode {node} lists {}",
@@ -156,22 +149,13 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
-    let namespace = &cluster.namespace;
     let mut finding = Finding::new(
         &causes::PLUGIN_MISSING,
         ObjectRef::cluster("Node", node),
         format!("node {node}, which Longhorn uses, has no CSI plugin"),
     )
     .since(age.since)
-    .remedy(
-        Remedy::new(
-            "A taint that the setting taint-toleration lacks, or the setting system-managed-components-node-selector, keeps the plugin away. \
-             Where that is meant, no pod with a Longhorn volume may be placed there.",
-        )
-        .read(format!("kubectl describe node {node}"))
-        .read(format!("kubectl -n {namespace} describe daemonset {PLUGIN}"))
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
-    );
+    .node(node);
     let wanted = set.status.desired_number_scheduled.0;
     finding.evidence = vec![
         api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
@@ -222,5 +206,4 @@ fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
     remedy
         .read(format!("kubectl -n {namespace} describe pod {name}"))
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-        .change(format!("kubectl -n {namespace} delete pod {name}"))
 }

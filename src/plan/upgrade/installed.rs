@@ -30,14 +30,14 @@ pub fn installer(cluster: &Cluster) -> Option<Installer> {
             return Some(Installer::Flux(kind, namespace, name));
         }
     }
-    if meta.annotations.argo_tracking.0 || label("argocd.argoproj.io/instance").is_some() {
+    if !meta.annotations.argocd_tracking_id.is_empty() || label("argocd.argoproj.io/instance").is_some() {
         return Some(Installer::Argo(label("argocd.argoproj.io/instance")));
     }
     if let Some(chart) = cluster.objects.helm_charts.iter().find(|chart| chart.is_longhorn()) {
         let of = |text: &str| text.to_owned();
         return Some(Installer::HelmChart(of(&chart.metadata.namespace), of(&chart.metadata.name)));
     }
-    let by_helm = meta.annotations.helm_release.0;
+    let by_helm = !meta.annotations.helm_release_name.is_empty();
     let name = label("app.kubernetes.io/instance").unwrap_or_else(|| "longhorn".to_owned());
     Some(if by_helm { Installer::Helm(name) } else { Installer::Manifest })
 }

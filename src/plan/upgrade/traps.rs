@@ -67,7 +67,7 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         match issue.trigger(rung.cluster) {
             Trigger::Met(what) => {
                 let other = issue
-                    .way_out(rung.to)
+                    .way_out(rung.cluster, rung.to)
                     .map_or_else(|| "a later release".to_owned(), |other| other.to_string());
                 let text = format!("with {} {} (issue {})", rung.to, issue.effect, issue.number);
                 out.say(text).fact(what).fact(issue.until_then).with("instead", other);
