@@ -148,17 +148,7 @@ fn about(
     Finding::new(cause, ObjectRef::new("Volume", namespace, name), message)
         .volumes(vec![cluster.volume_ref(name)])
         .impact("what was written since the last good backup would be lost with the volume")
-        .remedy(
-            Remedy::new(
-                "Read the error of the backup, if it has one, and the log of the instance manager whose replica is being read. A lock that another cluster or an \
-                 ended backup holds goes away after a few minutes. Delete a backup that stands still or failed and take another; the next \
-                 run of a recurring job does so, too.",
-            )
-            .read(format!("kubectl -n {namespace} get backups.longhorn.io {} -o yaml", backup.metadata.name))
-            .read(format!("kubectl -n {namespace} get backups.longhorn.io -l backup-volume={name}"))
-            .read(format!("kubectl -n {namespace} get backuptargets.longhorn.io"))
-            .change(format!("kubectl -n {namespace} delete backups.longhorn.io {}", backup.metadata.name)),
-        )
+        .with(Name::Backup, backup.metadata.name.as_str())
 }
 
 /// When the last good backup of a volume was.
