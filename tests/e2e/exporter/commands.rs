@@ -367,6 +367,26 @@ fn named(command: &str, capitals: &Regex) -> Result<String> {
         }
         _ => "longhorn-manager-52a73",
     };
+    // what a finding is about is of the kind that the command asks for
+    let object = match command {
+        _ if command.contains("instancemanager") || command.contains("instance-manager") => {
+            "INSTANCE-MANAGER"
+        }
+        _ if command.contains("pod OBJECT")
+            || command.contains("pods OBJECT")
+            || command.contains("logs OBJECT") =>
+        {
+            "POD"
+        }
+        _ if command.contains("node") => "NODE",
+        _ if command.contains("backups.longhorn.io OBJECT") => "BACKUP",
+        _ if command.contains("replicas.longhorn.io OBJECT") => "REPLICA",
+        _ if command.contains("engineimage") => "ENGINE-IMAGE",
+        _ if command.contains("setting") => "SETTING",
+        _ if command.contains("deploy") => "DEPLOYMENT",
+        _ => "VOLUME",
+    };
+    let command = &command.replace("OBJECT", object);
     let known = NAMES.iter().copied().chain([("POD", pod)]);
     let named = known.fold(command.to_owned(), |command, (name, object)| command.replace(name, object));
     let left = capitals.captures(&named).map(|found| found["name"].to_owned());
