@@ -86,9 +86,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            let said = format!("{:#}", failure.error);
-            let lines: Vec<_> = said.lines().map(plain).collect();
-            eprintln!("error: {}", lines.join("\n"));
+            eprintln!("error: {}", plain(format!("{:#}", failure.error).trim_end()));
             ExitCode::from(failure.code)
         }
     }

@@ -24,6 +24,14 @@ const LINES: i64 = 5_000;
 /// Bytes of a log.
 const BYTES: i64 = 1024 * 1024;
 
+/// The file that says which kinds a recording has.
+const MANIFEST: &str = "recording.json";
+/// The object in it.
+pub(super) const MANIFEST_KIND: &str = "Recording";
+pub(super) const MANIFEST_VERSION: &str = "longhorn-health-exporter/v1";
+/// The reason of a refusal for a kind that the release of Longhorn does not have.
+pub(super) const NOT_SERVED: &str = "NotServed";
+
 /// Where a recording goes to.
 pub trait Sink {
     /// Adds a file.
@@ -53,6 +61,7 @@ pub async fn record(
 ) -> std::io::Result<Recorded> {
     let mut recorded = Recorded::default();
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
+    sink.put(MANIFEST, manifest().as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
@@ -68,16 +77,25 @@ pub async fn record(
                 content
             }
             // an older release of Longhorn does not have the kind, so that there is none
-            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => continue,
+            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => {
+                status(&label, "", &refusal.message, NOT_SERVED)
+            }
             Err(refusal) => {
                 recorded.unread.push(format!("{label}: {}", refusal.message));
-                status(&label, "", &refusal.message)
+                status(&label, "", &refusal.message, "")
             }
         };
         sink.put(&format!("{label}.json"), content.as_bytes())?;
     }
     for run in wanted_logs(&pods, &leases, now) {
         let name = name_of(&run);
+        // what the API server says is no path of this machine
+        if !is_file_name(&name) {
+            recorded
+                .unread
+                .push(format!("the log of pod {}: its name is not one that a pod can have", run.pod));
+            continue;
+        }
         sink.reading(&name);
         match read(client, namespace, &run, patience).await {
             Ok(text) => {
@@ -85,7 +103,7 @@ pub async fn record(
                 sink.put(&name, &text)?;
             }
             Err(message) => {
-                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message).as_bytes())?;
+                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message, "").as_bytes())?;
                 recorded.unread.push(format!("{name}: {message}"));
             }
         }
@@ -192,12 +210,26 @@ fn list_of(resource: Resource, items: &[Value]) -> String {
     )
 }
 
+/// Says before anything else which kinds follow, so that a recording that was interrupted, or has lost a file, is
+/// known by what it lacks.
+fn manifest() -> String {
+    let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
+    format!("{}\n", json!({"apiVersion": MANIFEST_VERSION, "kind": MANIFEST_KIND, "kinds": kinds}))
+}
+
+/// Names of pods and containers are DNS labels and subdomains.
+fn is_file_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    name.len() < 512 && name.bytes().all(plain) && !name.starts_with('.')
+}
+
 /// What the API server would have answered.
-fn status(kind: &str, name: &str, message: &str) -> String {
+fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
     let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
     let details = json!({ "kind": kind, "group": group, "name": name });
     let status = json!({
-        "apiVersion": "v1", "kind": "Status", "status": "Failure", "message": message, "details": details
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "message": message, "details": details,
+        "reason": reason
     });
     format!("{status}\n")
 }

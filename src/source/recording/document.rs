@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
 use crate::longhorn::Resource;
+use crate::source::record;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -18,6 +19,10 @@ pub(super) struct Content {
     /// Kinds that were asked for and of which there was none.
     pub empty: BTreeSet<Resource>,
     pub losses: Vec<Loss>,
+    /// Kinds that the recording says it has.
+    pub promised: BTreeSet<Resource>,
+    /// Kinds that the release of Longhorn does not have.
+    pub not_served: BTreeSet<Resource>,
     /// Pods whose log could not be recorded, and why.
     pub unread_logs: Vec<[String; 2]>,
 }
@@ -168,11 +173,14 @@ impl DocumentReader<'_> {
                     [&["details", "name"][..], &["message"][..]].map(|path| tree.text(path).to_owned());
                 return self.content.unread_logs.push(unread);
             }
-            let kinds = kinds_of_label(&format!(
+            let mut kinds = kinds_of_label(&format!(
                 "{}.{}",
                 tree.text(&["details", "kind"]),
                 tree.text(&["details", "group"])
             ));
+            if tree.text(&["reason"]) == record::NOT_SERVED {
+                return self.content.not_served.append(&mut kinds);
+            }
             return self.lost_of(
                 line,
                 format!("a refusal of the API server: {}", tree.text(&["message"])),
@@ -183,6 +191,16 @@ impl DocumentReader<'_> {
             return self.lost(line, format!("a {kind}, which does not hold the objects; ask for -o yaml"));
         }
         let version = tree.text(&["apiVersion"]).to_owned();
+        if kind == record::MANIFEST_KIND && version == record::MANIFEST_VERSION {
+            if let Some(Tree::List(kinds)) = tree.get("kinds") {
+                let text = |kind: &Tree| match kind {
+                    Tree::Text(text) | Tree::Plain(text) => kinds_of_label(text),
+                    _ => BTreeSet::new(),
+                };
+                self.content.promised.extend(kinds.iter().flat_map(text));
+            }
+            return;
+        }
         match kind.strip_suffix("List") {
             Some(member) if member.is_empty() || !kinds_of(&version, member).is_empty() => {
                 self.list(tree, member, &version, line);
@@ -276,7 +294,7 @@ fn kinds_of_label(label: &str) -> BTreeSet<Resource> {
 }
 
 /// The kind that a file is named after: an empty list of kubectl does not say what was asked for.
-fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
+pub(super) fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if stem == "node-events" {
         return [Resource::NodeEvents].into();

@@ -1,13 +1,15 @@
 //! A recorded cluster: a directory of YAML and JSON, one file of `kubectl get -o yaml|json` output,
 //! or standard input.
 //!
-//! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
+//! Archives (`.tar`, `.tar.gz`, the `.zip` of a support bundle) are read member by member; whatever else yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
 pub(crate) mod archive;
+#[cfg(test)]
+mod archive_tests;
 mod decode;
 mod document;
-mod files;
+pub(crate) mod files;
 mod json;
 pub(crate) mod logs;
 #[cfg(test)]
@@ -19,6 +21,7 @@ mod tree;
 mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
@@ -27,6 +30,8 @@ use thiserror::Error;
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource, Scope};
+use archive::Member;
+use files::FileKind;
 use tree::Tree;
 
 /// A recording that cannot be used. The message names the file and says what to do.
@@ -110,6 +115,9 @@ pub struct Recording {
     undecodable: BTreeMap<Resource, Vec<String>>,
     /// Kinds that are there as a whole: in a list, or asked for and empty.
     whole: BTreeSet<Resource>,
+    /// Kinds that the recording says it has, and that Longhorn's release does not have.
+    promised: BTreeSet<Resource>,
+    not_served: BTreeSet<Resource>,
     /// What files lost, and of which kinds; of any, where none is named.
     losses: Vec<(String, BTreeSet<Resource>)>,
     history: History,
@@ -164,8 +172,8 @@ impl Recording {
     pub fn read(path: &Path, namespace: &str, latest: Timestamp) -> Result<Recording, RecordingError> {
         let is_input = path.as_os_str() == "-";
         let mut recording = Recording::default();
-        if let Some(files) = files::in_archive(path)? {
-            recording.add_files(files, namespace, latest)?;
+        if let Some(mut archive) = files::archive(path)? {
+            recording.add_archive(&mut archive, namespace, latest)?;
         } else {
             let (objects, logs) = match !is_input && path.is_dir() {
                 true => files::below(path)?,
@@ -176,7 +184,8 @@ impl Recording {
             }
             // one at a time: there may be many, and little of each is kept
             for path in logs {
-                logs::add_to(&mut recording.history, &recording.objects, files::read_log(&path)?);
+                logs::LogFile::from(files::read_log(&path)?)
+                    .add_to(&mut recording.history, &recording.objects);
             }
         }
         let name = if is_input { files::STANDARD_INPUT.to_owned() } else { path.display().to_string() };
@@ -204,6 +213,21 @@ impl Recording {
         Ok(recording.warned())
     }
 
+    /// Reads an archive that is open; what is none has nothing in it.
+    pub fn from_archive(
+        path: &Path,
+        file: impl Read + Seek,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<Recording, RecordingError> {
+        let mut recording = Recording::default();
+        let unreadable = |reason| RecordingError::Unreadable { path: path.display().to_string(), reason };
+        if let Some(mut archive) = archive::Archive::new(path, file).map_err(unreadable)? {
+            recording.add_archive(&mut archive, namespace, latest)?;
+        }
+        Ok(recording.warned())
+    }
+
     fn add_files(
         &mut self,
         files: impl IntoIterator<Item = RecordedFile>,
@@ -217,7 +241,44 @@ impl Recording {
         }
         logs.sort_by_key(|file| logs::order(&file.name));
         for file in logs {
-            logs::add_to(&mut self.history, &self.objects, file);
+            logs::LogFile::from(file).add_to(&mut self.history, &self.objects);
+        }
+        Ok(())
+    }
+
+    /// Objects first, which say whose logs are of use. A link is what a file system has: its target may lie outside.
+    fn add_archive(
+        &mut self,
+        archive: &mut archive::Archive<impl Read + Seek>,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        archive.each(FileKind::Objects, &mut |member| match member {
+            Member::File(file) => self.add_file(&file, namespace, latest),
+            Member::Link { name, target } => {
+                let what = format!(
+                    "{name}: is a link to {target}, which is not followed in an archive; unpack it and give the directory"
+                );
+                self.losses.push((what, document::kinds_of_name(&name)));
+                Ok(())
+            }
+        })?;
+        let mut logs = Vec::new();
+        archive.each(FileKind::Log, &mut |member| {
+            match member {
+                Member::File(file) => {
+                    logs.extend(Some(logs::LogFile::from(file)).filter(|log| log.is_of_a_pod(&self.objects)));
+                }
+                Member::Link { name, target } => {
+                    self.warnings
+                        .push(format!("{name}: is a link to {target}, which is not followed in an archive"));
+                }
+            }
+            Ok(())
+        })?;
+        logs.sort_by_key(logs::LogFile::order);
+        for log in logs {
+            log.add_to(&mut self.history, &self.objects);
         }
         Ok(())
     }
@@ -226,6 +287,17 @@ impl Recording {
         for [pod, why] in std::mem::take(&mut self.unread_logs) {
             let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
+        }
+        for kind in std::mem::take(&mut self.promised) {
+            let there = self.whole.contains(&kind)
+                || self.not_served.contains(&kind)
+                || self.objects.count(kind) > 0
+                || self.undecodable.contains_key(&kind)
+                || self.losses.iter().any(|(_, kinds)| kinds.contains(&kind));
+            if !there {
+                let what = format!("{kind}: the recording lacks the file of this kind");
+                self.losses.push((what, [kind].into()));
+            }
         }
         self.warnings.extend(self.losses.iter().map(|(what, _)| format!("{what}; what it held is unknown")));
         if let Some((object, newest, second)) = self.times.far_ahead() {
@@ -282,6 +354,8 @@ impl Recording {
         self.losses
             .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
         self.whole.extend(content.empty);
+        self.promised.extend(content.promised);
+        self.not_served.extend(content.not_served);
         self.unread_logs.extend(content.unread_logs);
         for (object, is_listed) in content.objects {
             let Some(resource) = document::resource_of(&object) else { continue };

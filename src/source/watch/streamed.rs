@@ -28,11 +28,17 @@ pub(super) fn is_asked_for(uri: &Uri) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|parameter| parameter == "sendInitialEvents=true"))
 }
 
-/// The same as a list: only what selects objects is kept.
-pub(super) fn as_list(uri: &Uri) -> Option<Uri> {
+/// The same as a list: only what selects objects is kept. The first one may be as old as the API server likes; after
+/// that one of several that lags (kubernetes#59848) must not lead back behind what was `seen`. It then answers that
+/// the version is too large, and pages follow, which etcd answers for.
+pub(super) fn as_list(uri: &Uri, seen: Option<&str>) -> Option<Uri> {
     let selects = |parameter: &&str| parameter.starts_with("fieldSelector=");
     let selectors = uri.query()?.split('&').filter(selects).map(|parameter| format!("&{parameter}"));
-    let path = format!("{}?resourceVersion=0{}", uri.path(), selectors.collect::<String>());
+    let version = match seen {
+        Some(seen) => format!("resourceVersion={seen}&resourceVersionMatch=NotOlderThan"),
+        None => "resourceVersion=0".to_owned(),
+    };
+    let path = format!("{}?{version}{}", uri.path(), selectors.collect::<String>());
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(path.parse().ok()?);
     Uri::from_parts(parts).ok()
@@ -327,7 +333,9 @@ mod tests {
         assert!(is_asked_for(&asked));
         let list = "https://api:6443/api/v1/namespaces/default/events?resourceVersion=0\
                     &fieldSelector=involvedObject.kind%3DNode";
-        assert_eq!(as_list(&asked).unwrap(), list);
-        assert!(!is_asked_for(&as_list(&asked).unwrap()));
+        assert_eq!(as_list(&asked, None).unwrap(), list);
+        assert!(!is_asked_for(&as_list(&asked, None).unwrap()));
+        let later = list.replace("=0", "=7&resourceVersionMatch=NotOlderThan");
+        assert_eq!(as_list(&asked, Some("7")).unwrap(), later.as_str());
     }
 }
