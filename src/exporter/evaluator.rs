@@ -466,7 +466,9 @@ mod tests {
 
         let evaluator = Evaluator::new(source.clone(), clock, false).beside();
         let scrape = || drop(evaluator.page(Format::Text, None).unwrap());
-        let pass = |seconds: f64| drop(MILLISECONDS.fetch_add((1_000.0 * seconds) as i64, Ordering::Relaxed));
+        let pass = |seconds: f64| {
+            MILLISECONDS.fetch_add((1_000.0 * seconds) as i64, Ordering::Relaxed);
+        };
         assert!(evaluator.is_due(), "there is none yet");
         scrape();
         assert_eq!(evaluations(), 11, "the first one is waited for");

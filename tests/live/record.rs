@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fake_apiserver::Fault;
+use fake_apiserver::{Fault, Verb};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Readability;
 use longhorn_health_exporter::longhorn::Resource;
@@ -71,6 +71,19 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     }
     assert!(cluster.history.crash_log("m", "longhorn-manager").is_some());
     assert!(cluster.history.why_crash_log_unread("n", "2").is_some());
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_is_recorded_in_pages() {
+    let server = server().await;
+    for number in 0..450 {
+        server.put(VOLUMES, volume(&format!("v{number}")));
+    }
+    in_pages(&server);
+    let (recorded, _, recording) = recorded(&server).await;
+    assert_eq!((recorded.objects, recorded.unread.len()), (450, 0), "{:?}", recorded.unread);
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit"), ["", "200", "200", "200"]);
+    assert_eq!(recording.into_cluster(NAMESPACE, None).objects.volumes.len(), 450);
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 pub use backoff::Pauses;
-pub(crate) use trouble::{describe, is_untrusted, reason_of, speaks_no_tls};
+pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, speaks_no_tls};
 
 use super::{ApiTotals, Source};
 use crate::checks;

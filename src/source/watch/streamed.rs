@@ -109,7 +109,7 @@ fn broken_off(error: BoxError) -> BoxError {
 
 /// Takes a list apart. Looks at strings and brackets only: whether an object decodes shows later.
 #[derive(Default)]
-struct Split {
+pub(in crate::source) struct Split {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -142,7 +142,7 @@ const BETWEEN: usize = 2;
 
 impl Split {
     /// The items that end in these bytes, as lines.
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
+    pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         let mut lines = Vec::new();
         let mut taken = 0;
         let mut take = |split: &mut Split, until: usize, next: usize| {
@@ -204,7 +204,7 @@ impl Split {
     }
 
     /// The bookmark after the last item; a list that is not whole has none.
-    fn end(&mut self) -> Result<Vec<u8>, Garbled> {
+    pub(in crate::source) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
         if self.depth > 0 || self.in_string {
             return Err(Garbled::Cut);
         }
