@@ -86,7 +86,10 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("error: {}", plain(format!("{:#}", failure.error).trim_end()));
+            let said = format!("{:#}", failure.error);
+            // names in it may be foreign: a line of their own would look like one of ours
+            let lines: Vec<_> = said.lines().map(plain).collect();
+            eprintln!("error: {}", lines.join(" "));
             ExitCode::from(failure.code)
         }
     }

@@ -197,8 +197,11 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
     let mut wish = args.source.wish(Timestamp::now())?;
     wish.address = wish.address.elsewhere();
+    let (mut access, transport) = open_web(&args)?;
     let connection = open_connection(&args).await?;
-    let (access, transport) = open_web(&args, connection.as_ref())?;
+    if let Some(connection) = connection.as_ref().filter(|_| args.web.auth == WebAuth::Kubernetes) {
+        access = access.by_kubernetes(Reviewer::new(Reviews::new(connection.client()), digester()?));
+    }
     let (source, live) = open_source(&args.source, connection.as_ref())?;
     let keeper = args.state_file.clone().zip(live.clone());
     let keeper = keeper.map(|(path, live)| Keeper::begin(path, live, &args.source.namespace));
@@ -267,7 +270,7 @@ async fn open_connection(args: &ServeArgs) -> Result<Option<Connection>, Failure
 
 /// Who may connect and read. Tokens ask for TLS, since anyone who sees one can use it.
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
-fn open_web(args: &ServeArgs, connection: Option<&Connection>) -> Result<(Access, Transport), Failure> {
+fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
     let file = match &args.web.config_file {
         Some(path) => {
@@ -292,10 +295,6 @@ fn open_web(args: &ServeArgs, connection: Option<&Connection>) -> Result<(Access
     let mut access = Access::open();
     if let Some(file) = file {
         access = access.by_file(file, digester()?);
-    }
-    if let Some(connection) = connection.filter(|_| by_kubernetes) {
-        let reviews = Reviews::new(connection.client());
-        access = access.by_kubernetes(Reviewer::new(reviews, digester()?));
     }
     Ok((access, tls.map_or(Transport::Plain, Transport::Tls)))
 }

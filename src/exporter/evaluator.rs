@@ -89,6 +89,13 @@ const TOO_OLD: SignedDuration = SignedDuration::from_secs(30);
 /// A format that nobody asks for any more is not written ahead.
 const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
+/// How evaluations are spread.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    looked: Timestamp,
+    paid_until: Timestamp,
+}
+
 /// A format that is asked for.
 #[derive(Debug, Clone, Copy)]
 struct AskedPage {
@@ -108,8 +115,8 @@ pub struct Evaluator {
     last: Mutex<Option<Arc<Moment>>>,
     /// Held while an evaluation is made.
     evaluating: Mutex<()>,
-    /// Until when the evaluations that were made are paid for.
-    paid_until: Mutex<Option<Timestamp>>,
+    /// When it was looked last, and until when the evaluations that were made are paid for.
+    pace: Mutex<Option<Pace>>,
     /// The formats of pages that are asked for, and when they were last.
     asked_for: Mutex<[Option<AskedPage>; 2]>,
     render_seconds: Mutex<Option<f64>>,
@@ -122,7 +129,7 @@ impl Evaluator {
     /// process uses.
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
-        let (evaluating, paid_until, asked_for) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (evaluating, pace, asked_for) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
         let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
         let beside = false;
@@ -135,7 +142,7 @@ impl Evaluator {
             wish,
             last,
             evaluating,
-            paid_until,
+            pace,
             asked_for,
             render_seconds,
             for_scrapes,
@@ -169,16 +176,14 @@ impl Evaluator {
 
     /// Whether there is something to evaluate. Cheap, and asked for all the time.
     pub fn is_due(&self) -> bool {
-        let Some(last) = self.last() else { return true };
+        let (Some(last), Some(pace)) = (self.last(), *lock(&self.pace)) else { return true };
         let now = (self.clock)();
-        let age = now.duration_since(last.evaluated);
-        if !(SignedDuration::ZERO..TICK).contains(&age) {
+        if !(SignedDuration::ZERO..TICK).contains(&now.duration_since(pace.looked)) {
             return true;
         }
         let changed =
             last.key.generation != self.source.generation() || last.waiting_for != self.waiting_for();
-        let paid = lock(&self.paid_until).map_or(SignedDuration::ZERO, |paid| paid.duration_since(now));
-        changed && paid <= good_for(last.seconds) * (AT_ONCE - 1)
+        changed && pace.paid_until.duration_since(now) <= good_for(last.seconds) * (AT_ONCE - 1)
     }
 
     /// Evaluates, and writes the pages that are asked for. Not for async threads.
@@ -188,14 +193,14 @@ impl Evaluator {
         let zipped = Format::ALL.map(zipped);
         let moment = self.evaluated();
         let now = (self.clock)();
-        let paid = {
-            let mut paid = lock(&self.paid_until);
+        {
             let cost = good_for(moment.seconds);
+            let mut pace = lock(&self.pace);
             // what a clock that was set back would leave is no debt
-            let before = paid.filter(|paid| (now..=now + cost * AT_ONCE).contains(paid)).unwrap_or(now);
-            *paid.insert(before + cost)
-        };
-        tracing::trace!(seconds = moment.seconds, %paid, "evaluated");
+            let owed =
+                pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + cost * AT_ONCE).contains(paid));
+            *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost });
+        }
         let asked_for = *lock(&self.asked_for);
         for ((format, asked), zipped) in Format::ALL.into_iter().zip(asked_for).zip(zipped) {
             let asked = asked.filter(|asked| now.duration_since(asked.last) < ASKED_FOR);
@@ -485,9 +490,12 @@ mod tests {
         let first = evaluator.page(Format::Text, None).unwrap();
         let cost = evaluator.moment().seconds;
         pass(TIMES_ITS_COST * cost);
-        assert!(evaluator.is_due());
-        evaluator.refresh();
-        assert!(!evaluator.is_due());
+        let mut again = 0;
+        while evaluator.is_due() {
+            evaluator.refresh();
+            again += 1;
+        }
+        assert!((1..AT_ONCE).contains(&again), "{again}");
         let second = evaluator.page(Format::Text, None).unwrap();
         assert!(!Arc::ptr_eq(&first, &second), "it was written ahead");
         assert!(Arc::ptr_eq(&second, &evaluator.page(Format::Text, None).unwrap()));

@@ -48,8 +48,8 @@ async fn a_list_after_a_watch_never_goes_back_in_time() {
         server.put("pods", manager("a"));
     }
     // what the other one has not heard of yet
-    for turn in 0..5 {
-        fresh.put("pods", pod("other", &turn.to_string()));
+    for _ in 0..5 {
+        fresh.put("pods", pod("other", "o"));
     }
     let (client, to_lagging) = balanced(&fresh, &lagging).await;
     let live = Live::start(client, options());
@@ -79,8 +79,8 @@ async fn a_list_after_a_watch_never_goes_back_in_time() {
 
     // it catches up
     lagging.delete("pods", NAMESPACE, "instance-manager-a");
-    for turn in 0..20 {
-        lagging.put("pods", pod("other", &turn.to_string()));
+    for _ in 0..20 {
+        lagging.put("pods", pod("other", "o"));
     }
     lagging.put("pods", manager("b"));
     until(&live, "its list", |cluster| cluster.can_read(Resource::Pods)).await;

@@ -20,7 +20,7 @@ use crate::history::History;
 use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
-use crate::report::{Acceptance, Evaluation, Report, Selection, Wish, evaluate_as};
+use crate::report::{Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Unknown, Wish, evaluate_as};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -238,12 +238,15 @@ impl CheckArgs {
         if failure.code != exit::UNKNOWN || !parsed {
             return Ok(());
         }
-        let status = ResourceStatus { error: Some(failure.error.to_string()), ..ResourceStatus::default() };
-        let resources = Resource::all().map(|resource| (resource, status.clone())).collect();
+        let resources = Resource::all().map(|resource| (resource, ResourceStatus::default())).collect();
         let (namespace, objects) = (self.source.namespace.clone(), Objects::default());
         let cluster = Cluster::new(namespace, now, objects, History::default(), resources);
         let mut report = self.shown(&self.evaluate(&cluster, wish).report);
         report.exit_code = failure.code;
+        report.unknown.retain(|unknown| unknown.check != EVERY_CHECK);
+        report
+            .unknown
+            .insert(0, Unknown { check: EVERY_CHECK, reason: failure.error.to_string(), forbidden: false });
         self.print(&report).map_err(Failure::unknown)
     }
 

@@ -21,8 +21,6 @@ pub(super) struct Content {
     pub losses: Vec<Loss>,
     /// Kinds that the recording says it has.
     pub promised: BTreeSet<Resource>,
-    /// Kinds that the release of Longhorn does not have.
-    pub not_served: BTreeSet<Resource>,
     /// Pods whose log could not be recorded, and why.
     pub unread_logs: Vec<[String; 2]>,
 }
@@ -48,7 +46,7 @@ pub(super) fn read(file: &RecordedFile) -> Result<Content, RecordingError> {
     };
     let text = decode(&file.content).map_err(syntax)?;
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = DocumentReader { file: &file.name, content: Content::default() };
+    let mut reader = DocumentReader::new(&file.name);
     if text.trim_start().starts_with('<') {
         reader.lost(1, "is HTML or XML, not objects");
         return Ok(reader.content);
@@ -109,16 +107,20 @@ fn decode(content: &[u8]) -> Result<Cow<'_, str>, Broken> {
 }
 
 /// The directories of a support bundle (rancher/support-bundle-kit v0.0.84 pkg/manager/cluster.go).
-fn of_support_bundle(name: &str) -> bool {
+pub(super) fn of_support_bundle(name: &str) -> bool {
     ["yamls/namespaced/", "yamls/cluster/"].iter().any(|part| name.replace('\\', "/").contains(part))
 }
 
-struct DocumentReader<'a> {
+pub(super) struct DocumentReader<'a> {
     file: &'a str,
-    content: Content,
+    pub content: Content,
 }
 
-impl DocumentReader<'_> {
+impl<'a> DocumentReader<'a> {
+    pub fn new(file: &'a str) -> Self {
+        DocumentReader { file, content: Content::default() }
+    }
+
     fn lost(&mut self, line: usize, what: impl Into<String>) {
         self.lost_of(line, what, BTreeSet::new());
     }
@@ -149,7 +151,7 @@ impl DocumentReader<'_> {
         kept.into()
     }
 
-    fn document(&mut self, tree: Tree, line: usize, listed: bool) {
+    pub fn document(&mut self, tree: Tree, line: usize, listed: bool) {
         match &tree {
             Tree::Map(_) => self.object(tree, line, listed),
             tree if tree.is_nothing() => {}
@@ -173,13 +175,13 @@ impl DocumentReader<'_> {
                     [&["details", "name"][..], &["message"][..]].map(|path| tree.text(path).to_owned());
                 return self.content.unread_logs.push(unread);
             }
-            let mut kinds = kinds_of_label(&format!(
+            let kinds = kinds_of_label(&format!(
                 "{}.{}",
                 tree.text(&["details", "kind"]),
                 tree.text(&["details", "group"])
             ));
             if tree.text(&["reason"]) == record::NOT_SERVED {
-                return self.content.not_served.append(&mut kinds);
+                return; // the release of Longhorn does not have the kind
             }
             return self.lost_of(
                 line,
@@ -202,9 +204,7 @@ impl DocumentReader<'_> {
             return;
         }
         match kind.strip_suffix("List") {
-            Some(member) if member.is_empty() || !kinds_of(&version, member).is_empty() => {
-                self.list(tree, member, &version, line);
-            }
+            Some(member) if is_list_of(&version, &kind) => self.list(tree, member, &version, line),
             _ if version.is_empty() => {
                 let kinds: BTreeSet<_> =
                     Resource::all().filter(|resource| resource.info().kind == kind).collect();
@@ -280,6 +280,11 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
     }
     let about = ["apiVersion", "kind"].map(|key| object.text(&["involvedObject", key]));
     Some(Resource::of_event(object.text(&["metadata", "namespace"]), about[0], about[1]))
+}
+
+/// Whether this is the kind of a list, of anything or of objects that are read.
+pub(super) fn is_list_of(version: &str, kind: &str) -> bool {
+    kind.strip_suffix("List").is_some_and(|member| member.is_empty() || !kinds_of(version, member).is_empty())
 }
 
 fn kinds_of(version: &str, kind: &str) -> BTreeSet<Resource> {

@@ -31,6 +31,11 @@ pub(super) fn read(path: &Path) -> Result<RecordedFile, RecordingError> {
     Ok(RecordedFile { name: path.display().to_string(), content })
 }
 
+/// Opens a file.
+pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
+    File::open(path).map_err(|reason| unreadable(path, reason))
+}
+
 /// What a file is, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {

@@ -11,6 +11,7 @@ mod decode;
 mod document;
 pub(crate) mod files;
 mod json;
+mod lists;
 pub(crate) mod logs;
 #[cfg(test)]
 mod loss_tests;
@@ -115,9 +116,10 @@ pub struct Recording {
     undecodable: BTreeMap<Resource, Vec<String>>,
     /// Kinds that are there as a whole: in a list, or asked for and empty.
     whole: BTreeSet<Resource>,
-    /// Kinds that the recording says it has, and that Longhorn's release does not have.
+    /// Kinds that the recording says it has, each in a file of its name.
     promised: BTreeSet<Resource>,
-    not_served: BTreeSet<Resource>,
+    /// Names of the files that were read, without their endings.
+    files: BTreeSet<String>,
     /// What files lost, and of which kinds; of any, where none is named.
     losses: Vec<(String, BTreeSet<Resource>)>,
     history: History,
@@ -134,7 +136,7 @@ pub struct Recording {
 }
 
 /// The newest times of two objects, and how many objects have one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Times {
     newest: Option<(Timestamp, String)>,
     second: Option<Timestamp>,
@@ -180,7 +182,7 @@ impl Recording {
                 false => (vec![path.to_owned()], Vec::new()),
             };
             for path in objects {
-                recording.add_file(&files::read(&path)?, namespace, latest)?;
+                recording.add_path(&path, namespace, latest)?;
             }
             // one at a time: there may be many, and little of each is kept
             for path in logs {
@@ -289,11 +291,7 @@ impl Recording {
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
         }
         for kind in std::mem::take(&mut self.promised) {
-            let there = self.whole.contains(&kind)
-                || self.not_served.contains(&kind)
-                || self.objects.count(kind) > 0
-                || self.undecodable.contains_key(&kind)
-                || self.losses.iter().any(|(_, kinds)| kinds.contains(&kind));
+            let there = self.files.contains(&kind.label());
             if !there {
                 let what = format!("{kind}: the recording lacks the file of this kind");
                 self.losses.push((what, [kind].into()));
@@ -343,28 +341,86 @@ impl Recording {
         ResourceStatus { readability, undecodable, last_success: None, error }
     }
 
+    fn add_path(&mut self, path: &Path, namespace: &str, latest: Timestamp) -> Result<(), RecordingError> {
+        // a pipe cannot be read twice
+        if path.is_file() {
+            let file = files::open(path)?;
+            if self.add_list(&path.display().to_string(), file, namespace, latest)? {
+                return Ok(());
+            }
+        }
+        self.add_whole(&files::read(path)?, namespace, latest)
+    }
+
     fn add_file(
         &mut self,
         file: &RecordedFile,
         namespace: &str,
         latest: Timestamp,
     ) -> Result<(), RecordingError> {
-        let content = document::read(file)?;
-        let losses = content.losses.into_iter();
-        self.losses
-            .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
-        self.whole.extend(content.empty);
-        self.promised.extend(content.promised);
-        self.not_served.extend(content.not_served);
-        self.unread_logs.extend(content.unread_logs);
-        for (object, is_listed) in content.objects {
+        match self.add_list(&file.name, file.content.as_slice(), namespace, latest)? {
+            true => Ok(()),
+            false => self.add_whole(file, namespace, latest),
+        }
+    }
+
+    /// Adds a list in JSON, an object at a time; false for what has to be read as a whole.
+    fn add_list(
+        &mut self,
+        name: &str,
+        file: impl Read,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<bool, RecordingError> {
+        // objects that are taken twice are the same, but what is said of them would be said twice
+        let before = (self.warnings.len(), self.undecodable.clone(), self.times.clone());
+        let mut listed = BTreeSet::new();
+        let content = lists::read(name, file, &mut |object| {
+            let Some(resource) = document::resource_of(&object) else { return Ok(()) };
+            listed.insert(resource);
+            self.add(name, resource, &object, namespace, latest)
+        })?;
+        match content {
+            Some(content) => {
+                self.whole.append(&mut listed);
+                self.note(name, content);
+                Ok(true)
+            }
+            None => {
+                self.warnings.truncate(before.0);
+                (self.undecodable, self.times) = (before.1, before.2);
+                Ok(false)
+            }
+        }
+    }
+
+    fn add_whole(
+        &mut self,
+        file: &RecordedFile,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let mut content = document::read(file)?;
+        for (object, is_listed) in std::mem::take(&mut content.objects) {
             let Some(resource) = document::resource_of(&object) else { continue };
             if is_listed {
                 self.whole.insert(resource);
             }
             self.add(&file.name, resource, &object, namespace, latest)?;
         }
+        self.note(&file.name, content);
         Ok(())
+    }
+
+    /// What a file says beside its objects.
+    fn note(&mut self, name: &str, content: document::Content) {
+        let losses = content.losses.into_iter();
+        self.losses.extend(losses.map(|loss| (format!("{name}:{}: {}", loss.line, loss.what), loss.kinds)));
+        self.whole.extend(content.empty);
+        self.promised.extend(content.promised);
+        let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+        self.files.extend(stem.map(str::to_owned));
+        self.unread_logs.extend(content.unread_logs);
     }
 
     fn add(

@@ -137,6 +137,9 @@ struct ListMeta {
     r#continue: String,
 }
 
+/// How the line of an object begins; it ends with a bracket.
+pub(in crate::source) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
+
 /// Depth between the items: in the list's object and in the array.
 const BETWEEN: usize = 2;
 
@@ -190,13 +193,28 @@ impl Split {
         if self.part().len() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(lines) }
     }
 
+    /// What has come beside the objects.
+    pub(in crate::source) fn envelope(&self) -> &[u8] {
+        &self.envelope
+    }
+
+    /// Whether nothing has come.
+    pub(in crate::source) fn is_empty(&self) -> bool {
+        self.depth == 0 && self.envelope.trim_ascii().is_empty()
+    }
+
+    /// Whether all that was opened is closed.
+    pub(in crate::source) fn is_whole(&self) -> bool {
+        self.depth == 0 && !self.in_string
+    }
+
     fn part(&mut self) -> &mut Vec<u8> {
         if self.in_items { &mut self.item } else { &mut self.envelope }
     }
 
     fn item_ends(&mut self, lines: &mut Vec<u8>) {
         if !self.item.trim_ascii().is_empty() {
-            lines.extend_from_slice(br#"{"type":"ADDED","object":"#);
+            lines.extend_from_slice(ADDED);
             lines.append(&mut self.item);
             lines.extend_from_slice(b"}\n");
         }
