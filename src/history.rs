@@ -1,6 +1,7 @@
 //! What only time shows: since when a fact holds, which pods vanished and how they looked last,
 //! and what crashed containers wrote. Bounded; empty for a recording.
 
+pub mod ends;
 pub mod saved;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,6 +10,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::longhorn::{Pod, SharedText};
+
+use ends::{EndSeen, Ending};
 
 /// How many vanished pods are kept.
 const MAX_GONE_PODS: usize = 512;
@@ -41,6 +44,11 @@ pub struct GonePod {
     pub at: Timestamp,
     /// Uid of the pod of the same name that followed; empty until there is one.
     pub replaced_by: String,
+    /// What was seen of its end.
+    pub end: EndSeen,
+    /// Since when pods of this name came and went without ever having run, and how many of them: of an instance manager only the
+    /// last one is kept, as Longhorn makes a new one every few seconds.
+    pub refused: Option<(Timestamp, u32)>,
 }
 
 /// The end of the log of a container: of its last run, or of the present one.
@@ -64,6 +72,7 @@ pub struct History {
     facts: Arc<BTreeMap<FactKey, Timestamp>>,
     begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
+    ending: Ending,
     crash_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     current_logs: Arc<BTreeMap<(String, String), CrashLog>>,
     /// By pod: its uid, and why the log of its last termination could not be read.
@@ -140,9 +149,26 @@ impl History {
 
     /// Notes that a pod is gone.
     pub fn pod_gone(&mut self, last: Arc<Pod>, replaced_by: &str, at: Timestamp) {
+        let end = self.take_end(&last.metadata.uid);
+        self.add_gone(GonePod { last, at, replaced_by: replaced_by.to_owned(), end, refused: None });
+    }
+
+    fn add_gone(&mut self, mut pod: GonePod) {
         let gone = Arc::make_mut(&mut self.gone_pods);
-        if gone.iter().any(|pod| pod.last.metadata.uid == last.metadata.uid) {
+        if gone.iter().any(|other| other.last.metadata.uid == pod.last.metadata.uid) {
             return;
+        }
+        if pod.last.is_instance_manager() && !pod.last.has_run() && pod.refused.is_none() {
+            let of_name = |other: &GonePod| other.last.metadata.name == pod.last.metadata.name;
+            let before = gone.iter().rposition(of_name);
+            let before = before.filter(|before| {
+                gone.get(*before).is_some_and(|other| {
+                    other.refused.is_some() && pod.at.duration_since(other.at) < ends::SAME_REFUSAL
+                })
+            });
+            let (since, times) =
+                before.and_then(|before| gone.remove(before)?.refused).unwrap_or((pod.at, 0));
+            pod.refused = Some((since, times.saturating_add(1)));
         }
         if gone.len() >= MAX_GONE_PODS {
             // pods of recurring jobs come and go by the hundred; what the checks look back at are
@@ -150,7 +176,7 @@ impl History {
             let job = gone.iter().position(|pod| pod.last.metadata.label("longhorn.io/component").is_none());
             gone.remove(job.unwrap_or(0));
         }
-        gone.push_back(GonePod { last, at, replaced_by: replaced_by.to_owned() });
+        gone.push_back(pod);
     }
 
     /// Notes that a pod has come; it replaces the newest gone one of its name. One with the uid of a gone

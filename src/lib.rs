@@ -33,6 +33,7 @@ pub mod metrics;
 #[doc(hidden)]
 #[path = "testing/parsers/mod.rs"]
 pub mod parsers;
+pub mod plan;
 pub mod report;
 pub mod source;
 mod sync;

@@ -7,10 +7,13 @@
 #[path = "support/scenario.rs"]
 mod scenario;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use jiff::{SignedDuration, Timestamp};
+use longhorn_health_exporter::check::{Finding, Severity};
+use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::GAUGES;
 use longhorn_health_exporter::report::{Report, evaluate};
 
@@ -131,4 +134,101 @@ fn difference(healthy: &BTreeMap<&str, &str>, actual: &BTreeMap<&str, &str>) -> 
         let _ = writeln!(text, "  absent: {series}");
     }
     text
+}
+
+/// The same objects as a live cluster that was not watched before.
+fn live(recorded: &Cluster, started: Timestamp, now: Timestamp) -> Cluster {
+    let mut history = recorded.history.clone();
+    history.started = Some(started);
+    let (objects, resources) = (recorded.objects.clone(), recorded.resources.clone());
+    Cluster::new(recorded.namespace.clone(), now, objects, history, resources)
+}
+
+/// What an exporter says at each of these moments, in seconds from that of the recording, that watches unchanged objects.
+fn watched(recorded: &Cluster, looks: &[i64]) -> Vec<Report> {
+    let at = |seconds: i64| recorded.now + SignedDuration::from_secs(seconds);
+    let mut history = live(recorded, at(looks[0]), at(looks[0])).history;
+    let look = |seconds: &i64| {
+        let mut cluster = live(recorded, at(looks[0]), at(*seconds));
+        cluster.history = history.clone();
+        let evaluation = evaluate(&cluster);
+        history.keep_facts(evaluation.facts, &evaluation.blind, at(*seconds));
+        evaluation.report
+    };
+    looks.iter().map(look).collect()
+}
+
+/// Findings by what they are about, with their severity and evidence.
+type Told = BTreeMap<(&'static str, &'static str, String), (Severity, String)>;
+
+fn told(report: &Report) -> Told {
+    let one = |finding: &Finding| {
+        let place = [finding.node.as_deref(), finding.disk.as_deref()].map(Option::unwrap_or_default);
+        let evidence: Vec<_> = finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+        let key = (finding.check, finding.cause.id, format!("{} {}", finding.object, place.join(" ")));
+        (key, (finding.severity, evidence.join("; ")))
+    };
+    report.findings.iter().map(one).collect()
+}
+
+fn clusters() -> Vec<(String, Cluster)> {
+    let one = |path: PathBuf| (scenario::name(&path).to_owned(), scenario::cluster(&path));
+    scenario::all().into_iter().map(one).chain([("demo".to_owned(), scenario::demo())]).collect()
+}
+
+/// What a single look says of what time has to tell.
+const NOT_DATED: [&str; 2] =
+    ["no object says when it began", "the end of the previous pod was not observed; the cause is inferred"];
+
+#[test]
+fn one_look_a_recording_and_a_long_watch_differ_only_in_what_time_has_to_tell() {
+    const LOOKS: [i64; 12] =
+        [-108_000, -72_000, -36_000, -18_000, -7_200, -3_600, -1_800, -600, -300, -60, -10, 0];
+    let (mut wrong, mut time_told) = (Vec::new(), 0);
+    for (name, recorded) in clusters() {
+        let mut once = live(&recorded, recorded.now, recorded.now);
+        once.one_look = true;
+        let once = evaluate(&once).report;
+        let (single, recording) = (told(&once), told(&evaluate(&recorded).report));
+        for key in single.keys().chain(recording.keys()).collect::<BTreeSet<_>>() {
+            let (one, other) = (single.get(key), recording.get(key));
+            if one.map(|one| one.0) != other.map(|other| other.0) {
+                wrong.push(format!("{name}: {key:?}\n  single look: {one:?}\n  recording: {other:?}"));
+            }
+        }
+        let watch = told(watched(&recorded, &LOOKS).last().unwrap());
+        for key in single.keys().chain(watch.keys()).collect::<BTreeSet<_>>() {
+            let (one, long) = (single.get(key), watch.get(key));
+            let (check, _, object) = key;
+            let waits = || {
+                let mut of = once.time_tells.iter().filter(|waits| waits.check == *check);
+                of.any(|waits| waits.objects.iter().any(|named| object.contains(named)))
+            };
+            let undated = one.is_some_and(|(_, said)| NOT_DATED.iter().any(|text| said.contains(text)));
+            if one.map(|one| one.0) == long.map(|long| long.0) {
+                continue;
+            }
+            time_told += 1;
+            if !undated && !waits() {
+                wrong.push(format!("{name}: {key:?}\n  single look: {one:?}\n  long watch: {long:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(time_told >= 4, "only {time_told} differences: does any scenario hold what time has to tell?");
+}
+
+#[test]
+fn nothing_is_shown_at_a_start_and_then_dropped() {
+    for (name, recorded) in clusters() {
+        let reports = watched(&recorded, &[0, 3, 10, 30, 59, 61, 120]);
+        for two in reports.windows(2) {
+            let (before, after) = (told(&two[0]), told(&two[1]));
+            let dropped = before.iter().filter(|(key, (severity, _))| {
+                *severity > Severity::Info && after.get(*key).is_none_or(|(now, _)| now < severity)
+            });
+            let dropped: Vec<_> = dropped.collect();
+            assert!(dropped.is_empty(), "{name} at {:?}: {dropped:#?}", two[1].cluster.now);
+        }
+    }
 }

@@ -23,7 +23,7 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     ("volume_faulted", "volumes-faulted", "engine_died", "mq/queue"),
     ("volume_degraded", "volumes-degraded", "rebuild_looping", "db/again"),
     ("volume_attachment_stuck", "volumes-not-attached", "attach_loop", "mq/loop"),
-    ("volume_read_only", "volumes-not-attached", "filesystem_read_only", "log/archive"),
+    ("volume_read_only", "volumes-not-attached", "file_system_read_only", "log/archive"),
     ("replica_unschedulable", "volumes-degraded", "over_provisioned", "web/images"),
     ("disk_unavailable", "storage-unavailable", "disk_uuid_mismatch", "db/postgres"),
     ("engine_image_unavailable", "storage-unavailable", "missing_on_node", "db/postgres"),
@@ -40,6 +40,8 @@ const NOT_RECORDED: &[(&str, &str)] = &[
         "manager_half_alive/node_status_still",
         "an hour of watching shows it: tests/ordinary_day plays that hour",
     ),
+    ("manager_half_alive/api_lost", "src/checks/manager_half_alive/tests/lease.rs plays it"),
+    ("manager_half_alive/rotation_stopped", "src/checks/manager_half_alive/tests/lease.rs plays it"),
     ("disk_unavailable/disk_uuid_shared", "tests/corpus has it, as reported"),
     ("engine_image_unavailable/upgrade_stuck", "tests/corpus has it, as reported"),
 ];

@@ -188,7 +188,7 @@ async fn read(kubeconfig: &Path) {
         let place = match info.scope {
             Scope::Namespaced => format!("namespaces/{}/", objects::NAMESPACE),
             Scope::InNamespace { namespace, .. } => format!("namespaces/{namespace}/"),
-            Scope::Cluster | Scope::ClusterNamed(_) => String::new(),
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => String::new(),
         };
         let list = format!("{prefix}/{}/{place}{}?limit=500", info.version, info.plural);
         let mut url = list.clone();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::Severity;
+use super::{CommandTemplate, Severity};
 
 /// A reason for which a check finds something. Declared once, as a constant of the check; a finding
 /// and an alert take the constant, so that a cause which no one declared does not compile:
@@ -23,16 +23,35 @@ pub struct Cause {
     pub summary: &'static str,
     /// The same without the latter, as findings say it.
     pub meaning: &'static str,
+    /// What to do about it, in a sentence or two of which the first is the fix; a template (see [`CommandTemplate`]). Empty where it
+    /// depends on the case: the finding says it then.
+    pub fix: &'static str,
+    /// Commands in the order of doing. The first is what a person should run first, so a change stands there only where the
+    /// fix is that change, and it is safe whenever the cause is found.
+    pub steps: &'static [CommandTemplate],
 }
 
 /// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
-/// finding is less severe.
+/// finding is less severe, `fix` what to do, and the steps behind it how, in the order of doing:
+///
+/// ```text
+/// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
+///     fix "Make sure that the machine is switched off, then delete the pods that are still bound to it." [
+///         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+///         change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
+///     ];
+/// ```
 macro_rules! causes {
-    ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?; )*) => {
+    ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
+        $(fix $fix:tt $([ $( $step:ident $run:tt ),* $(,)? ])?)?; )*) => {
         $(
             #[doc = $meaning]
             pub const $name: $crate::check::Cause = $crate::check::Cause {
                 meaning: $meaning,
+                $(
+                    fix: { const { $crate::check::assert_names($fix) }; $fix },
+                    $( steps: &[$( $crate::check::CommandTemplate::$step($run) ),*], )?
+                )?
                 ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
             };
         )*
@@ -45,17 +64,21 @@ pub(crate) use causes;
 impl Cause {
     /// A cause to be acted on now.
     pub const fn critical(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Critical, summary, meaning: summary }
+        Self::plain(id, Severity::Critical, summary)
     }
 
     /// A cause to be looked at in working hours.
     pub const fn warning(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Warning, summary, meaning: summary }
+        Self::plain(id, Severity::Warning, summary)
     }
 
     /// A cause that is context only.
     pub const fn info(id: &'static str, summary: &'static str) -> Self {
-        Cause { id, severity: Severity::Info, summary, meaning: summary }
+        Self::plain(id, Severity::Info, summary)
+    }
+
+    const fn plain(id: &'static str, severity: Severity, summary: &'static str) -> Self {
+        Cause { id, severity, summary, meaning: summary, fix: "", steps: &[] }
     }
 
     /// True when the list has a cause of this id; for the compiler.
@@ -72,7 +95,7 @@ impl Cause {
 }
 
 /// `==` of two texts, which is not const.
-const fn same(mut a: &[u8], mut b: &[u8]) -> bool {
+pub(super) const fn same(mut a: &[u8], mut b: &[u8]) -> bool {
     while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
         if *x != *y {
             return false;

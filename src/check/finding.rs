@@ -1,12 +1,14 @@
 //! What a check finds.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Cause;
+use super::advice::{Name, filled};
+use super::{Cause, Cluster};
 use crate::cluster::{ObjectRef, VolumeRef};
 use crate::word_enum::word_enum;
 
@@ -64,6 +66,9 @@ pub struct Finding {
     /// Name of the runbook, which is the name of its alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runbook: Option<&'static str>,
+    /// What templates of the cause name beside the fields above.
+    #[serde(skip)]
+    pub(crate) values: Vec<(Name, String)>,
 }
 
 /// One fact under a verdict.
@@ -103,9 +108,9 @@ impl EvidenceSource {
 /// What to do about a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
-    /// In words.
-    pub text: String,
-    /// Copy-ready commands, those that only read first.
+    /// In a few sentences, the fix first.
+    pub fix: String,
+    /// Copy-ready commands in the order of doing: the first is what to run first.
     pub commands: Vec<Command>,
 }
 
@@ -120,8 +125,8 @@ pub struct Command {
 
 impl Remedy {
     /// A remedy in words, without commands yet.
-    pub fn new(text: impl Into<String>) -> Self {
-        Remedy { text: text.into(), commands: Vec::new() }
+    pub fn new(fix: impl Into<String>) -> Self {
+        Remedy { fix: fix.into(), commands: Vec::new() }
     }
 
     /// Adds a command that only reads.
@@ -154,7 +159,18 @@ impl Finding {
             evidence: Vec::new(),
             remedy: Remedy::default(),
             runbook: None,
+            values: Vec::new(),
         }
+    }
+
+    /// Says what the templates of the cause mean by this name; an empty value is none. A step that names it is written once for
+    /// each value.
+    pub fn with(mut self, name: Name, value: impl Into<String>) -> Self {
+        let value = value.into();
+        if !value.is_empty() {
+            self.values.push((name, value));
+        }
+        self
     }
 
     /// Has a severity of its own, for the few causes whose summary says so.
@@ -210,20 +226,62 @@ impl Finding {
         self
     }
 
-    /// Says what to do.
+    /// Says what to do, where it depends on the case; else the cause says it.
     pub fn remedy(mut self, remedy: Remedy) -> Self {
         self.remedy = remedy;
         self
     }
 
+    /// Takes what to do from the cause, where the finding itself does not say it.
+    pub(super) fn advise(&mut self, cluster: &Cluster) {
+        if self.remedy != Remedy::default() || self.cause.fix.is_empty() {
+            return;
+        }
+        let one = |name| self.value(cluster, name, 0);
+        // a name without a value is a defect that tests find; people then read what is meant
+        let fix = filled(self.cause.fix, one).unwrap_or_else(|| super::advice::in_capitals(self.cause.fix));
+        let mut commands = Vec::new();
+        for step in self.cause.steps {
+            for turn in 0..MAX_ALIKE {
+                let command = step.filled(|name| self.value(cluster, name, turn));
+                match command.filter(|command| !commands.contains(command)) {
+                    Some(command) => commands.push(command),
+                    None => break,
+                }
+            }
+        }
+        self.remedy = Remedy { fix, commands };
+    }
+
+    /// What a template means by this name; of several values the one whose turn it is.
+    fn value(&self, cluster: &Cluster, name: Name, turn: usize) -> Option<Cow<'_, str>> {
+        let mut given = self.values.iter().filter(|(known, _)| *known == name).map(|(_, value)| value);
+        if let Some(first) = given.clone().next() {
+            return given.nth(turn).or(Some(first)).map(|value| Cow::Borrowed(value.as_str()));
+        }
+        let volume = || self.volumes.first();
+        match name {
+            Name::Namespace => Some(Cow::Owned(cluster.namespace.clone())),
+            Name::Object => Some(Cow::Borrowed(self.object.name.as_str())),
+            Name::Node => self.node.as_deref().map(Cow::Borrowed),
+            Name::Disk => self.disk.as_deref().map(Cow::Borrowed),
+            Name::Volume => volume().map(|volume| Cow::Borrowed(volume.name.as_str())),
+            Name::Claim => volume().map(|volume| Cow::Borrowed(volume.called())),
+            _ => None,
+        }
+    }
+
     /// Cuts texts that repeat more of an object than a person can read.
     pub fn shorten(&mut self) {
         let evidence = self.evidence.iter_mut().map(|fact| &mut fact.text);
-        for text in [&mut self.message, &mut self.impact, &mut self.remedy.text].into_iter().chain(evidence) {
+        for text in [&mut self.message, &mut self.impact, &mut self.remedy.fix].into_iter().chain(evidence) {
             cut(text);
         }
     }
 }
+
+/// A step that names several things is written for this many of them.
+const MAX_ALIKE: usize = 3;
 
 /// A value of an object may be hundreds of kilobytes long.
 const LONGEST_TEXT: usize = 4000;

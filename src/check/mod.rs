@@ -5,6 +5,7 @@
 //! references and the access rules are generated; its `run` is a pure function from [`Cluster`] to
 //! an [`Outcome`].
 
+mod advice;
 mod alert;
 mod cause;
 mod fact;
@@ -18,6 +19,7 @@ mod words;
 
 pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
+pub use advice::{CommandTemplate, Name, assert_names};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
 pub(crate) use cause::causes;

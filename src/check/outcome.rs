@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
+use super::{Cause, Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 use crate::longhorn::Compact;
@@ -25,6 +25,8 @@ pub struct Outcome<'a> {
     pub unknown: Vec<String>,
     /// Facts of this check and of those before it that hold now and whose age is kept from one evaluation to the next.
     pub facts: Vec<FactKey>,
+    /// What this look cannot tell, by cause: how many objects, and the first of them.
+    pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Cut,
     /// Samples that are only counted, by family.
@@ -40,6 +42,9 @@ pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
 
 /// How many series a family has at most: objects in trouble have series of their own, and all may be.
 const MAX_SERIES: usize = 5_000;
+
+/// How many objects are named of which time has to tell.
+const UNDATED_SHOWN: usize = 5;
 
 /// Keeps the worst findings and counts the others.
 pub fn keep_worst(findings: &mut Vec<Finding>, most: usize, cut: &mut Cut) {
@@ -60,8 +65,22 @@ impl<'a> Outcome<'a> {
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
+        let time_tells = BTreeMap::new();
         let (most, mildest) = (None, None);
-        Outcome { check, cluster, findings, stock, samples, unknown, facts, cut, series_cut, most, mildest }
+        Outcome {
+            check,
+            cluster,
+            findings,
+            stock,
+            samples,
+            unknown,
+            facts,
+            time_tells,
+            cut,
+            series_cut,
+            most,
+            mildest,
+        }
     }
 
     /// Adds a finding.
@@ -78,6 +97,7 @@ impl<'a> Outcome<'a> {
             count(finding, &mut self.cut);
             return;
         }
+        finding.advise(self.cluster);
         self.findings.push(finding);
         // sorting now and then costs less than looking for the mildest each time
         if let Some(most) = self.most.filter(|most| self.findings.len() > most + most / 8) {
@@ -126,6 +146,15 @@ impl<'a> Outcome<'a> {
     /// Says that part of the verdict is unknown, and why.
     pub fn unknown(&mut self, reason: impl Into<String>) {
         self.unknown.push(reason.into());
+    }
+
+    /// Says that this may be the cause about an object, if it lasts: a recording and a single look cannot tell.
+    pub fn time_tells(&mut self, cause: &'static Cause, object: &str) {
+        let (count, first) = self.time_tells.entry(cause.id).or_default();
+        *count += 1;
+        if first.len() < UNDATED_SHOWN {
+            first.push(object.to_owned());
+        }
     }
 
     /// Notes that a fact about an object holds now, and returns when this exporter first saw it

@@ -38,6 +38,13 @@ fn text((check, cause): Subject) -> String {
     for cause in causes {
         // writing to a String cannot fail
         let _ = writeln!(text, "\n{}/{} ({})\n  {}", check.id, cause.id, cause.severity, cause.summary);
+        let advice = cause.advice();
+        if !advice.fix.is_empty() {
+            let _ = writeln!(text, "  fix: {}", advice.fix);
+        }
+        for command in &advice.commands {
+            let _ = writeln!(text, "  {} {}", if command.changes { '!' } else { '$' }, command.run);
+        }
         if let Some(runbook) = check.runbook(cause) {
             let _ = writeln!(text, "  longhorn-health-exporter runbook {runbook}");
         }

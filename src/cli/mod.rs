@@ -6,6 +6,7 @@ mod explain;
 mod generate;
 pub(crate) mod listen;
 mod logging;
+mod plan;
 mod record;
 mod runbook;
 mod serve;
@@ -35,6 +36,8 @@ enum Task {
     Serve(serve::ServeArgs),
     /// Look at the cluster once, print what is wrong and end with a meaningful exit code
     Check(check::CheckArgs),
+    /// Ask before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what
+    Plan(plan::PlanArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
     /// Print the runbook of an alert
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Task::Serve(args) => serve::run(args),
         Task::Check(args) => check::run(args),
+        Task::Plan(args) => plan::run(args),
         Task::Record(args) => record::run(args),
         Task::Runbook(args) => runbook::run(args),
         Task::Explain(args) => explain::run(args),

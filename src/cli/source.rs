@@ -206,7 +206,8 @@ impl SourceArgs {
         let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves
         let _ = tokio::time::timeout(patience, live.complete()).await;
-        let cluster = live.snapshot((live_options.clock)());
+        let mut cluster = live.snapshot((live_options.clock)());
+        cluster.one_look = true;
         live.stop().await;
         match obstacle(&cluster) {
             Some(error) => Err(error.into()),

@@ -38,6 +38,8 @@ pub(super) fn left_out(cluster: &Cluster) -> BTreeSet<Resource> {
         (Services, started),
         (EndpointSlices, started),
         (Deployments, started),
+        // the objects of its kinds need them
+        (CustomResourceDefinitions, longhorn),
         // every cluster has two of its own
         (PriorityClasses, started),
         (ValidatingWebhookConfigurations, started && !recorded(MutatingWebhookConfigurations)),

@@ -34,6 +34,8 @@ pub struct Cluster {
     pub history: History,
     /// How each kind could be read.
     pub resources: BTreeMap<Resource, ResourceStatus>,
+    /// True for a single look at a live cluster, as `check` takes it: nothing will be seen to age.
+    pub one_look: bool,
     /// How far the clock that `now` comes from is ahead of the API server's, where that is known.
     pub clock_skew: Option<SignedDuration>,
     joins: Joins,
@@ -85,7 +87,7 @@ impl Cluster {
         resources: BTreeMap<Resource, ResourceStatus>,
     ) -> Self {
         let (namespace, joins) = (namespace.into(), Joins::default());
-        Cluster { namespace, now, objects, history, resources, clock_skew: None, joins }
+        Cluster { namespace, now, objects, history, resources, one_look: false, clock_skew: None, joins }
     }
 
     /// The same cluster in which nothing counts as left out, whatever its objects show.
@@ -98,6 +100,13 @@ impl Cluster {
     /// True when the objects come from a recording, in which nothing ages.
     pub fn is_recorded(&self) -> bool {
         self.history.is_recorded()
+    }
+
+    /// True where the cluster is looked at again and again, so that facts are seen to age. Neither a recording nor a single
+    /// look is: there what no object dates has no age, and what that counts as is the choice of each check
+    /// ([`crate::facts::age`]).
+    pub fn is_watched(&self) -> bool {
+        !self.is_recorded() && !self.one_look
     }
 
     /// The moment, unless it is not known: a recording may have no time in it, and then nothing in it has

@@ -12,6 +12,7 @@ use super::{Budget, RenderError, Rendered, SelfMetrics, WebConfigReload, familie
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
+use crate::plan::{Looked, Plan};
 use crate::report::{Evaluation, Report, Selection, Wish, evaluate_as};
 use crate::source::{ApiTotals, Source};
 use crate::sync::lock;
@@ -269,6 +270,19 @@ impl Evaluator {
         let moment = self.moment();
         let cluster = self.source.snapshot(self.source.moment((self.clock)()));
         selection.unknown_name(&cluster, &moment.evaluation.report)
+    }
+
+    /// A plan about the present cluster; the error is for people.
+    pub fn plan(&self, make: impl FnOnce(Looked<'_>) -> Result<Plan, String>) -> Result<Plan, String> {
+        let moment = self.moment();
+        let cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        let report = &moment.evaluation.report;
+        make(Looked {
+            cluster: &cluster,
+            findings: &report.findings,
+            summary: &report.cluster,
+            accepted: &[],
+        })
     }
 
     /// The time by the clock of this machine; a recording has another one.

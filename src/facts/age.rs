@@ -1,4 +1,9 @@
-//! Since when a fact holds: as objects say, or as this exporter saw.
+//! Since when something holds, as objects say or as this exporter saw, and what an unknown age counts as.
+//!
+//! A fact ages in three kinds of looks at a cluster. `serve` watches: it remembers when it first saw the fact, and what it has not
+//! watched for long enough waits, so that nothing appears at a start and goes again. A recording and a single look of `check`
+//! remember nothing; both are taken because something does not move, so an age that no object tells counts there as each
+//! caller says ([`Unknown`]), and the report names what time has to tell ([`Outcome::time_tells`]).
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,51 +17,99 @@ const SKEW: SignedDuration = SignedDuration::from_mins(5);
 /// What holds when the exporter begins to watch may have held for long.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_mins(1);
 
+/// What objects say about the beginning of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// It began then; `None` where nothing is written.
+    At(Option<Timestamp>),
+    /// It began then or later; `None` where nothing is written.
+    NotBefore(Option<Timestamp>),
+}
+
+/// What an age counts as that neither objects nor a watch tell: only in a recording and in a single look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// Long enough: the fact does not pass by itself, or someone looks because it does not.
+    Counts,
+    /// Not long enough: the fact is part of ordinary work, and time has to tell.
+    Waits,
+}
+
+/// What an age rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AgeSource {
+    /// A time in an object.
+    Objects,
+    /// This exporter saw it hold.
+    Watch,
+    /// Nothing.
+    Nothing,
+}
+
 /// How long something has held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
-    /// Since when, if known.
+pub struct Age {
+    /// Since when, as far as known; in a watch at least since then.
     pub since: Option<Timestamp>,
-    /// True when it outlived the limit, or when nothing says that it is young.
-    pub lasting: bool,
-    /// True when the exporter saw it hold, false when objects tell the time.
-    pub watched: bool,
+    /// It cannot have begun before.
+    earliest: Option<Timestamp>,
+    source: AgeSource,
+    now: Timestamp,
+    watched: bool,
 }
 
-/// Ages a fact. `not_before` is a moment written in the objects before which the fact cannot have
-/// begun, if there is one; it speaks for a young fact. Otherwise the exporter's own memory tells. In
-/// a recording, and in the first minute of watching, an unknown age counts as lasting.
-pub fn held(
-    cluster: &Cluster,
-    out: &mut Outcome,
-    fact: &'static str,
-    object: &str,
-    not_before: Option<Timestamp>,
-    limit: SignedDuration,
-) -> Held {
-    let noted = out.first_seen(fact, object);
-    let not_before = not_before.filter(|moment| moment.duration_since(cluster.now) <= SKEW);
-    let watched = noted.is_some();
-    if not_before.is_some_and(|moment| cluster.age(moment) < limit) {
-        return Held { since: noted.or(not_before), lasting: false, watched };
-    }
-    let lasting = match (noted, cluster.history.started) {
-        (Some(since), _) => cluster.age(since) >= limit,
-        (None, started) => started.is_none_or(|started| cluster.age(started) < SignedDuration::from_mins(1)),
+/// Notes that a fact about an object holds, and dates it.
+pub fn observe(cluster: &Cluster, out: &mut Outcome, fact: &'static str, object: &str, begun: Begun) -> Age {
+    let seen = out.first_seen(fact, object);
+    let plausible = |moment: &Timestamp| moment.duration_since(cluster.now) <= SKEW;
+    let (at, earliest) = match begun {
+        Begun::At(at) => (at.filter(plausible), None),
+        Begun::NotBefore(earliest) => (None, earliest.filter(plausible)),
     };
-    Held { since: noted, lasting, watched }
+    let (since, source) = match (at, seen) {
+        (Some(at), _) => (Some(at), AgeSource::Objects),
+        (None, Some(seen)) => (Some(seen), AgeSource::Watch),
+        (None, None) => (None, AgeSource::Nothing),
+    };
+    Age { since, earliest, source, now: cluster.now, watched: cluster.is_watched() }
 }
 
-impl Held {
+impl Age {
+    /// True when it has held for the limit.
+    pub fn at_least(&self, limit: SignedDuration, unknown: Unknown) -> bool {
+        let old = |moment: Timestamp| self.now.duration_since(moment) >= limit;
+        match self.since {
+            _ if self.earliest.is_some_and(|earliest| !old(earliest)) => false,
+            Some(since) => old(since),
+            None => !self.watched && unknown == Unknown::Counts,
+        }
+    }
+
+    /// True where neither objects nor a watch tell, and none goes on: what it counts as is a choice.
+    pub fn is_unknown(&self) -> bool {
+        self.since.is_none() && !self.watched
+    }
+
+    /// Since when, or else the moment before which it cannot have begun.
+    pub fn since_or_later(&self) -> Option<Timestamp> {
+        self.since.or(self.earliest)
+    }
+
     /// What the age rests on, in one sentence.
     pub fn evidence(&self) -> Evidence {
-        let (source, text) = match self.since {
-            Some(since) if self.watched => (EvidenceSource::History, format!("seen to hold since {since}")),
-            Some(since) => (EvidenceSource::Api, format!("it cannot have begun before {since}")),
-            None if self.lasting => {
-                (EvidenceSource::Api, "when this began is not known: no object has the time".to_owned())
+        let (source, text) = match (self.source, self.since_or_later()) {
+            (AgeSource::Watch, Some(since)) => {
+                (EvidenceSource::History, format!("seen to hold since {since}"))
             }
-            None => (EvidenceSource::History, "seen for the first time".to_owned()),
+            (AgeSource::Objects, Some(since)) => {
+                (EvidenceSource::Api, format!("by the objects it began at {since}"))
+            }
+            (_, Some(earliest)) => (
+                EvidenceSource::Api,
+                format!("no object says when it began, only that it was at {earliest} or later"),
+            ),
+            (_, None) if self.watched => (EvidenceSource::History, "seen for the first time".to_owned()),
+            (_, None) => (EvidenceSource::Api, "no object says when it began".to_owned()),
         };
         source.says(text)
     }
@@ -73,4 +126,80 @@ pub fn loop_since(cluster: &Cluster, out: &mut Outcome, pod: &str, crash: &Loop<
 /// True when a fact was seen to begin, rather than to hold already at the exporter's first look.
 pub fn began_under_watch(cluster: &Cluster, seen: Timestamp) -> bool {
     cluster.history.started.is_some_and(|started| seen.duration_since(started) > FIRST_LOOK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks;
+    use crate::testing::{cluster_at, live_at, one_look_at, time};
+
+    const NOW: &str = "2026-01-01T12:00:00Z";
+    const TEN: SignedDuration = SignedDuration::from_mins(10);
+
+    /// The fact after it was watched for these seconds; 0 is the first look.
+    fn watched(begun: Begun, seconds: i64) -> Age {
+        let mut cluster = live_at(NOW, "");
+        let check = checks::ALL[0];
+        if seconds > 0 {
+            let mut out = Outcome::new(check, &cluster);
+            observe(&cluster, &mut out, "fact", "object", begun);
+            let seen = cluster.now - SignedDuration::from_secs(seconds);
+            let facts = std::mem::take(&mut out.facts);
+            cluster.history.keep_facts(facts, &Default::default(), seen);
+        }
+        observe(&cluster, &mut Outcome::new(check, &cluster), "fact", "object", begun)
+    }
+
+    fn once(cluster: &Cluster, begun: Begun) -> Age {
+        observe(cluster, &mut Outcome::new(checks::ALL[0], cluster), "fact", "object", begun)
+    }
+
+    #[test]
+    fn one_rule_for_every_look() {
+        let at = |text| Some(time(text));
+        let (old, young) = (at("2026-01-01T11:50:00Z"), at("2026-01-01T11:50:01Z"));
+        let (ahead, skewed) = (at("2026-01-01T12:05:01Z"), at("2026-01-01T12:05:00Z"));
+        // whether it has held for ten minutes: seen for the first time, watched for ten minutes, in a recording or a single look
+        // where the unknown counts, and where it waits
+        for (begun, first, later, counts, waits) in [
+            (Begun::At(old), true, true, true, true),
+            (Begun::At(young), false, false, false, false),
+            (Begun::At(None), false, true, true, false),
+            (Begun::At(ahead), false, true, true, false),
+            (Begun::At(skewed), false, false, false, false),
+            (Begun::NotBefore(old), false, true, true, false),
+            (Begun::NotBefore(young), false, false, false, false),
+            (Begun::NotBefore(None), false, true, true, false),
+            (Begun::NotBefore(ahead), false, true, true, false),
+        ] {
+            for unknown in [Unknown::Counts, Unknown::Waits] {
+                assert_eq!(watched(begun, 0).at_least(TEN, unknown), first, "first look, {begun:?}");
+                assert_eq!(watched(begun, 599).at_least(TEN, unknown), first, "not yet, {begun:?}");
+                assert_eq!(watched(begun, 600).at_least(TEN, unknown), later, "watched, {begun:?}");
+            }
+            for cluster in [cluster_at(NOW, ""), one_look_at(NOW, "")] {
+                let age = once(&cluster, begun);
+                assert_eq!(age.at_least(TEN, Unknown::Counts), counts, "{begun:?}");
+                assert_eq!(age.at_least(TEN, Unknown::Waits), waits, "{begun:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_age_says_what_it_rests_on() {
+        let old = Some(time("2026-01-01T11:50:00Z"));
+        let recorded = cluster_at(NOW, "");
+        let says = |age: Age| age.evidence().text;
+        assert_eq!(says(once(&recorded, Begun::At(old))), "by the objects it began at 2026-01-01T11:50:00Z");
+        assert_eq!(
+            says(once(&recorded, Begun::NotBefore(old))),
+            "no object says when it began, only that it was at 2026-01-01T11:50:00Z or later"
+        );
+        assert_eq!(says(once(&recorded, Begun::At(None))), "no object says when it began");
+        assert_eq!(says(watched(Begun::At(None), 0)), "seen for the first time");
+        assert_eq!(says(watched(Begun::NotBefore(old), 60)), "seen to hold since 2026-01-01T11:59:00Z");
+        assert_eq!(once(&recorded, Begun::NotBefore(old)).since, None);
+        assert_eq!(once(&recorded, Begun::NotBefore(old)).since_or_later(), old);
+    }
 }

@@ -67,7 +67,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         )
         .ok()?,
         asked: Regex::new(
-            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)",
+            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)|watch (?:of [^ ]+ )?ended with",
         )
         .ok()?,
         unreached: Regex::new(

@@ -3,22 +3,27 @@
 
 pub mod age;
 pub mod complaints;
+pub mod drain;
 pub mod endpoints;
 pub mod eviction;
+pub mod installation;
 pub mod instance_managers;
 pub mod known_issues;
 pub mod kubectl;
 pub mod leases;
 pub mod looping;
 pub mod nodes;
+pub mod not_started;
 pub mod placement;
 pub mod pods;
 pub mod probes;
 pub mod recovered;
+pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
+#[expect(dead_code, reason = "each check lists them among its own")]
+pub mod start_causes;
 pub mod starts;
-pub mod stuck;
 pub mod text;
 pub mod turns;
 pub mod unreached;

@@ -49,6 +49,13 @@ pub fn look_at(cluster: &Cluster, node: &str) -> String {
     }
 }
 
+/// True for a node that Kubernetes does not have, where all that it has are known.
+pub fn is_gone(cluster: &Cluster, node: &str) -> bool {
+    let nodes = &cluster.objects.kube_nodes;
+    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
+    known && !node.is_empty() && nodes.get(node).is_none()
+}
+
 /// Since when the node has not been Ready, or Longhorn has missed it.
 pub fn not_ready_since(cluster: &Cluster, node: &str) -> Option<Timestamp> {
     let conditions = match cluster.objects.kube_nodes.get(node) {
@@ -109,14 +116,8 @@ pub fn is_cordoned(cluster: &Cluster, node: &str) -> bool {
 /// Taints of a node that its own controller does not put on it, which pods of a DaemonSet do not tolerate by themselves.
 pub fn taints(cluster: &Cluster, node: &str) -> Option<String> {
     let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
-    let own: Vec<String> = taints
-        .iter()
-        .filter(|taint| !taint.key.starts_with("node.kubernetes.io/"))
-        .map(|taint| match taint.value.as_str() {
-            "" => format!("{}:{}", taint.key, taint.effect),
-            value => format!("{}={value}:{}", taint.key, taint.effect),
-        })
-        .collect();
+    let foreign = taints.iter().filter(|taint| !taint.key.starts_with("node.kubernetes.io/"));
+    let own: Vec<String> = foreign.map(|taint| taint.to_string()).collect();
     (!own.is_empty()).then(|| format!("node {node} has the taint {}", own.join(", ")))
 }
 

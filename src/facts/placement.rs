@@ -73,6 +73,15 @@ struct Taken<'a> {
 /// Why each disk cannot take another replica of the volume. `None` as soon as one can: then nothing stands in
 /// the way that objects show.
 pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefusal>> {
+    refusals_without(cluster, volume, |_| false)
+}
+
+/// The same where some nodes take no replicas any more.
+pub fn refusals_without(
+    cluster: &Cluster,
+    volume: &Volume,
+    leaves: impl Fn(&str) -> bool,
+) -> Option<Vec<PlacementRefusal>> {
     let limits = DiskLimits::of(cluster, volume);
     let taken = Taken::of(cluster, volume);
     let mut refusals = Vec::new();
@@ -84,6 +93,10 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefus
             disk: disk.to_owned(),
             text: format!("{name}: {text}"),
         };
+        if leaves(name) {
+            refusals.push(refuse(Obstacle::Node, "", "the node is to be emptied".to_owned()));
+            continue;
+        }
         if let Some((obstacle, text)) = node_obstacle(node, volume, &limits, &taken) {
             refusals.push(refuse(obstacle, "", text));
             continue;
@@ -98,6 +111,34 @@ pub fn refusals(cluster: &Cluster, volume: &Volume) -> Option<Vec<PlacementRefus
         }
     }
     Some(refusals)
+}
+
+/// What the scheduler would still promise on all disks of the other nodes, in bytes.
+pub fn room_without(cluster: &Cluster, leaves: impl Fn(&str) -> bool) -> i64 {
+    let percentage = cluster.setting_value("storage-over-provisioning-percentage", DataEngine::V1);
+    let percentage: i64 = percentage.parse().unwrap_or(100);
+    let takes = |node: &&LonghornNode| {
+        let ready = status(&node.status.conditions, "Ready") == ConditionStatus::True;
+        node.spec.allow_scheduling && ready && !leaves(&node.metadata.name)
+    };
+    let mut room: i64 = 0;
+    for node in cluster.objects.longhorn_nodes.iter().filter(takes) {
+        for (name, spec) in &node.spec.disks {
+            let Some(now) = node.status.disk_status.get(name) else { continue };
+            if !spec.allow_scheduling || spec.eviction_requested {
+                continue;
+            }
+            let most = percent(now.storage_maximum.0.saturating_sub(spec.storage_reserved.0), percentage);
+            // one that was not measured stands in nobody's way, as for a single replica
+            let left = if now.storage_maximum.0 <= 0 {
+                i64::MAX
+            } else {
+                most.saturating_sub(now.storage_scheduled.0)
+            };
+            room = room.saturating_add(left.max(0));
+        }
+    }
+    room
 }
 
 /// The obstacle to remove first: that of the disk which comes nearest. What lies on nodes with a replica

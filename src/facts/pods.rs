@@ -1,11 +1,10 @@
 //! Why a pod is not what it should be, in the words of the kubelet and the scheduler.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::text;
-use crate::check::{Evidence, EvidenceSource, Remedy};
-use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, ContainerStatus, Event, Pod, PodPhase, condition};
+use crate::check::{Evidence, EvidenceSource};
+use crate::longhorn::{ConditionStatus, ContainerStatus, Pod, PodPhase, condition};
 
 /// How much of a message is repeated.
 const LONGEST: usize = 300;
@@ -41,33 +40,10 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     waits.or(ended).or_else(failed).or_else(slow)
 }
 
-/// What keeps a DaemonSet from making its pods, as it said within the last hour: admission, a quota, a PriorityClass.
-pub fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a str> {
-    let about = |event: &&Event| {
-        event.reason == "FailedCreate"
-            && event.involved_object.kind == "DaemonSet"
-            && event.involved_object.name == set
-            && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
-    };
-    let events = cluster.objects.events.iter().filter(about);
-    events.max_by_key(|event| event.last_seen()).map(|event| event.message.as_str())
-}
-
 /// The refusal as evidence.
 pub fn not_created(set: &str, refusal: &str) -> Evidence {
     let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));
     EvidenceSource::Event.says(text)
-}
-
-/// Adds the way out where the Pod Security Standard of the namespace refuses the pods of a DaemonSet.
-pub fn admitted(cluster: &Cluster, refusal: Option<&str>, remedy: Remedy) -> Remedy {
-    match refusal.is_some_and(|message| message.contains("PodSecurity")) {
-        true => remedy.change(format!(
-            "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite",
-            cluster.namespace
-        )),
-        false => remedy,
-    }
 }
 
 /// Since when a pod is as it is: not Ready for so long, else there for so long.
@@ -110,35 +86,6 @@ fn not_ready(status: &ContainerStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cluster_at, object};
-
-    #[test]
-    fn a_denial_of_pod_security_is_told_with_the_way_out() {
-        let event = |at: &str, name: &str, message: &str| {
-            format!(
-                "apiVersion: v1\nkind: Event\nmetadata: {{name: e{name}, namespace: longhorn-system}}\nreason: FailedCreate\n\
-                 message: '{message}'\nlastTimestamp: '2026-03-01T{at}Z'\ninvolvedObject: {{kind: DaemonSet, name: {name}}}\n---\n"
-            )
-        };
-        const SAID: &str = "Error creating: pods \"longhorn-manager-x\" is forbidden: violates PodSecurity \"baseline:latest\": privileged";
-        let asked = |yaml: &str, set: &str| {
-            let cluster = cluster_at("2026-03-01T12:00:00Z", yaml);
-            let refusal = refusal(&cluster, set).map(str::to_owned);
-            let changes = admitted(&cluster, refusal.as_deref(), Remedy::new("")).commands.len();
-            (refusal, changes)
-        };
-        let denied = event("11:30:00", "longhorn-manager", SAID);
-        assert_eq!(asked(&denied, "longhorn-manager"), (Some(SAID.to_owned()), 1));
-        assert_eq!(asked(&denied, "longhorn-csi-plugin"), (None, 0), "another DaemonSet");
-        assert_eq!(
-            asked(&event("10:30:00", "longhorn-manager", SAID), "longhorn-manager"),
-            (None, 0),
-            "over"
-        );
-        let quota = event("11:30:00", "longhorn-manager", "exceeded quota");
-        assert_eq!(asked(&quota, "longhorn-manager").1, 0, "a quota is no matter of labels");
-        assert_eq!(asked(&object("Setting", "a", "value: b"), "longhorn-manager"), (None, 0));
-    }
 
     fn trouble_of(status: &str) -> Option<String> {
         trouble(

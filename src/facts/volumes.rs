@@ -43,14 +43,29 @@ pub fn came_back(volume: &Volume) -> Option<Timestamp> {
 
 /// When the engine of a volume was last found dead and the volume was let attach again.
 pub fn remounted(volume: &Volume) -> Option<Timestamp> {
-    let shared = volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable;
-    volume.status.remount_requested_at.get().filter(|_| !shared)
+    volume.status.remount_requested_at.get().filter(|_| !volume.is_shared())
 }
 
 /// True for a replica that holds all data and is in use: it has been in step with its engine, and has not failed
 /// since (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go isHealthyAndActiveReplica).
 pub fn is_healthy(replica: &Replica) -> bool {
     replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set() && replica.spec.active
+}
+
+/// True for a volume that has replicas and shows no trace of having been up, so that nothing in it can be lost: no replica was ever in
+/// step with its engine, and the volume was not backed up, not degraded, and takes no space. Longhorn writes `healthyAt` when an
+/// engine first has a replica in mode RW (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go
+/// ReconcileEngineReplicaState), and calls a volume of which no replica has it one that is attached for the first time
+/// (isFirstAttachment).
+pub fn was_never_up(cluster: &Cluster, volume: &Volume) -> bool {
+    let status = &volume.status;
+    let traced = status.actual_size.0 > 0
+        || status.last_backup_at.is_set()
+        || status.last_degraded_at.is_set()
+        || status.is_standby
+        || status.restore_required;
+    let mut replicas = cluster.replicas_of(&volume.metadata.name).peekable();
+    !traced && replicas.peek().is_some() && replicas.all(|replica| last_healthy(replica).is_none())
 }
 
 /// The engine that serves the volume: during a migration and a live upgrade there are two.

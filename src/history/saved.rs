@@ -9,8 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::ends::EndSeen;
 use super::{FactKey, GonePod, History};
-use crate::longhorn::{Condition, ContainerStatus, Pod, Terminated};
+use crate::longhorn::{Condition, Container, ContainerStatus, Pod, StringMap, Terminated};
 
 /// The version of the form.
 pub const VERSION: u32 = 1;
@@ -37,6 +38,9 @@ pub struct Saved {
     pub saved_at: Timestamp,
     facts: Vec<SavedFact>,
     gone_pods: Vec<Gone>,
+    /// Ends that were under way, by uid of the pod.
+    #[serde(default)]
+    ending: BTreeMap<String, EndSeen>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,10 @@ struct Gone {
     at: Timestamp,
     replaced_by: String,
     last: Value,
+    #[serde(default)]
+    end: EndSeen,
+    #[serde(default)]
+    refused: Option<(Timestamp, u32)>,
 }
 
 /// What a restart has brought back.
@@ -83,6 +91,8 @@ impl History {
             at: gone.at,
             replaced_by: gone.replaced_by.clone(),
             last: pod_to_json(&gone.last),
+            end: gone.end.clone(),
+            refused: gone.refused,
         };
         Saved {
             version: VERSION,
@@ -90,6 +100,7 @@ impl History {
             saved_at: now,
             facts: facts.into_iter().map(fact).collect(),
             gone_pods: self.gone_pods.iter().map(gone).collect(),
+            ending: self.ending.iter().map(|(uid, seen)| (uid.to_string(), seen.clone())).collect(),
         }
     }
 
@@ -99,24 +110,39 @@ impl History {
         let gap = now.duration_since(saved.saved_at);
         let mut names = Names::default();
         let mut facts = BTreeMap::new();
-        if (SignedDuration::ZERO..=LONGEST_GAP).contains(&gap) {
-            for fact in saved.facts.into_iter().filter(|fact| fact.since <= now) {
-                let Some(check) = check_id(&fact.check) else { continue };
-                let Some(name) = names.get(fact.fact) else { continue };
-                facts.insert(FactKey { check, fact: name, object: fact.object.into() }, fact.since);
+        let short = (SignedDuration::ZERO..=LONGEST_GAP).contains(&gap);
+        // what was judged of an end stays so, and is not judged and counted anew
+        let over: BTreeSet<&str> = saved.gone_pods.iter().filter_map(Gone::uid).collect();
+        let of_end = |object: &str| over.contains(object.split('/').next().unwrap_or_default());
+        for fact in saved.facts.into_iter().filter(|fact| fact.since <= now) {
+            if !short && (gap.is_negative() || !of_end(&fact.object)) {
+                continue;
             }
+            let Some(check) = check_id(&fact.check) else { continue };
+            let Some(name) = names.get(fact.fact) else { continue };
+            facts.insert(FactKey { check, fact: name, object: fact.object.into() }, fact.since);
         }
         let before = self.gone_pods.len();
         for gone in saved.gone_pods.into_iter().filter(|gone| gone.at <= now) {
             // one that does not decode is no loss that could be told
-            let Ok(last) = serde_json::from_value::<Pod>(gone.last) else { continue };
-            self.pod_gone(Arc::new(last), &gone.replaced_by, gone.at);
+            let Gone { at, replaced_by, last, end, refused } = gone;
+            let Ok(last) = serde_json::from_value::<Pod>(last) else { continue };
+            self.add_gone(GonePod { last: Arc::new(last), at, replaced_by, end, refused });
+        }
+        for (uid, seen) in saved.ending.into_iter().filter(|_| short) {
+            self.restore_end(uid.into(), seen);
         }
         let restored = Restored { facts: facts.len(), gone_pods: self.gone_pods.len() - before };
         // what was seen since the start wins
         facts.extend(self.facts.iter().map(|(key, since)| (key.clone(), *since)));
         self.facts = Arc::new(facts);
         restored
+    }
+}
+
+impl Gone {
+    fn uid(&self) -> Option<&str> {
+        self.last.get("metadata")?.get("uid")?.as_str()
     }
 }
 
@@ -142,8 +168,6 @@ impl Names {
 /// What checks read of a pod that went.
 fn pod_to_json(pod: &Pod) -> Value {
     let meta = &pod.metadata;
-    let labels: serde_json::Map<String, Value> =
-        meta.labels.iter().map(|(key, value)| (key.to_string(), json!(value))).collect();
     let statuses = |statuses: &[ContainerStatus]| statuses.iter().map(status_to_json).collect::<Vec<_>>();
     json!({
         "metadata": {
@@ -152,9 +176,15 @@ fn pod_to_json(pod: &Pod) -> Value {
             "uid": meta.uid,
             "creationTimestamp": meta.creation_timestamp.get(),
             "deletionTimestamp": meta.deletion_timestamp.get(),
-            "labels": labels,
+            "labels": texts(&meta.labels),
+            "annotations": { "longhorn.io/last-applied-tolerations": meta.annotations.last_applied_tolerations },
         },
-        "spec": { "nodeName": pod.spec.node_name, "priorityClassName": pod.spec.priority_class_name },
+        "spec": {
+            "nodeName": pod.spec.node_name,
+            "priorityClassName": pod.spec.priority_class_name,
+            "nodeSelector": texts(&pod.spec.node_selector),
+            "containers": pod.spec.containers.iter().map(container_to_json).collect::<Vec<_>>(),
+        },
         "status": {
             "phase": pod.status.phase.as_str(),
             "reason": pod.status.reason,
@@ -165,6 +195,25 @@ fn pod_to_json(pod: &Pod) -> Value {
             "containerStatuses": statuses(&pod.status.container_statuses),
         },
     })
+}
+
+fn texts(texts: &StringMap) -> Value {
+    Value::Object(texts.iter().map(|(key, value)| (key.to_string(), json!(value))).collect())
+}
+
+/// What Longhorn compares with its settings, and the patience of the probe.
+fn container_to_json(container: &Container) -> Value {
+    let cpu = container.resources.requests.get("cpu").map(|cpu| cpu.0.clone());
+    let probe = container.liveness_probe.as_ref().map(|probe| {
+        json!({
+            "initialDelaySeconds": probe.initial_delay_seconds,
+            "periodSeconds": probe.period_seconds,
+            "timeoutSeconds": probe.timeout_seconds,
+            "failureThreshold": probe.failure_threshold,
+        })
+    });
+    let requests = cpu.map(|cpu| json!({ "cpu": cpu }));
+    json!({ "name": container.name, "resources": { "requests": requests }, "livenessProbe": probe })
 }
 
 fn condition_to_json(condition: &Condition) -> Value {

@@ -13,6 +13,7 @@ mod links;
 pub(crate) mod negotiate;
 mod page;
 pub(crate) mod passwords;
+pub(crate) mod plan;
 mod rate;
 mod respond;
 pub(crate) mod reviewer;

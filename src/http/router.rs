@@ -10,6 +10,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::access::Access;
 use super::links::Links;
+use super::plan::{PlanQuery, PlanRoute};
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::slots::Slots;
 use super::view::View;
@@ -18,6 +19,7 @@ use super::{negotiate, page};
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
+use crate::plan::table as plan_table;
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
 use crate::sync;
@@ -49,6 +51,7 @@ enum Route {
     Metrics,
     Report,
     Text,
+    Plan(PlanRoute),
     /// By the name of its alert.
     Runbook(&'static str),
     Landing,
@@ -87,7 +90,12 @@ impl Router {
         match route {
             Route::Live => return Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
             Route::Ready => return Ok(self.ready()),
-            Route::Metrics | Route::Report | Route::Text | Route::Runbook(_) | Route::Landing => {}
+            Route::Metrics
+            | Route::Report
+            | Route::Text
+            | Route::Plan(_)
+            | Route::Runbook(_)
+            | Route::Landing => {}
         }
         // credentials first: a client without them takes nothing from those who have them
         let client =
@@ -112,6 +120,9 @@ impl Router {
             path if path == self.links.metrics => Ok(Route::Metrics),
             "/api/v1/report" => Ok(Route::Report),
             "/report.txt" => Ok(Route::Text),
+            "/plan/upgrade" => Ok(Route::Plan(PlanRoute::Upgrade)),
+            "/plan/drain" => Ok(Route::Plan(PlanRoute::Drain)),
+            "/plan/loss" => Ok(Route::Plan(PlanRoute::Loss)),
             "/" => Ok(Route::Landing),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
@@ -142,6 +153,7 @@ impl Router {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(&self.view(query)?, headers),
             Route::Text => self.text(&self.view(query)?, headers),
+            Route::Plan(which) => self.plan(which, query, headers),
             Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => {
                 let page = without_head(docs::runbook(name).unwrap_or_default());
@@ -196,6 +208,27 @@ impl Router {
                 Ok(refreshing(compressible(headers, respond::TEXT, "Accept-Encoding", &text), view))
             }
             None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")),
+        }
+    }
+
+    fn plan(&self, which: PlanRoute, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        if !self.evaluator.waiting_for().is_empty() {
+            let message = "not synced yet: nothing can be said before every kind was listed or refused";
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+            return Err(refusal.with(header::RETRY_AFTER, "1"));
+        }
+        let _turn = sync::lock(&self.making);
+        let wrong = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
+        let asked = PlanQuery::parse(query).map_err(wrong)?;
+        let plan = self.evaluator.plan(|looked| asked.plan(which, looked)).map_err(wrong)?;
+        let mut text = Vec::new();
+        let (kind, written) = match asked.json {
+            true => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),
+            false => (respond::TEXT, plan_table::write(&mut text, &plan, Style::PLAIN, false).is_ok()),
+        };
+        match String::from_utf8(text).ok().filter(|_| written) {
+            Some(text) => Ok(compressible(headers, kind, "Accept-Encoding", &self.evaluator.rendered(text)?)),
+            None => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the plan could not be written")),
         }
     }
 

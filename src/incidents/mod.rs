@@ -48,9 +48,9 @@ pub struct Incident {
     pub consequences: Vec<Consequence>,
     /// Incidents that must end before this one can, by their place in the list, from 1 on.
     pub waits_for: Vec<usize>,
-    /// What to do first, in words.
-    pub remedy: String,
-    /// The command to begin with, if there is one.
+    /// What to do, in a few sentences; the first of them is the fix.
+    pub fix: String,
+    /// The command to run first, if there is one. It changes something only where the fix is that change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Command>,
     /// Name of the root's runbook.
@@ -147,8 +147,6 @@ fn incident(
     volumes.dedup_by(|a, b| a.name == b.name);
     let root = roots.first();
     let remedy = root.map(|root| &root.remedy);
-    let commands = remedy.map(|remedy| remedy.commands.as_slice()).unwrap_or_default();
-    let first = commands.iter().find(|command| command.changes).or(commands.first());
     Incident {
         check: root.map_or("", |root| root.check),
         cause: root.map(|root| root.cause.id.to_owned()).unwrap_or_default(),
@@ -162,8 +160,8 @@ fn incident(
         volumes: volumes.into_iter().take(MAX_LISTED).cloned().collect(),
         consequences: consequences(&group.consequences, findings, ties),
         waits_for: waits_for.into_iter().map(|place| place + 1).collect(),
-        remedy: remedy.map(|remedy| remedy.text.clone()).unwrap_or_default(),
-        first: first.cloned(),
+        fix: remedy.map(|remedy| remedy.fix.clone()).unwrap_or_default(),
+        first: remedy.and_then(|remedy| remedy.commands.first()).cloned(),
         runbook: root.and_then(|root| root.runbook),
         findings: group.roots.iter().chain(&group.consequences).copied().collect(),
     }

@@ -148,10 +148,10 @@ fn what_happens_elsewhere_is_not_tied() {
 
 #[test]
 fn a_consequence_whose_root_was_not_found_stands_alone() {
-    let alone = of(&[finding("manager_crash_loop", "webhook_service_unreachable", "a")], 2);
+    let alone = of(&[finding("manager_crash_loop", "webhook_unserved", "a")], 2);
     assert_eq!((alone.len(), alone[0].check), (1, "manager_crash_loop"));
     let with_root = [
-        finding("manager_crash_loop", "webhook_service_unreachable", "a"),
+        finding("manager_crash_loop", "webhook_unserved", "a"),
         finding("webhook_unavailable", "deadlock", ""),
         finding("driver_deployer_blocked", "managers_down", "b"),
     ];
@@ -184,7 +184,7 @@ fn what_holds_another_up_is_named_and_both_stay_incidents() {
     let told = of(
         &[
             finding("instance_manager_down", "pod_failed", "a"),
-            finding("manager_crash_loop", "webhook_service_unreachable", "a"),
+            finding("manager_crash_loop", "webhook_unserved", "a"),
             finding("webhook_unavailable", "deadlock", ""),
         ],
         3,

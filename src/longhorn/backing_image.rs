@@ -1,5 +1,6 @@
 //! `backingimages`, `backingimagemanagers` and `backingimagedatasources` of `longhorn.io`.
 
+use super::instance_manager::DataEngine;
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::shared_text::SharedText;
@@ -16,6 +17,8 @@ manifests! {
 narrow! {
     /// Which copies are wanted.
     pub struct BackingImageSpec {
+        /// 1.8 and later.
+        pub data_engine: DataEngine,
         /// Disk UUID to nothing; used up to 1.6.
         pub disks: StringMap,
         /// Disk UUID to copy; 1.7.0 and later.

@@ -1,5 +1,7 @@
 //! Kubernetes kinds other than pods.
 
+use std::fmt;
+
 use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
 use super::meta::{Condition, Meta};
@@ -29,9 +31,30 @@ manifests! {
     ValidatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// Longhorn's MutatingWebhookConfiguration.
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
+    /// A CustomResourceDefinition; its schemas are not read.
+    CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }
+    /// A chart that the Helm controller of K3s and RKE2 installs.
+    HelmChart { spec: HelmChartSpec }
 }
 
 narrow! {
+    pub struct CrdSpec {
+        pub group: SharedText,
+    }
+
+    /// In which versions objects of it may lie in etcd.
+    pub struct CrdStatus {
+        pub stored_versions: Vec<SharedText>,
+    }
+
+    pub struct HelmChartSpec {
+        /// Name, or address of an archive.
+        pub chart: SharedText,
+        pub target_namespace: SharedText,
+        /// `reinstall`, which is the default, or `abort`.
+        pub failure_policy: SharedText,
+    }
+
     /// Whether pods may be scheduled on it.
     pub struct KubeNodeSpec {
         pub unschedulable: bool,
@@ -175,7 +198,16 @@ narrow! {
     }
 }
 
-/// An event about a Kubernetes node, as node-problem-detector writes it.
+/// As `kubectl taint` takes it.
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Taint { key, value, effect, .. } = self;
+        let equals = if value.is_empty() { "" } else { "=" };
+        write!(f, "{key}{equals}{value}:{effect}")
+    }
+}
+
+/// An event about a Kubernetes node, as node-problem-detector and kubelets write it.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(transparent)]
 pub struct NodeEvent(Event);
@@ -218,9 +250,26 @@ impl NodeEvent {
             _ => None,
         }
     }
+
+    /// True for what the kubelet writes when it finds another boot id.
+    pub fn is_reboot(&self) -> bool {
+        self.reason == "Rebooted"
+    }
 }
 
 impl Event {
+    /// True where the taint manager deletes a pod. `Cancelling deletion of Pod …` has the same reason and means that it does not:
+    /// so it says of each pod of a node that joins or comes back.
+    pub fn is_taint_eviction(&self) -> bool {
+        self.reason == "TaintManagerEviction" && self.said().starts_with("Marking for deletion")
+    }
+
+    /// What it says. Of many Events that differ in their text only the API client makes one.
+    pub fn said(&self) -> &str {
+        const COMBINED: &str = "(combined from similar events): ";
+        self.message.strip_prefix(COMBINED).unwrap_or(&self.message)
+    }
+
     /// When it was first seen, in whichever form the event is written.
     pub fn first_seen(&self) -> Option<jiff::Timestamp> {
         [self.first_timestamp.get(), self.event_time.get(), self.metadata.created()]
@@ -254,6 +303,21 @@ impl KubeNode {
     /// True when the node's Ready condition is True.
     pub fn is_ready(&self) -> bool {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::True
+    }
+}
+
+impl CustomResourceDefinition {
+    /// True for a kind of Longhorn.
+    pub fn is_longhorn(&self) -> bool {
+        self.spec.group == "longhorn.io"
+    }
+}
+
+impl HelmChart {
+    /// True for the chart that installs Longhorn: by its name, also within an address.
+    pub fn is_longhorn(&self) -> bool {
+        let chart = self.spec.chart.rsplit('/').next().unwrap_or_default();
+        chart == "longhorn" || chart.starts_with("longhorn-") && chart.ends_with(".tgz")
     }
 }
 

@@ -59,7 +59,8 @@ pub fn read_text<'de, D: Deserializer<'de>, T>(
 /// A point in time that Longhorn or Kubernetes wrote, `None` when absent, empty or not RFC 3339.
 ///
 /// Longhorn writes times of conditions, replicas and backing images as plain strings that may be
-/// empty (longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/misc.go).
+/// empty (longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/misc.go). The Unix epoch is no time either: the kubelet writes it
+/// as `startedAt` of a container that never ran (recorded: kubelet 1.36.3, exit code 128, reason StartError).
 ///
 /// Kept in microseconds, which is as fine as Kubernetes writes, in a third of the memory: a replica has seven.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +88,8 @@ impl Default for Time {
 
 impl From<Option<Timestamp>> for Time {
     fn from(time: Option<Timestamp>) -> Self {
-        time.map_or(Time::UNSET, |time| Time(time.as_microsecond()))
+        time.filter(|time| *time != Timestamp::UNIX_EPOCH)
+            .map_or(Time::UNSET, |time| Time(time.as_microsecond()))
     }
 }
 

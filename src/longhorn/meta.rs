@@ -6,7 +6,7 @@ use super::lenient::{StringMap, Time, narrow, open_enum};
 use super::shared_text::SharedText;
 
 narrow! {
-    /// `metadata` of any object. Managed fields, finalizers and all but one of the annotations are not kept.
+    /// `metadata` of any object. Managed fields, finalizers and most annotations are not kept.
     pub struct Meta {
         pub name: SharedText,
         pub namespace: SharedText,
@@ -24,6 +24,10 @@ narrow! {
         /// What the setting taint-toleration said when Longhorn made the object, as JSON (longhorn-manager v1.3.3 to v1.12.1
         /// types/types.go LastAppliedTolerationAnnotationKeySuffix).
         pub last_applied_tolerations: SharedText = "longhorn.io/last-applied-tolerations",
+        /// The Helm release that an object belongs to.
+        pub helm_release_name: SharedText = "meta.helm.sh/release-name",
+        /// The application of Argo CD, and the object as it tracks it: `APP:GROUP/KIND:NAMESPACE/NAME`.
+        pub argocd_tracking_id: SharedText = "argocd.argoproj.io/tracking-id",
     }
 
     /// A condition of a Longhorn or Kubernetes object.

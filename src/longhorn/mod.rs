@@ -4,6 +4,7 @@
 pub mod backing_image;
 pub mod backup;
 pub mod engine;
+mod env;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
@@ -28,26 +29,27 @@ pub use backing_image::{
 };
 pub use backup::{Backup, BackupState, BackupTarget, CronJob, RecurringJob};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
+pub use env::DISTRO_VARIABLE;
 pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
 };
 pub use kubernetes::{
-    DaemonSet, Deployment, Endpoint, EndpointSlice, Event, KubeNode, Lease, MutatingWebhookConfiguration,
-    NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service, ValidatingWebhookConfiguration,
-    Webhook, WebhookService,
+    CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, Event, HelmChart, KubeNode,
+    Lease, MutatingWebhookConfiguration, NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service,
+    Taint, ValidatingWebhookConfiguration, Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
-pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration};
+pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration, Waiting};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use shared_text::SharedText;
-pub use start::{ADMISSION_LABEL, WEBHOOK_LOCK};
+pub use start::{ADMISSION_LABEL, ROTATION_LOCK, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,

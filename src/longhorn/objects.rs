@@ -183,7 +183,7 @@ objects! {
         strange! { "status.phase": pod.status.phase, PodPhase; }
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
-    node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() };
+    node_events: NodeEvent = NodeEvents, kept(event) { event.trouble().is_some() || event.is_reboot() };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
     daemon_sets: DaemonSet = DaemonSets;
@@ -197,4 +197,6 @@ objects! {
     csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };
     validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
     mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
+    custom_resource_definitions: CustomResourceDefinition = CustomResourceDefinitions, kept(crd) { crd.is_longhorn() };
+    helm_charts: HelmChart = HelmCharts, kept(chart) { chart.is_longhorn() };
 }

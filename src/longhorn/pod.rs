@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::env::EnvVar;
 use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::meta::Condition;
@@ -42,11 +43,6 @@ narrow! {
         pub readiness_probe: Option<Probe>,
         pub liveness_probe: Option<Probe>,
         pub startup_probe: Option<Probe>,
-    }
-
-    /// Name of an environment variable; values are not read.
-    pub struct EnvVar {
-        pub name: SharedText,
     }
 
     /// A port of a container.
@@ -260,6 +256,18 @@ impl ContainerStatus {
     }
 }
 
+impl Terminated {
+    /// Since when it had run; `None` where it never did: the runtime then writes the beginning of 1970.
+    pub fn ran_since(&self) -> Option<jiff::Timestamp> {
+        self.started_at.get().filter(|started| started.as_second() > 0)
+    }
+
+    /// True where the runtime says that it did not come to run: 128 is its code for that.
+    pub fn never_started(&self) -> bool {
+        self.exit_code == 128 && self.ran_since().is_none()
+    }
+}
+
 impl PodSpec {
     /// A container by name.
     pub fn container(&self, name: &str) -> Option<&Container> {
@@ -284,6 +292,59 @@ impl Pod {
         let noted: Option<_> =
             serde_json::from_str(&self.metadata.annotations.last_applied_tolerations).ok()?;
         Some(noted.unwrap_or_default())
+    }
+
+    /// True when no container of it will run any more: the pod says so a second or two later than its containers.
+    pub fn is_over(&self) -> bool {
+        let statuses = &self.status.container_statuses;
+        matches!(self.status.phase, PodPhase::Failed | PodPhase::Succeeded)
+            || (!statuses.is_empty() && statuses.iter().all(|status| status.state.terminated.is_some()))
+    }
+
+    /// Why its kubelet did not take it, if it did not: a taint, pressure, not enough of something, a node selector. Such a pod is
+    /// Failed from the start. A kubelet that starts may also reject pods that run; [`Pod::has_run`] tells.
+    pub fn rejection(&self) -> Option<&str> {
+        const PREFIX: &str = "Pod was rejected: ";
+        let (reason, message) = (self.status.reason.as_str(), self.status.message.trim());
+        if self.status.phase != PodPhase::Failed {
+            return None;
+        }
+        if let Some(why) = message.strip_prefix(PREFIX) {
+            return Some(why);
+        }
+        // kubelets before that prefix; an eviction of a running pod says of what the node was short
+        let by_reason = reason.starts_with("OutOf")
+            || ["TaintToleration", "NodeAffinity", "UnexpectedAdmissionError"].contains(&reason)
+            || (reason == "Evicted" && message.contains("node had condition"));
+        by_reason.then_some(if message.is_empty() { reason } else { message })
+    }
+
+    /// False for a pod that is known never to have run: one that is Pending, that its kubelet rejected, or whose container could
+    /// not be started. A kubelet that does not find a container calls it ContainerStatusUnknown, whether there was one or not.
+    pub fn has_run(&self) -> bool {
+        let statuses = &self.status.container_statuses;
+        let ran = |state: &ContainerState| {
+            state.running.is_some() || state.terminated.as_ref().is_some_and(|end| end.ran_since().is_some())
+        };
+        if statuses.iter().any(|status| ran(&status.state) || ran(&status.last_state)) {
+            return true;
+        }
+        match self.status.phase {
+            PodPhase::Pending => false,
+            PodPhase::Failed => {
+                let never = |status: &ContainerStatus| {
+                    let ended = status.state.terminated.as_ref();
+                    status.state.waiting.is_some() || ended.is_some_and(Terminated::never_started)
+                };
+                // a pod for a node that is not there is removed before any kubelet took it
+                let unseen = statuses.is_empty()
+                    && !self.status.start_time.is_set()
+                    && super::condition(&self.status.conditions, "DisruptionTarget")
+                        .is_some_and(|target| target.reason == "DeletionByPodGC");
+                self.rejection().is_none() && !unseen && !statuses.iter().any(never)
+            }
+            _ => true,
+        }
     }
 
     /// True for the pod of an instance manager, by the label that Longhorn gives it (longhorn-manager

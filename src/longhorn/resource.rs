@@ -19,6 +19,8 @@ pub enum Scope {
     Cluster,
     /// Cluster-wide, but only the one object of this name is asked for.
     ClusterNamed(&'static str),
+    /// Cluster-wide, but only objects with this label are asked for; needs a ClusterRole for all of them.
+    ClusterLabelled(&'static str),
 }
 
 /// Facts about a kind.
@@ -113,6 +115,10 @@ kinds! {
     MutatingWebhookConfigurations = kubernetes(
         "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", Scope::ClusterNamed(MUTATOR)
     );
+    CustomResourceDefinitions = kubernetes(
+        "apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", Scope::ClusterLabelled(CRD_LABEL)
+    );
+    HelmCharts = kubernetes("helm.cattle.io", "helmcharts", "HelmChart", Scope::Cluster);
 }
 
 use Resource::*;
@@ -126,6 +132,9 @@ const NODE_EVENTS: Scope =
 pub const VALIDATOR: &str = "longhorn-webhook-validator";
 /// Name of Longhorn's MutatingWebhookConfiguration (longhorn-manager v1.12.1 types/webhook.go).
 pub const MUTATOR: &str = "longhorn-webhook-mutator";
+
+/// The label of Longhorn's CustomResourceDefinitions (longhorn-manager v1.4.4 to v1.12.1 k8s/crds.yaml).
+pub const CRD_LABEL: &str = "longhorn-manager";
 
 impl Resource {
     /// Facts about this kind.
@@ -164,9 +173,10 @@ impl Resource {
         self.info().group == LONGHORN
     }
 
-    /// True where not every supported Longhorn release has the kind.
+    /// True where not every supported Longhorn release, or not every Kubernetes, has the kind: HelmChart is one of K3s
+    /// and RKE2.
     pub fn is_optional(self) -> bool {
-        self.info().since.is_some()
+        self.info().since.is_some() || self == HelmCharts
     }
 }
 

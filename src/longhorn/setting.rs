@@ -33,6 +33,9 @@ narrow! {
         /// 1.6 and later.
         pub incompatible: bool,
         pub ref_count: super::lenient::Int,
+        /// Missing until it was deployed once.
+        pub cli_api_version: Option<super::lenient::Int> = "cliAPIVersion",
+        pub controller_api_version: Option<super::lenient::Int> = "controllerAPIVersion",
         pub node_deployment_map: Map<bool>,
     }
 

@@ -7,6 +7,10 @@ use super::Release;
 /// identity is the node's name (longhorn-manager v1.12.1 app/daemon.go startWebhooksByLeaderElection).
 pub const WEBHOOK_LOCK: &str = "longhorn-manager-webhook-lock";
 
+/// Name of the Lease of the manager that rotates the certificates of the webhook, in 1.11.3, 1.12.0 and later; its holder identity is the
+/// node's name (longhorn-manager v1.11.3 and v1.12.1 webhook/cert/rotate.go, app/daemon.go).
+pub const ROTATION_LOCK: &str = "longhorn-webhook-cert-rotation";
+
 /// Label (and value) which a manager puts on its own pod from 1.7 on, and by which the Service of the
 /// admission webhook selects (longhorn-manager v1.12.1 types/types.go, app/daemon.go).
 pub const ADMISSION_LABEL: (&str, &str) = ("longhorn.io/admission-webhook", "longhorn-admission-webhook");

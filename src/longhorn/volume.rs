@@ -75,6 +75,8 @@ narrow! {
         pub current_migration_node_id: SharedText = "currentMigrationNodeID",
         /// In bytes, of the largest replica.
         pub actual_size: Int,
+        /// It waits to be expanded, or is being expanded.
+        pub expansion_required: bool,
         /// A disaster recovery volume.
         pub is_standby: bool,
         /// Data is still to be restored into it.
@@ -210,6 +212,14 @@ impl VolumeStatus {
                 VolumeHealth::Unknown
             }
         }
+    }
+}
+
+impl Volume {
+    /// True for a volume that a share manager serves by NFS (longhorn-manager v1.12.1 controller/volume_controller.go
+    /// isRegularRWXVolume).
+    pub fn is_shared(&self) -> bool {
+        self.spec.access_mode.eq_ignore_ascii_case("rwx") && !self.spec.migratable
     }
 }
 

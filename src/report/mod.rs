@@ -68,6 +68,9 @@ pub struct Report {
     pub selected: Option<Selected>,
     /// What every cluster with this release of Longhorn has: good to know, nothing to act on.
     pub facts: Vec<Fact>,
+    /// What a recording or a single look cannot tell, because no object says since when it is so: it may be wrong if it lasts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub time_tells: Vec<TimeTells>,
     /// Checks without a (full) verdict.
     pub unknown: Vec<Unknown>,
     /// Kinds of which a recording has no object; they count as empty. Those of which the cluster had
@@ -90,6 +93,19 @@ pub struct NotListed {
     pub count: usize,
     /// True where all of this check or cause is accepted.
     pub accepted: bool,
+}
+
+/// What time has to tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TimeTells {
+    /// Id of the check.
+    pub check: &'static str,
+    /// What it would be if it lasts: a cause of the check.
+    pub cause: &'static str,
+    /// How many objects.
+    pub count: usize,
+    /// The first of them.
+    pub objects: Vec<String>,
 }
 
 /// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
@@ -238,6 +254,7 @@ pub const MAX_IN_ALL: usize = 2_000;
 pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {
     let mut findings = Vec::new();
     let mut stock = Vec::new();
+    let mut time_tells = Vec::new();
     let mut unknown = Vec::new();
     let mut samples = BTreeMap::new();
     let mut facts = Vec::new();
@@ -268,6 +285,12 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
         series_cut.append(&mut outcome.series_cut);
         stock.append(&mut outcome.stock);
+        time_tells.extend(outcome.time_tells.into_iter().map(|(cause, (count, objects))| TimeTells {
+            check: check.id,
+            cause,
+            count,
+            objects,
+        }));
         facts = std::mem::take(&mut outcome.facts);
         samples.append(&mut outcome.samples);
         let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
@@ -278,7 +301,8 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let report = report(cluster, findings, cut_off, stock, unknown, wish);
+    let mut report = report(cluster, findings, cut_off, stock, unknown, wish);
+    report.time_tells = time_tells;
     Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
 }
 
@@ -322,6 +346,7 @@ fn report(
         accepted,
         selected: None,
         facts,
+        time_tells: Vec::new(),
         unknown,
         not_recorded: Resource::all()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)

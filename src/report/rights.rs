@@ -21,7 +21,7 @@ pub fn missing(report: &Report) -> Option<String> {
         let place = match resource.info().scope {
             Scope::Namespaced => RightPlace::Namespace(report.cluster.namespace.clone()),
             Scope::InNamespace { namespace, .. } => RightPlace::Namespace(namespace.to_owned()),
-            Scope::Cluster | Scope::ClusterNamed(_) => RightPlace::Cluster,
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => RightPlace::Cluster,
         };
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, kinds)) => kinds.push(resource.label()),

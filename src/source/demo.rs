@@ -94,16 +94,29 @@ fn read(moved_by: SignedDuration) -> Result<Recording, RecordingError> {
     Recording::from_files(FILES.iter().map(file), NAMESPACE, Timestamp::MAX)
 }
 
-/// Moves every RFC 3339 time in a text.
+/// The year of the recording, which the times of klog leave out.
+const YEAR: &str = "2026";
+
+/// Moves every RFC 3339 time in a text, and every one that klog wrote (`E0301 11:59:52.004416`).
 fn move_times(text: &str, by: SignedDuration) -> String {
-    let Ok(times) = Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z") else {
-        return text.to_owned(); // never: the pattern is a constant, and the tests below use it
+    let times = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]+)?Z";
+    let klog = "(?m)^(?P<level>[IWEF])(?P<month>[0-9]{2})(?P<day>[0-9]{2}) (?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}) ";
+    let (Ok(times), Ok(klog)) = (Regex::new(times), Regex::new(klog)) else {
+        return text.to_owned(); // never: the patterns are constants, and the tests below use them
     };
-    let moved = |found: &Captures<'_>| match found[0].parse::<Timestamp>() {
-        Ok(time) => time.checked_add(by).unwrap_or(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        Err(_) => found[0].to_owned(),
+    let moved = |text: &str, format: &str| {
+        let time: Timestamp = text.parse().ok()?;
+        Some(time.checked_add(by).unwrap_or(time).strftime(format).to_string())
     };
-    times.replace_all(text, moved).into_owned()
+    let text = times.replace_all(text, |found: &Captures<'_>| {
+        moved(&found[0], "%Y-%m-%dT%H:%M:%SZ").unwrap_or_else(|| found[0].to_owned())
+    });
+    let of_klog = |found: &Captures<'_>| {
+        let written = format!("{YEAR}-{}-{}T{}Z", &found["month"], &found["day"], &found["time"]);
+        let moved = moved(&written, "%m%d %H:%M:%S.%6f");
+        moved.map_or_else(|| found[0].to_owned(), |moved| format!("{}{moved} ", &found["level"]))
+    };
+    klog.replace_all(&text, of_klog).into_owned()
 }
 
 #[cfg(test)]
@@ -115,6 +128,14 @@ mod tests {
         let text = "a: 20\nb: \"2026-01-01T00:00:00Z\"\nc: v1.20\nd: 2026-01-01T00:00:00.000000Z";
         let moved = "a: 20\nb: \"2026-01-01T00:01:01Z\"\nc: v1.20\nd: 2026-01-01T00:01:01Z";
         assert_eq!(move_times(text, SignedDuration::from_secs(61)), moved);
+    }
+
+    #[test]
+    fn what_klog_wrote_moves_with_the_rest() {
+        let by = SignedDuration::from_hours(24) + SignedDuration::from_secs(61);
+        let text = "E0228 11:59:52.004416       1 reflector.go:200] \"x\"\nfee E0228 11:59:52.004416\nI1 x";
+        let moved = "E0301 12:00:53.004416       1 reflector.go:200] \"x\"\nfee E0228 11:59:52.004416\nI1 x";
+        assert_eq!(move_times(text, by), moved);
     }
 
     #[test]

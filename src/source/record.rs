@@ -7,7 +7,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use kube::Client;
-use kube::api::Request;
+use kube::api::{ListParams, Request};
 use kube::client::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -204,10 +204,10 @@ async fn whole(
         reason: ApiErrorReason::Timeout,
         message: format!("no answer within {patience:?}"),
     };
-    let (url, selector) = place(resource, namespace);
-    let selector = if selector.is_empty() { selector } else { format!("&fieldSelector={selector}") };
-    let request = http::Request::get(format!("{url}?resourceVersion=0{selector}")).body(Body::empty());
-    let request = request.map_err(|error| unusable(error.to_string()))?;
+    let (url, mut params) = place(resource, namespace);
+    params.resource_version = Some("0".to_owned());
+    let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
+    let request = request.map(|_none| Body::empty());
     let answer = timeout(patience, client.send(request)).await.map_err(silent)?;
     let answer =
         answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
@@ -239,19 +239,20 @@ async fn whole(
     }
 }
 
-/// Path and field selector of a list.
-fn place(resource: Resource, namespace: &str) -> (String, String) {
-    let info = resource.info();
+/// Path and selectors of a list.
+fn place(resource: Resource, namespace: &str) -> (String, ListParams) {
+    let (info, params) = (resource.info(), ListParams::default());
     let group = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
-    let (place, selector) = match info.scope {
-        Scope::Namespaced => (format!("/namespaces/{namespace}"), String::new()),
+    let (place, params) = match info.scope {
+        Scope::Namespaced => (format!("/namespaces/{namespace}"), params),
         Scope::InNamespace { namespace, field_selector } => {
-            (format!("/namespaces/{namespace}"), field_selector.to_owned())
+            (format!("/namespaces/{namespace}"), params.fields(field_selector))
         }
-        Scope::Cluster => (String::new(), String::new()),
-        Scope::ClusterNamed(name) => (String::new(), format!("metadata.name={name}")),
+        Scope::Cluster => (String::new(), params),
+        Scope::ClusterNamed(name) => (String::new(), params.fields(&format!("metadata.name={name}"))),
+        Scope::ClusterLabelled(label) => (String::new(), params.labels(label)),
     };
-    (format!("{group}/{}{place}/{}", info.version, info.plural), selector)
+    (format!("{group}/{}{place}/{}", info.version, info.plural), params)
 }
 
 async fn pages(
@@ -260,12 +261,11 @@ async fn pages(
     resource: Resource,
     patience: Duration,
 ) -> Result<Listed, RecordRefusal> {
-    let (url, selector) = place(resource, namespace);
+    let (url, params) = place(resource, namespace);
     let (mut listed, mut next) = (Listed::default(), None::<String>);
     loop {
-        let mut params = kube::api::ListParams::default().limit(PAGE);
+        let mut params = params.clone().limit(PAGE);
         params.continue_token = next.take();
-        params.field_selector = (!selector.is_empty()).then(|| selector.clone());
         let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
         let answer = timeout(patience, client.request::<Value>(request)).await;

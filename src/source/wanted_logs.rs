@@ -11,7 +11,7 @@ use kube::Client;
 use kube::api::{LogParams, Request};
 use kube::client::Body;
 
-use crate::longhorn::{ContainerStatus, Lease, Pod, Store, WEBHOOK_LOCK};
+use crate::longhorn::{ContainerStatus, Lease, Pod, ROTATION_LOCK, Store, WEBHOOK_LOCK};
 
 /// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
 const CONTAINERS: [(&str, &str); 3] = [
@@ -93,7 +93,9 @@ pub(in crate::source) fn runs(pods: &Store<Pod>, leases: &Store<Lease>, now: Tim
             let Some(status) = status(pod, container) else { continue };
             runs.extend(last(pod, container, status));
             let starts = || lasts_long(pod, container, status, now) && !pod.metadata.is_deleting();
-            if starts() && (!status.ready || is_new(status, now) || holds_lock(leases, pod, now)) {
+            let asked =
+                || is_new(status, now) || holds_lock(leases, pod, now) || lost_lock(leases, status, now);
+            if starts() && (!status.ready || asked()) {
                 runs.extend(present(pod, container, status));
             }
         }
@@ -141,6 +143,22 @@ fn holds_lock(leases: &Store<Lease>, pod: &Pod, now: Timestamp) -> bool {
     !node.is_empty()
         && lease.spec.holder_identity == node
         && since.is_none_or(|since| now.duration_since(since) >= SLOW)
+}
+
+/// True for a manager that should have renewed or kept [`ROTATION_LOCK`], where no one has for long, or another one took it lately from
+/// one that still runs: it may have lost the API server, which only its log tells.
+fn lost_lock(leases: &Store<Lease>, status: &ContainerStatus, now: Timestamp) -> bool {
+    const TAKEN_LATELY: SignedDuration = SignedDuration::from_mins(10);
+    let Some(spec) = leases.get(ROTATION_LOCK).map(|lease| &lease.spec) else { return false };
+    let (Some(renewed), Some(started)) = (spec.renew_time.get(), status.running_since()) else {
+        return false;
+    };
+    let stale = !spec.holder_identity.is_empty() && now.duration_since(renewed) >= SLOW;
+    // after a rollout all managers are younger than that
+    let taken = spec.acquire_time.get().is_some_and(|taken| {
+        now.duration_since(taken) < TAKEN_LATELY && taken.duration_since(started) >= SLOW * 2
+    });
+    status.name == "longhorn-manager" && (stale || taken)
 }
 
 #[cfg(test)]
@@ -224,6 +242,32 @@ mod tests {
             );
         }
         assert_eq!(wanted(pod("csi-attacher", "csi-attacher", &format!(r#""state":{{{LONG}}}"#)), None), []);
+    }
+
+    #[test]
+    fn ready_managers_are_read_while_no_one_renews_their_lease_or_one_lost_it() {
+        let ready = format!(r#""ready":true,"state":{{{}}}"#, LONG.replace("00:59:00", "00:10:00"));
+        let young = format!(r#""ready":true,"state":{{{}}}"#, LONG.replace("00:59:00", "00:54:00"));
+        let lease = |holder: &str, acquired: &str, renewed: &str| {
+            let json = format!(
+                r#"{{"metadata":{{"name":"{ROTATION_LOCK}"}},"spec":{{"holderIdentity":"{holder}",
+                   "acquireTime":"2026-01-01T00:{acquired}Z","renewTime":"2026-01-01T00:{renewed}Z"}}}}"#
+            );
+            serde_json::from_str::<Lease>(&json).unwrap()
+        };
+        for (name, status, lease, reads) in [
+            ("renewed", &ready, lease("n", "10:00", "59:55"), false),
+            ("not renewed", &ready, lease("n", "10:00", "59:00"), true),
+            ("given back", &ready, lease("", "10:00", "50:00"), false),
+            ("taken from one that runs", &ready, lease("m", "55:00", "59:55"), true),
+            ("taken long ago", &ready, lease("m", "49:00", "59:55"), false),
+            ("taken after a rollout", &young, lease("m", "55:00", "59:55"), false),
+        ] {
+            let (mut pods, mut leases) = (Store::default(), Store::default());
+            pods.insert(manager(status));
+            leases.insert(lease);
+            assert_eq!(runs(&pods, &leases, NOW.parse().unwrap()).len(), usize::from(reads), "{name}");
+        }
     }
 
     #[test]

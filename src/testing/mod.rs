@@ -49,6 +49,14 @@ pub fn live_at(now: &str, yaml: &str) -> Cluster {
     cluster
 }
 
+/// The same, looked at once, as `check` does: there is nothing to remember.
+pub fn one_look_at(now: &str, yaml: &str) -> Cluster {
+    let mut cluster = live_at(now, yaml);
+    cluster.history = crate::history::History::starting(cluster.now);
+    cluster.one_look = true;
+    cluster
+}
+
 fn complete(mut cluster: Cluster) -> Cluster {
     use Resource::*;
     const NEEDED: [Resource; 8] =

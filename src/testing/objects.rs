@@ -56,7 +56,7 @@ fn manifest(resource: Resource, name: &str, metadata: &str, rest: &str) -> Strin
     let namespace = match info.scope {
         Scope::Namespaced => format!("namespace: {NAMESPACE}"),
         Scope::InNamespace { namespace, .. } => format!("namespace: {namespace}"),
-        Scope::Cluster | Scope::ClusterNamed(_) => String::new(),
+        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => String::new(),
     };
     let metadata = [&format!("name: {name}"), &namespace, metadata];
     let metadata: Vec<&str> = metadata.into_iter().filter(|part| !part.is_empty()).collect();

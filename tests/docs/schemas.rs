@@ -41,6 +41,47 @@ fn every_report_validates() {
     }
 }
 
+#[test]
+fn every_plan_validates_and_ends_as_it_says() {
+    let schema = schema("plan.schema.json");
+    let program = env!("CARGO_BIN_EXE_longhorn-health-exporter");
+    for (arguments, code) in [
+        (&["upgrade"][..], 1),
+        (&["upgrade", "v1.9.2", "--accept", "longhorn_unwell,node_packages"], 1),
+        (&["upgrade", "v1.10.2"], 1),
+        (&["upgrade", "v1.8.0"], 1),
+        (&["drain", "--all", "--reboot"], 1),
+        (&["drain", "worker-1", "--remove"], 1),
+        (&["loss"], 1),
+    ] {
+        let output = Command::new(program)
+            .arg("plan")
+            .args(arguments)
+            .args(["--demo", "-o", "json"])
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(errors(&schema, &plan), Vec::<String>::new(), "plan {arguments:?}");
+        assert_eq!(plan["exit_code"], json!(code));
+        assert_ne!(
+            errors(&schema, &mutated(&plan, "/verdict", Some(json!("perhaps")))),
+            Vec::<String>::new()
+        );
+    }
+    for wrong in
+        [&["drain", "worker-99"][..], &["drain"], &["upgrade", "soon"], &["loss", "--accept", "everything"]]
+    {
+        let output = Command::new(program).arg("plan").args(wrong).arg("--demo").output().unwrap();
+        assert!(matches!(output.status.code(), Some(64)), "{wrong:?}: {:?}", output.status);
+    }
+}
+
 /// Sets what is at a JSON pointer, or removes it.
 fn mutated(report: &Value, pointer: &str, value: Option<Value>) -> Value {
     let mut report = report.clone();

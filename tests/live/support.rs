@@ -6,8 +6,8 @@ use std::time::Duration;
 use fake_apiserver::{FakeApiServer, Fault, ResourceDef, Verb};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::{Cluster, Readability, ResourceStatus};
-use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::longhorn::resource::TABLE;
+use longhorn_health_exporter::longhorn::{Resource, ResourceInfo};
 use longhorn_health_exporter::source::connect::Connection;
 use longhorn_health_exporter::source::watch::Pauses;
 use longhorn_health_exporter::source::{ApiErrorReason, Live, LiveOptions, Source};
@@ -24,7 +24,8 @@ pub fn now() -> Timestamp {
 pub async fn server() -> FakeApiServer {
     let server = FakeApiServer::start().await;
     server.serve_builtin();
-    for info in TABLE.iter().filter(|info| info.resource.is_longhorn()) {
+    let custom = |info: &&ResourceInfo| info.resource.is_longhorn() || info.resource == Resource::HelmCharts;
+    for info in TABLE.iter().filter(custom) {
         server.serve(definition(info.resource));
     }
     server

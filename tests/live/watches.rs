@@ -49,6 +49,8 @@ async fn only_list_and_watch_are_asked_for_and_one_name_where_one_will_do() {
     for verb in [Verb::List, Verb::Watch] {
         let selectors = parameters(&server, webhooks, verb, "fieldSelector");
         assert_eq!(selectors, ["metadata.name%3Dlonghorn-webhook-validator"]);
+        let definitions = "customresourcedefinitions.apiextensions.k8s.io";
+        assert_eq!(parameters(&server, definitions, verb, "labelSelector"), ["longhorn-manager"]);
     }
     live.stop().await;
     server.wait_for_open_watches("*", 0).await;

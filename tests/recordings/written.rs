@@ -93,7 +93,7 @@ pub fn kubectl(objects: &[Value]) -> Vec<RecordedFile> {
         let name = match resource.info().scope {
             _ if resource.is_longhorn() => "longhorn.yaml",
             _ if object["metadata"]["namespace"] == "default" => "node-events.yaml",
-            Scope::Cluster | Scope::ClusterNamed(_) => "cluster.yaml",
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => "cluster.yaml",
             _ => "workloads.yaml",
         };
         files.entry(name).or_default().push(object);

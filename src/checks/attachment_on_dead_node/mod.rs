@@ -16,16 +16,28 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::stuck::{Begun, lasting};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{CsiAttachment, DataEngine, Owner};
 
 causes! {
     NODE_DOWN = warning "node_down"
-        "the node has not been Ready for ten minutes, and its pods and volumes cannot move";
+        "the node has not been Ready for ten minutes, and its pods and volumes cannot move"
+        fix "Bring the node back: everything then continues. If it cannot come back, switch the machine off first (one that still \
+             runs would keep writing), then taint it, so that its volumes are attached elsewhere; remove the taint when it is back." [
+            read "kubectl describe node <node>",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+        ];
     NODE_GONE = warning "node_gone"
-        "the node no longer exists in Kubernetes, and volumes are still attached to it";
+        "the node no longer exists in Kubernetes, and volumes are still attached to it"
+        fix "Make sure that the machine is switched off, then delete the pods that are still bound to it: Kubernetes removes the \
+             attachments within six minutes. Delete an attachment by hand only if no pod is left." [
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read "kubectl get volumeattachments.storage.k8s.io",
+            change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -91,9 +103,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
     for (node, attachments) in by_node {
         let begun = Begun::At(nodes::not_ready_since(cluster, node));
-        if let Some(held) = lasting(cluster, out, "dead", node, begun, DEAD) {
+        let age = observe(cluster, out, "dead", node, begun);
+        if age.at_least(DEAD, Unknown::Counts) {
             out.sample(&HELD, &[node], attachments.len() as f64);
-            out.find(finding(cluster, node, &attachments).since(held.since));
+            out.find(finding(cluster, node, &attachments).since(age.since));
         }
     }
 }
@@ -129,28 +142,6 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     if !policy.is_empty() {
         finding = finding.fact(format!("setting node-down-pod-deletion-policy is {policy}"));
     }
-    finding.remedy(remedy(node, gone, attachments))
-}
-
-fn remedy(node: &str, gone: bool, attachments: &[&CsiAttachment]) -> Remedy {
-    let pods = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
-    if !gone {
-        return Remedy::new(
-            "If the node comes back, wait: everything continues by itself. If it does not, switch it off first (a machine that still runs \
-             would keep writing), then taint it: Kubernetes deletes its pods and attachments, and Longhorn attaches the volumes elsewhere. \
-             Remove the taint when the node is back.",
-        )
-        .read(format!("kubectl describe node {node}"))
-        .read(pods)
-        .change(format!("kubectl taint nodes {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"));
-    }
-    let remedy = Remedy::new(
-        "Make sure that the machine is switched off. Delete pods that are still bound to the node; Kubernetes then removes the attachments \
-         within six minutes. Delete an attachment by hand only if no pod is left.",
-    )
-    .read(pods)
-    .read("kubectl get volumeattachments.storage.k8s.io");
-    attachments.iter().take(3).fold(remedy, |remedy, attachment| {
-        remedy.change(format!("kubectl delete volumeattachments.storage.k8s.io {}", attachment.metadata.name))
-    })
+    let held = attachments.iter().map(|attachment| attachment.metadata.name.as_str());
+    held.fold(finding, |finding, name| finding.with(Name::Attachment, name))
 }

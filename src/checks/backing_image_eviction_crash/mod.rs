@@ -17,7 +17,7 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::age::held;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::stale_copies::{self, Exposure};
 use crate::longhorn::Resource::*;
 
@@ -140,14 +140,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for pair in &pairs {
         let changed = pair.copy.last_state_transition_time.get();
         let key = format!("{}/{}", pair.image.metadata.name, pair.uuid);
-        let held = held(cluster, out, "status_not_spec", &key, changed, TRANSIENT);
-        let finding = match (pair.is_hit(), held.lasting) {
+        let age = observe(cluster, out, "status_not_spec", &key, Begun::NotBefore(changed));
+        let finding = match (pair.is_hit(), age.at_least(TRANSIENT, Unknown::Counts)) {
             (true, _) => words.at_risk(pair),
             (false, true) => words.latent(pair),
             (false, false) => words.transient(pair),
         };
-        let mut finding = finding.since(held.since);
-        finding.evidence.push(held.evidence());
+        let mut finding = finding.since(age.since);
+        finding.evidence.push(age.evidence());
         out.find(finding);
     }
 }

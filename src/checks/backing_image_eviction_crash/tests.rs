@@ -178,9 +178,19 @@ fn a_watched_copy_is_transient_for_three_minutes() {
 }
 
 #[test]
-fn an_exporter_that_just_started_does_not_call_an_old_copy_young() {
+fn an_exporter_that_just_started_says_nothing_that_it_takes_back() {
     let mut cluster = live_at(NOW, &(version("v1.8.0") + &node(false, false, false) + &image(OLD)));
     cluster.history.started = Some(time(NOW));
+    for _ in 0..18 {
+        assert_eq!(found(&CHECK, &cluster), ["info transient BackingImage img"]);
+        cluster = later(cluster, 10);
+    }
+    assert_eq!(found(&CHECK, &cluster), ["warning latent BackingImage img"]);
+}
+
+#[test]
+fn a_single_look_does_not_call_an_old_copy_young() {
+    let cluster = one_look_at(NOW, &(version("v1.8.0") + &node(false, false, false) + &image(OLD)));
     assert_eq!(found(&CHECK, &cluster), ["warning latent BackingImage img"]);
 }
 

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::causes;
 use crate::check::*;
+use crate::facts::age::{Begun, observe};
 use crate::facts::{api, text};
 use crate::longhorn::{Backup, BackupState, Volume};
 
@@ -84,21 +85,25 @@ fn failed(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Option<Finding
 fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup) -> Option<Finding> {
     let (name, status) = (&backup.metadata.name, &backup.status);
     let progress = status.progress.0;
-    let noted = out.first_seen("progress", &format!("{name} {} {progress}", status.state.as_str()));
+    let key = format!("{name} {} {progress}", status.state.as_str());
+    let age = observe(cluster, out, "progress", &key, Begun::At(None));
     let allowed = CRAWL.checked_mul(i32::try_from(progress.max(0)).unwrap_or(i32::MAX))?;
     let created = backup.metadata.created().and_then(|created| created.checked_add(allowed).ok());
-    let created = created.filter(|_| progress == 0 || cluster.is_recorded());
-    let since: Timestamp = [noted, created].into_iter().flatten().min()?;
-    if cluster.age(since) < STALLED {
+    let created = created.filter(|_| progress == 0 || age.is_unknown());
+    let since: Option<Timestamp> = [age.since, created].into_iter().flatten().min();
+    let Some(since) = since.filter(|since| cluster.age(*since) >= STALLED) else {
+        if age.is_unknown() && progress > 0 {
+            out.time_tells(&causes::BACKUP_STUCK, &volume.metadata.name);
+        }
         return None;
-    }
+    };
     let volume_name = &volume.metadata.name;
     let stands = match status.state {
         BackupState::InProgress => format!("in progress at {progress} %"),
         BackupState::Pending => "pending".to_owned(),
         _ => "not begun".to_owned(),
     };
-    let long = match noted {
+    let long = match age.since {
         None if progress > 0 => " for long".to_owned(),
         _ => format!(" for {}", text::duration(cluster.age(since))),
     };
@@ -110,7 +115,7 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         format!("the newest backup of {} has made no progress{long}", whose(cluster, volume)),
     )
     .since(Some(since));
-    finding.evidence.push(api(match (noted, backup.metadata.created()) {
+    finding.evidence.push(api(match (age.since, backup.metadata.created()) {
         (None, Some(created)) => format!("backup {name} of {created} is {stands}"),
         _ => format!("backup {name} is {stands} since {since}"),
     }));

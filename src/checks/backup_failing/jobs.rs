@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{causes, schedule};
 use crate::check::*;
 use crate::cluster::Readability;
-use crate::facts::{age, api, pods, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, pods, text};
 use crate::longhorn::{CronJob, Pod, PodPhase, RecurringJob, Volume};
 
 /// How late the CronJob controller may be, and how long Longhorn may take to create a CronJob.
@@ -59,15 +60,16 @@ fn not_running(
         {
             return None;
         }
-        let held = age::held(cluster, out, "without_cron_job", name, job.metadata.created(), LATE);
+        let begun = Begun::NotBefore(job.metadata.created());
+        let age = observe(cluster, out, "without_cron_job", name, begun);
         let mut finding = about(
             cluster,
             job,
             &causes::RECURRING_JOB_OVERDUE,
             format!("recurring job {name} has no CronJob, so it never runs"),
         );
-        finding.evidence = vec![api(format!("there is no CronJob {name}")), held.evidence()];
-        return held.lasting.then(|| finding.since(held.since));
+        finding.evidence = vec![api(format!("there is no CronJob {name}")), age.evidence()];
+        return age.at_least(LATE, Unknown::Counts).then(|| finding.since(age.since));
     };
     if cron.spec.suspend {
         let message = format!("recurring job {name} is suspended");

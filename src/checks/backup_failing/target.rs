@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 
 use super::causes;
 use crate::check::*;
-use crate::facts::{age, api, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, text};
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
 /// Longhorn asks every five minutes by default, so that two questions fail.
@@ -50,14 +51,12 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
         let said = condition(&target.status.conditions, "Unavailable")
             .filter(|said| said.status == ConditionStatus::True);
         let since = said.and_then(|said| said.last_transition_time.get());
-        let held = age::held(cluster, out, "unavailable", name, since.or(target.metadata.created()), SILENT);
-        let lasting = match since {
-            Some(since) => cluster.age(since) >= SILENT,
-            None => held.lasting,
-        };
-        if lasting {
+        let begun =
+            if since.is_some() { Begun::At(since) } else { Begun::NotBefore(target.metadata.created()) };
+        let age = observe(cluster, out, "unavailable", name, begun);
+        if age.at_least(SILENT, Unknown::Counts) {
             let message = said.map_or("", |said| said.message.trim());
-            out.find(finding(cluster, target, message).since(since.or(held.since)));
+            out.find(finding(cluster, target, message).since(age.since));
         }
     }
     unavailable

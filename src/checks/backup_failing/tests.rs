@@ -58,7 +58,7 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
     let finding = &report.findings[0];
     assert_eq!((finding.cause.id, finding.object.name.as_str()), ("target_unavailable", "default"));
     assert!(finding.evidence[0].text.contains("AccessDenied"));
-    assert!(finding.remedy.text.starts_with("The target refuses the credentials"), "{}", finding.remedy.text);
+    assert!(finding.remedy.fix.starts_with("The target refuses the credentials"), "{}", finding.remedy.fix);
     for (message, words) in [
         ("dial tcp: lookup minio: no such host", "The name of the target"),
         ("x509: certificate signed by unknown authority", "The certificate"),
@@ -71,9 +71,9 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
     ] {
         let report = run(&CHECK, &cluster_at(NOW, &target(false, LONG_AGO, message))).report;
         assert!(
-            report.findings[0].remedy.text.starts_with(words),
+            report.findings[0].remedy.fix.starts_with(words),
             "{message}: {}",
-            report.findings[0].remedy.text
+            report.findings[0].remedy.fix
         );
     }
 }

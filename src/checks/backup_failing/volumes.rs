@@ -8,7 +8,8 @@ use super::backups::{first_ones, last_good};
 use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
-use crate::facts::{age, api, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, text};
 use crate::longhorn::{DataEngine, Volume, VolumeRobustness, VolumeState};
 
 /// A run may take so long beyond its pause.
@@ -49,8 +50,8 @@ pub(super) fn find<'a>(
         }
         let detached = volume.status.state != VolumeState::Attached && !also_detached;
         // one that was attached a moment ago has its next run before it
-        let held = age::held(cluster, out, "old", name, None, job.pause);
-        if detached || held.lasting {
+        let age = observe(cluster, out, "old", name, Begun::At(None));
+        if detached || age.at_least(job.pause, Unknown::Counts) {
             old.entry((place, detached)).or_default().push(volume);
         }
     }

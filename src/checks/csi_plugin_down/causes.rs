@@ -7,13 +7,37 @@ causes! {
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the pod of the CSI plugin on the node does not start or is not Ready";
     PLUGIN_MISSING = warning "plugin_missing"
-        "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there";
+        "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there"
+        fix "Let the plugin tolerate the taint of the node (setting taint-toleration), or select the node \
+             (system-managed-components-node-selector). Where it is kept away on purpose, place no pod with a Longhorn volume there." [
+            read "kubectl describe node <node>",
+            read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin",
+            read "kubectl -n <namespace> get settings.longhorn.io taint-toleration system-managed-components-node-selector",
+        ];
     NOT_REGISTERED = warning "not_registered"
-        "the CSI plugin runs, but the kubelet of the node does not know the driver: its CSINode lacks driver.longhorn.io";
+        "the CSI plugin runs, but the kubelet of the node does not know the driver: its CSINode lacks driver.longhorn.io"
+        fix "Read the log of the registrar, which tells the kubelet over a socket under the kubelet's root directory; compare that directory with \
+             the one of the driver deployer (--kubelet-root-dir), then restart the plugin's pod." [
+            read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
+            read "kubectl get csinode <node> -o yaml",
+            change "kubectl -n <namespace> delete pod <pod>",
+        ];
     CONTROLLER_DOWN = critical "controller_down"
-        "no pod of csi-attacher or csi-provisioner works: no volume is attached, or none is created, in the whole cluster";
+        "no pod of csi-attacher or csi-provisioner works: no volume is attached, or none is created, in the whole cluster"
+        fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \
+             with it; an API server that answers late makes them lose their lease and restart." [
+            read "kubectl -n <namespace> get pods -l app=<object> -o wide",
+            read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
+            change "kubectl -n <namespace> rollout restart deployment <object>",
+        ];
     SIDECAR_DOWN = warning "sidecar_down"
-        "no pod of csi-resizer or csi-snapshotter works: no volume is expanded, or no snapshot taken, by Kubernetes";
+        "no pod of csi-resizer or csi-snapshotter works: no volume is expanded, or no snapshot taken, by Kubernetes"
+        fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \
+             with it; an API server that answers late makes them lose their lease and restart." [
+            read "kubectl -n <namespace> get pods -l app=<object> -o wide",
+            read "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix",
+            change "kubectl -n <namespace> rollout restart deployment <object>",
+        ];
 }
 
 /// Of one node.

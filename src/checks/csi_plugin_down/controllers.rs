@@ -2,7 +2,8 @@
 
 use super::{AWAY, causes, crashing};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
 /// What stops with each, and how bad that is.
@@ -46,32 +47,20 @@ fn down(
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
     };
-    // pods may carry other labels than those that Longhorn gives them
-    if all.iter().any(|pod| works(&pod)) || (all.is_empty() && deployment.status.ready_replicas.0 > 0) {
-        return None;
-    }
     // a crash loop has shown itself already; all others may be on their way
     let looping = all.iter().any(|pod| crashing(cluster, pod).is_some());
-    let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
-    let held = age::held(cluster, out, "down", name, last.filter(|_| !looping), AWAY);
-    let lasting = match last {
-        Some(last) => looping || cluster.age(last) >= AWAY,
-        None => held.lasting,
-    };
-    if !lasting {
+    // pods may carry other labels than those that Longhorn gives them; where the two contradict each other, one is about to follow
+    if all.iter().any(|pod| works(&pod)) || (!looping && deployment.status.ready_replicas.0 > 0) {
         return None;
     }
-    let mut finding = Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
-        .since(last.or(held.since))
-        .remedy(
-            Remedy::new(
-                "See why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes \
-                 them with it; an API server that answers late makes them lose their lease and restart.",
-            )
-            .read(format!("kubectl -n {namespace} get pods -l app={name} -o wide"))
-            .read(format!("kubectl -n {namespace} logs -l app={name} --tail=30 --prefix"))
-            .change(format!("kubectl -n {namespace} rollout restart deployment {name}")),
-        );
+    let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
+    let age = observe(cluster, out, "down", name, Begun::At(last));
+    if !looping && !age.at_least(AWAY, Unknown::Counts) {
+        return None;
+    }
+    let mut finding =
+        Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
+            .since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
     let troubles =

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, Engine, Pod, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
@@ -100,8 +101,8 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         return None;
     }
     let not_before = pods::since(pod).max(back(cluster, node));
-    let held = age::held(cluster, out, "unregistered", node, not_before, AWAY);
-    if !held.lasting {
+    let age = observe(cluster, out, "unregistered", node, Begun::NotBefore(not_before));
+    if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
@@ -110,23 +111,16 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         ObjectRef::cluster("CSINode", node),
         format!("the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"),
     )
-    .since(held.since)
-    .remedy(
-        Remedy::new(
-            "The registrar tells the kubelet over a socket under the kubelet's root directory. Read its log; compare the root directory \
-             of the kubelet with the one of the driver deployer (--kubelet-root-dir), and restart the plugin's pod.",
-        )
-        .read(format!("kubectl get csinode {node} -o yaml"))
-        .read(format!("kubectl -n {} logs {name} -c node-driver-registrar --tail=30", cluster.namespace))
-        .change(format!("kubectl -n {} delete pod {name}", cluster.namespace)),
-    );
+    .since(age.since)
+    .node(node)
+    .with(Name::Pod, name.to_string());
     finding.evidence = vec![
         api(format!(
             "CSINode {node} lists {}",
             if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) }
         )),
         api(format!("pod {name} is Ready")),
-        held.evidence(),
+        age.evidence(),
     ];
     Some(finding)
 }
@@ -151,30 +145,21 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let set = objects.daemon_sets.get(PLUGIN)?;
     let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
     let not_before = set.metadata.created().max(known).max(back(cluster, node));
-    let held = age::held(cluster, out, "missing", node, not_before, AWAY);
-    if !held.lasting {
+    let age = observe(cluster, out, "missing", node, Begun::NotBefore(not_before));
+    if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
-    let namespace = &cluster.namespace;
     let mut finding = Finding::new(
         &causes::PLUGIN_MISSING,
         ObjectRef::cluster("Node", node),
         format!("node {node}, which Longhorn uses, has no CSI plugin"),
     )
-    .since(held.since)
-    .remedy(
-        Remedy::new(
-            "A taint that the setting taint-toleration lacks, or the setting system-managed-components-node-selector, keeps the plugin away. \
-             Where that is meant, no pod with a Longhorn volume may be placed there.",
-        )
-        .read(format!("kubectl describe node {node}"))
-        .read(format!("kubectl -n {namespace} describe daemonset {PLUGIN}"))
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
-    );
+    .since(age.since)
+    .node(node);
     let wanted = set.status.desired_number_scheduled.0;
     finding.evidence = vec![
         api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
-        held.evidence(),
+        age.evidence(),
     ];
     Some(finding)
 }
@@ -221,5 +206,4 @@ fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
     remedy
         .read(format!("kubectl -n {namespace} describe pod {name}"))
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-        .change(format!("kubectl -n {namespace} delete pod {name}"))
 }

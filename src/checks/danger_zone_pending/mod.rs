@@ -37,7 +37,7 @@ pub static CHECK: Check = Check {
         when: When::Flag { gauge: &PENDING, labels: &[] },
         hold: "1h",
         severity: Severity::Info,
-        summary: "A Longhorn danger-zone setting was changed and is not applied yet.",
+        summary: "A Longhorn danger-zone setting is not in force yet.",
         description: settings::DESCRIPTION,
         why: "An hour is longer than any rolling change of settings; before that, waiting is normal.",
         runbook: include_str!("LonghornDangerZoneSettingPending.md"),
@@ -46,7 +46,7 @@ pub static CHECK: Check = Check {
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,
         title: "Danger-zone settings pending",
-        description: "Settings that are changed but not in force. Most of them restart instance managers \
+        description: "Settings that are not in force. Most of them restart instance managers \
                       once their volumes are detached.",
         columns: &["setting"],
         expr: "max by ($cluster setting) (longhorn_health_danger_zone_pending{$job}) > 0",
@@ -60,7 +60,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
-        "1 for a danger-zone setting that is changed but not in force. Most of them restart instance managers when volumes detach.",
+        "1 for a danger-zone setting that is not in force. Most of them restart instance managers when volumes detach.",
         absent "the setting is in force, or Longhorn is older than 1.7 and does not say",
         example "longhorn_health_danger_zone_pending > 0";
 }
@@ -115,22 +115,26 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
     if out.findings.iter().any(|finding| finding.cause == cause) {
         return;
     }
-    let differing: Vec<String> = cluster
-        .objects
-        .instance_managers
-        .iter()
-        .filter_map(|im| {
-            let pod =
-                cluster.objects.pods.get(&im.metadata.name).filter(|pod| !pod.metadata.is_deleting())?;
-            let differs = difference(setting.value_for(im.spec.data_engine).trim(), pod)?;
-            Some(format!("{} {differs}", im.metadata.name))
-        })
-        .collect();
-    if !differing.is_empty() {
-        out.sample(&PENDING, &[name], 1.0);
-        let text = format!("pods of instance managers: {}", listed(&differing));
-        out.find(finding(cluster, cause, name).fact(text));
+    let differs = |im: &InstanceManager| {
+        let pod = cluster.objects.pods.get(&im.metadata.name).filter(|pod| !pod.metadata.is_deleting())?;
+        let differs = difference(setting.value_for(im.spec.data_engine).trim(), pod)?;
+        Some((format!("{} {differs}", im.metadata.name), pod.metadata.created()))
+    };
+    let (differing, made): (Vec<String>, Vec<_>) =
+        cluster.objects.instance_managers.iter().filter_map(differs).unzip();
+    if differing.is_empty() {
+        return;
     }
+    out.sample(&PENDING, &[name], 1.0);
+    let text = format!("pods of instance managers: {}", listed(&differing));
+    let mut finding = finding(cluster, cause, name).fact(text);
+    // nobody changed a setting that is younger than the pods: an upgrade brought it
+    let brought = setting.metadata.created();
+    if brought.is_some_and(|brought| made.iter().all(|made| made.is_some_and(|made| made < brought))) {
+        finding.message =
+            format!("setting {name} came with an upgrade, and instance managers made before do not have it");
+    }
+    out.find(finding);
 }
 
 fn probe_timeout(wanted: &str, pod: &Pod) -> Option<String> {
@@ -201,7 +205,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
         true => format!(
             "setting {name} is in every instance manager pod, but Longhorn still calls it not applied"
         ),
-        false => format!("setting {name} was changed and is not applied yet"),
+        false => format!("setting {name} is not applied yet"),
     };
     Finding::new(cause, ObjectRef::new("Setting", namespace, name), message).impact(impact).remedy(remedy)
 }

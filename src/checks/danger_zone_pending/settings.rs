@@ -55,7 +55,7 @@ pub fn cause_of(name: &str) -> Option<&'static Cause> {
 }
 
 /// What the alert says of each kind of setting: that of RWX volumes, those of [`OTHERS`], the rest.
-pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} has been changed but is not in force. \
+pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} is not in force: it was changed, or an upgrade brought a new value. \
     {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it when all RWX volumes are detached; plan that \
     moment.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}\
     No instance manager restarts for it; the log of longhorn-manager says why it is not applied.{{ else }}Instance \

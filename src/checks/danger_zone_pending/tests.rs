@@ -34,7 +34,7 @@ fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
     let said = |class: &str, state: &str| {
         let yaml = pending.clone() + &manager + &pod(class) + &volume(state);
         let finding = run(&CHECK, &cluster(&yaml)).report.findings.remove(0);
-        (finding.message, finding.impact, finding.remedy.text)
+        (finding.message, finding.impact, finding.remedy.fix)
     };
     let (message, _, remedy) = said("low", "attached");
     assert!(message.ends_with("not applied yet") && remedy.starts_with("Detach"), "{message} {remedy}");
@@ -207,4 +207,18 @@ fn another_node_selector_is_pending() {
             in_pod("system-managed-components-node-selector", value, &format!("nodeSelector: {{{has}}}"));
         assert_eq!(findings.len(), usize::from(pending), "{value} {has}: {findings:?}");
     }
+}
+
+#[test]
+fn a_setting_that_an_upgrade_brought_was_changed_by_no_one() {
+    const NAME: &str = "instance-manager-pod-liveness-probe-timeout";
+    let manager = object("InstanceManager", "im-1", "spec: {nodeID: node-1}");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: im-1, namespace: longhorn-system, creationTimestamp: '2026-01-01T00:00:00Z'}\n\
+               spec: {containers: [{name: instance-manager, livenessProbe: {timeoutSeconds: 4}}]}\n---\n";
+    let said = |made: &str| {
+        let setting = object_with("Setting", NAME, &format!("creationTimestamp: '{made}'"), "value: '10'");
+        run(&CHECK, &cluster(&(setting + &manager + pod))).report.findings.remove(0).message
+    };
+    assert!(said("2026-01-02T00:00:00Z").contains("came with an upgrade"));
+    assert_eq!(said("2025-01-02T00:00:00Z"), format!("setting {NAME} is not applied yet"));
 }

@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::facts::{age, api, nodes, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Owner, condition};
 
 /// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
@@ -40,9 +41,7 @@ impl DiskCounts {
     /// Whether there are volumes that are mounted by NFS.
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
-        *self
-            .shared
-            .get_or_init(|| volumes.any(|volume| volume.spec.access_mode == "rwx" && !volume.spec.migratable))
+        *self.shared.get_or_init(|| volumes.any(|volume| volume.is_shared()))
     }
 }
 
@@ -192,10 +191,8 @@ fn is_lasting(
     node: &str,
     condition: &Condition,
 ) -> bool {
-    match condition.last_transition_time.get() {
-        Some(since) => cluster.age(since) >= AWAY,
-        None => age::held(cluster, out, fact, node, None, AWAY).lasting,
-    }
+    let begun = Begun::At(condition.last_transition_time.get());
+    observe(cluster, out, fact, node, begun).at_least(AWAY, Unknown::Counts)
 }
 
 fn said(object: &str, condition: &Condition) -> String {

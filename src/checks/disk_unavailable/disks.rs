@@ -2,7 +2,8 @@
 
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::facts::{age, api, nodes, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
 /// A disk of a node, wanted and as it is.
@@ -18,6 +19,11 @@ impl Disk<'_> {
     pub fn is_ready(&self) -> bool {
         condition(&self.status.conditions, "Ready")
             .is_none_or(|ready| matches!(ready.status, ConditionStatus::True | ConditionStatus::Unset))
+    }
+
+    /// Where it is mounted.
+    fn path(&self) -> &str {
+        if self.spec.path.is_empty() { "its path" } else { &self.spec.path }
     }
 
     pub fn node_name(&self) -> &str {
@@ -51,12 +57,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let Some(cause) = cause(ready) else { return };
     let object = format!("{}/{}", disk.node_name(), disk.name);
     let since = ready.last_transition_time.get();
-    let lasting = match since {
-        Some(since) => cluster.age(since) >= AWAY,
-        None => age::held(cluster, out, cause.id, &object, None, AWAY).lasting,
-    };
+    let age = observe(cluster, out, cause.id, &object, Begun::At(since));
     // a node that is down or restarts has its own finding, and its disks come back with it
-    if !lasting || nodes::down(cluster, disk.node_name()).is_some() {
+    if !age.at_least(AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
         return;
     }
     let volumes = disk.volumes(cluster);
@@ -74,7 +77,8 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ready.reason,
             text::shortened(ready.message.trim(), 400)
         ))
-        .remedy(remedy(cluster, disk, cause));
+        .with(Name::Value, disk.path())
+        .with(Name::Key, disk.name.replace('.', "\\."));
     if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
         finding.evidence.push(api(format!("the condition may be outdated: {trouble}")));
     }
@@ -163,42 +167,4 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
             text::listed(alone)
         ),
     }
-}
-
-fn remedy(cluster: &Cluster, disk: &Disk, cause: &Cause) -> Remedy {
-    let path = match disk.spec.path.as_str() {
-        "" => "its path",
-        path => path,
-    };
-    let node = disk.node_name();
-    let words = match cause.id {
-        "disk_uuid_mismatch" | "file_system_changed" => format!(
-            "On node {node} see what is mounted at {path} (findmnt -T {path}) and which UUID longhorn-disk.cfg there has. A disk that \
-             is not mounted, or under another device name after a reboot, is the usual reason: mount it by its UUID in fstab, and Longhorn uses it again by itself. Where the disk was replaced, set allowScheduling of the old entry to false, \
-             delete its replicas once their volumes are healthy without them, remove the entry and add the disk again."
-        ),
-        "file_system_shared" => format!(
-            "Give each disk a file system of its own: two entries of node {node} lie on one. Remove the entry that is not ready, or mount \
-             its disk at {path}."
-        ),
-        "file_system_read_only" => format!(
-            "The kernel makes a file system read-only when it gives errors. On node {node} read dmesg, check the device, repair the \
-             file system while nothing uses it and mount it again at {path}."
-        ),
-        "disk_service_unreachable" => format!(
-            "See the instance manager of node {node} that serves the disk, and whether the data engine of the disk (block-type \
-             disks: v2) is switched on."
-        ),
-        _ => format!(
-            "On node {node} see whether {path} exists and can be read (ls {path}, dmesg). A missing directory, a device with I/O \
-             errors or a stale mount are the usual reasons; Longhorn then uses the disk again by itself."
-        ),
-    };
-    Remedy::new(words)
-        .read(disk.show(cluster))
-        .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={node}", cluster.namespace))
-        .read(format!(
-            "kubectl -n {} get pods -o wide --field-selector spec.nodeName={node}",
-            cluster.namespace
-        ))
 }

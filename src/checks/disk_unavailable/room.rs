@@ -41,7 +41,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
         None if room.as_ref().is_some_and(Room::is_nearly_full) => (&causes::DISK_NEARLY_FULL, None),
         None => return,
     };
-    let full = cause.id == causes::DISK_FULL.id;
+    let full = cause == &causes::DISK_FULL;
     let message = format!(
         "disk {} of node {} {}",
         disk.name,

@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::text::shortened;
-use crate::facts::{age, api, endpoints, looping, pods};
+use crate::facts::{age, api, endpoints, looping, not_started};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Release, condition, status};
 
@@ -82,10 +82,11 @@ struct Block {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     // one reading of the events for all of them, and none where nothing waits
-    let refusal = LazyCell::new(|| pods::refusal(cluster, MANAGERS));
-    let refusal = || *refusal;
+    let refused = LazyCell::new(|| {
+        not_started::refused(cluster, MANAGERS).filter(|_| cluster.manager_pods().next().is_none())
+    });
     for pod in cluster.pods_of(MAIN).filter(|pod| !pod.metadata.is_deleting()) {
-        let Some(block) = waiting(cluster, pod, &refusal).or_else(|| crashing(cluster, pod, out)) else {
+        let Some(block) = waiting(cluster, pod).or_else(|| crashing(cluster, pod, out)) else {
             continue;
         };
         let name = &pod.metadata.name;
@@ -93,14 +94,19 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             .node(&pod.spec.node_name)
             .since(block.since)
             .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")
-            .remedy(remedy(cluster, pod, block.cause, &refusal));
-        finding.evidence = block.evidence;
+            .facts(block.evidence);
+        // where no manager can be made, the way out is that of its DaemonSet
+        let down = block.cause == &causes::MANAGERS_DOWN;
+        if let Some(refused) = down.then(|| refused.as_ref()).flatten() {
+            let remedy = not_started::remedy(cluster, MANAGERS, None, None, refused.obstacle);
+            finding = finding.facts(refused.evidence.clone()).remedy(remedy);
+        }
         out.find(finding);
     }
 }
 
 /// The init container still asks for a manager.
-fn waiting<'a>(cluster: &Cluster, pod: &Pod, refusal: &dyn Fn() -> Option<&'a str>) -> Option<Block> {
+fn waiting(cluster: &Cluster, pod: &Pod) -> Option<Block> {
     let init = pod.status.init_container_statuses.iter().find(|status| status.name == INIT)?;
     let running = init.state.running.as_ref()?;
     let since = running.started_at.get().or(pod.status.start_time.get()).or(pod.metadata.created());
@@ -136,11 +142,8 @@ fn waiting<'a>(cluster: &Cluster, pod: &Pod, refusal: &dyn Fn() -> Option<&'a st
         }
     };
     let fact = |text| api(text);
-    let mut evidence: Vec<Evidence> =
+    let evidence: Vec<Evidence> =
         [Some(waits), Some(endpoints), half_started].into_iter().flatten().map(fact).collect();
-    if cause == &causes::MANAGERS_DOWN {
-        evidence.extend(refusal().map(|refusal| pods::not_created(MANAGERS, refusal)));
-    }
     Some(Block { cause, since, message, evidence })
 }
 
@@ -288,69 +291,4 @@ fn hidden_kubelet(cluster: &Cluster, pod: &Pod) -> Option<String> {
         "node {} is one of microk8s (label {LABEL}), and {} does not name the kubelet's root directory",
         node.metadata.name, pod.metadata.name
     ))
-}
-
-fn remedy<'a>(
-    cluster: &Cluster,
-    pod: &Pod,
-    cause: &'static Cause,
-    refusal: &dyn Fn() -> Option<&'a str>,
-) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let log = |container: &str| format!("kubectl -n {namespace} logs {name} -c {container} --tail=20");
-    match *cause {
-        causes::MANAGERS_DOWN => pods::admitted(cluster, refusal(), Remedy::new("Fix the managers first; the deployer then continues by itself. See manager_crash_loop and webhook_unavailable.")
-            .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-            .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND}"))),
-        causes::DNS_SUSPECTED => Remedy::new(
-            "See which of the two it is: where curl cannot resolve the name, CoreDNS (restart it; a DNS that answers from outside \
-             for every name, by a search domain, is a known trap); where it cannot connect, the pod network between this node \
-             and the managers: firewalld, nm-cloud-setup, and the checksum offload of VXLAN on RHEL 8 are known for it.",
-        )
-        .read(format!("kubectl -n {namespace} exec {name} -c {INIT} -- curl -m 2 -sv http://{BACKEND}:9500/v1 -o /dev/null"))
-        .read(log(INIT))
-        // its name differs, as on RKE2, its label does not
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned()),
-        causes::MOUNT_PROPAGATION => Remedy::new(
-            "Let mounts of the node propagate (systemd: MountFlags=shared for the container run time, or \
-             mount --make-rshared /), then restart the manager there.",
-        )
-        .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B6 MountPropagation"))
-        .read(format!("{} --previous", log(MAIN))),
-        causes::MANAGERS_HALF_STARTED => Remedy::new(
-            "See why the managers do not finish their start: the present log of one that is Ready, manager_start_stuck and \
-             manager_crash_loop. DNS and network are not the trouble.",
-        )
-        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=50"))
-        .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
-        causes::NODE_NOT_SYNCED => Remedy::new(
-            "See why the manager of that node does not sync it (its log says what it drops out of the queue), and why there is no \
-             instance manager. Mounts are not the trouble.",
-        )
-        .read(format!(
-            "kubectl -n {namespace} get nodes.longhorn.io -o \
-             custom-columns='NAME:.metadata.name,PROPAGATION:.status.conditions[?(@.type==\"MountPropagation\")].status'"
-        ))
-        .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=500 | grep -i 'fail to sync node'"))
-        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io -o wide")),
-        causes::API_TIMEOUT => Remedy::new(
-            "Look at the network between this node and the managers (port 9500) or the API server, whichever the line names: \
-             kube-proxy, firewall, CNI. What the line says of mount propagation is only what was asked for.",
-        )
-        .read(format!("{} --previous", log(MAIN)))
-        .read(format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={BACKEND} -o wide")),
-        causes::KUBELET_ROOT_DIR => Remedy::new(
-            "Name the directory: --kubelet-root-dir in the Deployment, csi.kubeletRootDir in the chart (microk8s: \
-             /var/snap/microk8s/common/var/lib/kubelet, k0s: /var/lib/k0s/kubelet, others: /var/lib/kubelet). A detection pod that is \
-             left over has to be deleted.",
-        )
-        .read(format!("kubectl -n {namespace} get pods -o wide | grep discover-proc"))
-        .change(format!(
-            "kubectl -n {namespace} delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found"
-        )),
-        causes::KUBERNETES_VERSION => Remedy::new("Upgrade Kubernetes, or install a Longhorn release that supports this one.")
-            .read("kubectl version".to_owned())
-            .read(format!("{} --previous", log(MAIN))),
-        _ => Remedy::new("Read the last log of the deployer.").read(format!("{} --previous", log(MAIN))),
-    }
 }

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods, text};
+use crate::facts::age::{Age, Begun, Unknown, observe};
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, condition, status};
 
 /// The pods of engine images, by image and node.
@@ -41,10 +42,10 @@ pub(super) fn find<'a>(
                 continue;
             }
             let object = format!("{}/{}", image.metadata.name, node.metadata.name);
-            let held =
-                age::held(cluster, out, "missing", &object, began(cluster, image, node, pod), DEPLOYING);
-            if held.lasting {
-                missing.push(Missing { node: &node.metadata.name, pod, held });
+            let begun = Begun::NotBefore(began(cluster, image, node, pod));
+            let age = observe(cluster, out, "missing", &object, begun);
+            if age.at_least(DEPLOYING, Unknown::Counts) {
+                missing.push(Missing { node: &node.metadata.name, pod, age });
             }
         }
         match missing.as_slice() {
@@ -61,7 +62,7 @@ pub(super) fn find<'a>(
 struct Missing<'a> {
     node: &'a str,
     pod: Option<&'a Pod>,
-    held: age::Held,
+    age: Age,
 }
 
 fn is_ready(cluster: &Cluster, node: &LonghornNode) -> bool {
@@ -164,7 +165,7 @@ fn told(
         text::listed(&nodes)
     )));
     if let Some(first) = missing.first() {
-        finding.since = first.held.since;
+        finding.since = first.age.since;
         finding.evidence.push(api(match first.pod {
             Some(pod) => {
                 let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
@@ -177,7 +178,7 @@ fn told(
         }));
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
         finding.evidence.extend(tainted.map(api));
-        finding.evidence.push(first.held.evidence());
+        finding.evidence.push(first.age.evidence());
     }
     finding.remedy(
         Remedy::new(

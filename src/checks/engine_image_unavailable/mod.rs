@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::{age, api, text};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
@@ -115,8 +116,8 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     for (image, volumes) in unknown {
-        let held = age::held(cluster, out, "unknown", image, None, DEPLOYING);
-        if !held.lasting {
+        let age = observe(cluster, out, "unknown", image, Begun::At(None));
+        if !age.at_least(DEPLOYING, Unknown::Counts) {
             continue;
         }
         let namespace = &cluster.namespace;
@@ -125,7 +126,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             ObjectRef::new("EngineImage", namespace, image),
             format!("Longhorn does not have engine image {image}, named by {}", counted(volumes.len(), "volume")),
         )
-        .since(held.since)
+        .since(age.since)
         .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
         .impact("these volumes cannot be attached, or their engines cannot be upgraded")
         .remedy(
@@ -137,7 +138,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,WANTED:.spec.image,IMAGE:.status.currentImage")),
         );
         finding.evidence =
-            vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), held.evidence()];
+            vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), age.evidence()];
         out.find(finding);
     }
 }

@@ -196,7 +196,7 @@ fn a_live_upgrade_that_hangs_says_why() {
         let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.clone()).collect();
         let change =
             finding.remedy.commands.iter().find(|command| command.changes).map(|command| command.run.clone());
-        (facts.join("\n"), finding.remedy.text.clone(), change)
+        (facts.join("\n"), finding.remedy.fix.clone(), change)
     };
     let (facts, words, change) = told("v1.9.2", &upgrading("", "stopped"));
     assert!(facts.contains("do not run: vol-1-r-2 on n1 is stopped"), "{facts}");

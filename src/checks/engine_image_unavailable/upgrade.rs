@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 
 use super::causes;
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, VolumeRobustness, VolumeState};
 
@@ -32,10 +32,11 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         if new.is_empty() {
             continue; // not begun, or about to end
         }
-        if let Some(held) = lasting(cluster, out, "upgrade", name, Begun::At(begun), UPGRADE) {
+        let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
+        if age.at_least(UPGRADE, Unknown::Counts) {
             out.find(
                 finding(cluster, volume, &new)
-                    .since(held.since)
+                    .since(age.since)
                     .because(EvidenceSource::Api, since(begun.is_some())),
             );
         }

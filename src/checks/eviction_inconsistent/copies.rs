@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Found, Suspicion};
 use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
+use crate::facts::age::Unknown;
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::manager_not_ready;
@@ -192,7 +193,9 @@ impl<'a> CopyView<'a> {
         let lost = lost.and_then(|copy| copy.last_state_transition_time.get());
         if heals {
             suspicion = suspicion.after(GIVE_UP).not_before(lost.max(image.metadata.created()));
-            suspicion.needs_age = lost.is_none();
+            if lost.is_none() {
+                suspicion.unknown = Unknown::Waits;
+            }
         }
         suspicion
     }

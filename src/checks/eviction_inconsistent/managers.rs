@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 
 use super::{Found, Suspicion};
 use crate::check::*;
+use crate::facts::age::Unknown;
 use crate::facts::eviction::gives_up_missing_disks;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
@@ -88,7 +89,9 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
     .remedy(remedy)
     .after(UPGRADE)
     .not_before(manager.metadata.created());
-    suspicion.needs_age = no_disk && !old_image && gives_up_missing_disks(manager_release(cluster));
+    if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {
+        suspicion.unknown = Unknown::Waits;
+    }
     Some(suspicion)
 }
 

@@ -19,7 +19,7 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::facts::age::held;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::longhorn::Resource::*;
 
 /// Longhorn looks at nodes every 30 seconds; a contradiction that outlives ten rounds stays.
@@ -94,8 +94,8 @@ struct Suspicion {
     /// A moment written in the objects before which it cannot have begun.
     not_before: Option<Timestamp>,
     limit: SignedDuration,
-    /// True where Longhorn resolves it by itself: without a known age it then does not count.
-    needs_age: bool,
+    /// Waits where Longhorn resolves it by itself.
+    unknown: Unknown,
     /// True where Longhorn resolves it within a minute: without a known age it then is context only.
     passes: bool,
 }
@@ -103,7 +103,14 @@ struct Suspicion {
 impl Suspicion {
     fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         let finding = Finding::new(cause, object, message);
-        Suspicion { cause, finding, not_before: None, limit: SETTLED, needs_age: false, passes: false }
+        Suspicion {
+            cause,
+            finding,
+            not_before: None,
+            limit: SETTLED,
+            unknown: Unknown::Counts,
+            passes: false,
+        }
     }
 
     fn at(mut self, node: &str, disk: &str) -> Self {
@@ -167,16 +174,18 @@ impl Found<'_, '_> {
     }
 
     fn push(&mut self, suspicion: Suspicion) {
-        let Suspicion { cause, mut finding, not_before, limit, needs_age, passes } = suspicion;
+        let Suspicion { cause, mut finding, not_before, limit, unknown, passes } = suspicion;
         let (node, disk) = (finding.node.as_deref(), finding.disk.as_deref());
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
-        let held = held(self.cluster, self.out, cause.id, &key, not_before, limit);
-        if held.lasting && !(needs_age && held.since.is_none()) {
-            finding.evidence.push(held.evidence());
-            if passes && held.since.is_none() {
+        let age = observe(self.cluster, self.out, cause.id, &key, Begun::NotBefore(not_before));
+        if age.at_least(limit, unknown) {
+            finding.evidence.push(age.evidence());
+            if passes && age.is_unknown() {
                 finding = finding.severity(Severity::Info);
             }
-            self.out.find(finding.since(held.since));
+            self.out.find(finding.since(age.since));
+        } else if age.at_least(limit, Unknown::Counts) {
+            self.out.time_tells(cause, &key);
         }
     }
 }

@@ -272,9 +272,7 @@ fn every_contradiction_names_what_to_do() {
     assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));
     for finding in &report.findings {
         assert!(CHECK.cause(finding.cause.id).is_some(), "{}", finding.cause);
-        assert!(
-            !finding.impact.is_empty() && !finding.remedy.text.is_empty() && !finding.evidence.is_empty()
-        );
+        assert!(!finding.impact.is_empty() && !finding.remedy.fix.is_empty() && !finding.evidence.is_empty());
         assert!(finding.remedy.commands.first().is_some_and(|command| !command.changes), "{}", finding.cause);
         assert_eq!(finding.runbook, Some("LonghornEvictionInconsistent"));
     }

@@ -6,50 +6,32 @@
 use super::causes;
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::age::held;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::drain::{Blocker, Budgets};
 use crate::facts::eviction::*;
 use crate::facts::kubectl::patch;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
-use crate::longhorn::{
-    DataEngine, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState, KubeNode, Owner,
-    PodDisruptionBudget, Replica,
-};
+use crate::longhorn::{InstanceManager, InstanceManagerState, KubeNode, PodDisruptionBudget};
 
 /// What a usual drain takes until the workloads have left.
 const USUAL_DRAIN: SignedDuration = SignedDuration::from_mins(15);
 /// A budget that nothing keeps is removed at the next sync of its instance manager.
 const REMOVED: SignedDuration = SignedDuration::from_mins(3);
-/// What the setting is when it is not there (longhorn-manager v1.12.1 types/setting.go).
-const DEFAULT_POLICY: &str = "block-if-contains-last-replica";
 const DRAIN_WAITS: &str =
     "a drain waits for the instance manager pod, and upgrades or reboots of the node wait for the drain";
 /// Taints by which others announce that they drain a node.
 const DRAIN_TAINTS: &[&str] =
     &["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
-/// Why Longhorn keeps a budget.
-enum Blocker<'a> {
-    /// Engines or their frontends still run on the node.
-    Attached(Vec<&'a str>),
-    /// The policy wants every replica gone first.
-    Replicas(Vec<&'a Replica>),
-    /// These replicas have no healthy one on another node that a budget protects.
-    Unprotected(Vec<&'a Replica>),
-    /// Nothing; the manager just has not removed it.
-    Nothing,
-}
-
 /// The cordoned nodes and what is needed to judge them.
 struct DrainView<'a> {
     cluster: &'a Cluster,
-    policy: String,
-    managers: HashMap<&'a str, Vec<&'a InstanceManager>>,
-    replicas: HashMap<&'a str, Vec<&'a Replica>>,
+    budgets: Budgets<'a>,
 }
 
 pub fn look(cluster: &Cluster, out: &mut Outcome) {
@@ -67,7 +49,7 @@ pub fn look(cluster: &Cluster, out: &mut Outcome) {
     for (budget, node) in misdirected(cluster, &cordoned) {
         out.find(misdirected_finding(cluster, budget, node));
     }
-    let view = DrainView::new(cluster, &cordoned);
+    let view = DrainView::new(cluster);
     for manager in cluster.objects.instance_managers.iter() {
         let Some(node) = cordoned.get(manager.spec.node_id.as_str()) else { continue };
         // of one that does not run, Longhorn leaves the budget alone
@@ -119,34 +101,23 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
 }
 
 impl<'a> DrainView<'a> {
-    fn new(cluster: &'a Cluster, cordoned: &HashMap<&'a str, &KubeNode>) -> Self {
-        let mut managers: HashMap<_, Vec<_>> = HashMap::new();
-        for manager in cluster.objects.instance_managers.iter() {
-            managers.entry(manager.spec.node_id.as_str()).or_default().push(manager);
-        }
-        let replicas =
-            |node: &&'a str| (*node, cluster.objects.replicas.of(Owner::Node, node).collect::<Vec<_>>());
-        let replicas = cordoned.keys().map(replicas).collect();
-        let policy = cluster.setting_value("node-drain-policy", DataEngine::V1);
-        let policy = if policy.is_empty() { DEFAULT_POLICY.to_owned() } else { policy };
-        DrainView { cluster, policy, managers, replicas }
+    fn new(cluster: &'a Cluster) -> Self {
+        DrainView { cluster, budgets: Budgets::new(cluster) }
     }
 
     fn judge(&self, out: &mut Outcome, manager: &'a InstanceManager, node: &KubeNode) {
         let name = manager.metadata.name.as_str();
         let node_name = node.metadata.name.as_str();
-        let held = held(self.cluster, out, "pdb", name, None, USUAL_DRAIN);
         let wanted = self.wanted(node);
-        let blocker = self.blocker(manager);
+        let blocker = self.budgets.blocker(manager);
         // the cordon tells since when at most; a budget that nothing keeps goes within a minute
         let cordoned = cordoned_since(self.cluster, node_name);
+        let age = observe(self.cluster, out, "pdb", name, Begun::NotBefore(cordoned));
         let idle = matches!(blocker, Blocker::Nothing);
-        let seen_idle = idle.then(|| out.first_seen("pdb_without_reason", name)).flatten();
-        let old = |since: Timestamp, limit| self.cluster.age(since) >= limit;
-        let left = idle
-            && cordoned.is_some_and(|since| old(since, USUAL_DRAIN))
-            && seen_idle.map_or(self.cluster.is_recorded(), |since| old(since, REMOVED));
-        let mut finding = self.finding(manager, &blocker).since(held.since.or(cordoned));
+        let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
+        let left = cordoned.is_some_and(|since| self.cluster.age(since) >= USUAL_DRAIN)
+            && idle.is_some_and(|age| age.at_least(REMOVED, Unknown::Counts));
+        let mut finding = self.finding(manager, &blocker).since(age.since_or_later());
         let text = match &wanted {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else asks for a drain".to_owned(),
@@ -155,10 +126,9 @@ impl<'a> DrainView<'a> {
         if let Some(since) = cordoned {
             finding = finding.fact(format!("the node has been cordoned since {since}"));
         }
-        if held.since.is_some() || cordoned.is_none() {
-            finding.evidence.push(held.evidence());
+        if age.since.is_some() || cordoned.is_none() {
+            finding.evidence.push(age.evidence());
         }
-        let lasting = held.lasting && cordoned.is_none_or(|since| old(since, USUAL_DRAIN));
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
             Blocker::Replicas(here) | Blocker::Unprotected(here) if self.evicts(node) => {
@@ -170,7 +140,7 @@ impl<'a> DrainView<'a> {
             finding = finding
                 .fact("its replicas are leaving: one is being copied, or the last moved within half an hour");
         }
-        let blocks = wanted.is_some() && lasting && !advances;
+        let blocks = wanted.is_some() && age.at_least(USUAL_DRAIN, Unknown::Counts) && !advances;
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.find(finding.severity(severity));
     }
@@ -192,76 +162,11 @@ impl<'a> DrainView<'a> {
         if automatic_request(self.cluster, name).is_some() {
             return Some(format!(
                 "the node is cordoned, and node-drain-policy {} evicts for the drain",
-                self.policy
+                self.budgets.policy
             ));
         }
         let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()))?;
         Some(format!("the node has the taint {}", taint.key))
-    }
-
-    fn blocker(&self, manager: &'a InstanceManager) -> Blocker<'a> {
-        let node = manager.spec.node_id.as_str();
-        let attached = self.attached(manager);
-        if !attached.is_empty() {
-            return Blocker::Attached(attached);
-        }
-        let old_setting =
-            self.cluster.setting_value("allow-node-drain-with-last-healthy-replica", DataEngine::V1);
-        let always = self.policy == "always-allow" || old_setting == "true";
-        if always || manager.spec.kind == InstanceManagerType::Engine {
-            return Blocker::Nothing;
-        }
-        let here = self.replicas.get(node).cloned().unwrap_or_default();
-        if self.policy == "block-for-eviction" {
-            return if here.is_empty() { Blocker::Nothing } else { Blocker::Replicas(here) };
-        }
-        let stopped = |replica: &&Replica| {
-            self.policy == "allow-if-replica-is-stopped"
-                && replica.spec.desire_state == InstanceState::Stopped
-                && replica.status.current_state == InstanceState::Stopped
-        };
-        let unused =
-            |replica: &&Replica| !replica.spec.healthy_at.is_set() && !replica.spec.failed_at.is_set();
-        let mut alone = here;
-        alone
-            .retain(|replica| !stopped(replica) && !unused(replica) && !self.is_protected_elsewhere(replica));
-        if alone.is_empty() { Blocker::Nothing } else { Blocker::Unprotected(alone) }
-    }
-
-    /// Engines and frontends that run on the node; a budget of an engine manager of 1.4 only waits
-    /// for its own.
-    fn attached(&self, manager: &'a InstanceManager) -> Vec<&'a str> {
-        let own = manager.spec.kind == InstanceManagerType::Engine;
-        let all = self.managers.get(manager.spec.node_id.as_str()).into_iter().flatten().copied();
-        let counted = all.filter(|other| !own || other.metadata.name == manager.metadata.name);
-        counted
-            .flat_map(|other| {
-                let old = (other.spec.kind == InstanceManagerType::Engine).then_some(&other.status.instances);
-                let maps = [&other.status.instance_engines, &other.status.instance_engine_frontends];
-                maps.into_iter().chain(old).flat_map(|map| map.keys()).map(|text| text.as_str())
-            })
-            .collect()
-    }
-
-    /// True when a healthy replica of the same volume is on another node that is not cordoned, in a
-    /// running instance manager with a budget.
-    fn is_protected_elsewhere(&self, replica: &Replica) -> bool {
-        let objects = &self.cluster.objects;
-        self.cluster.replicas_of(&replica.spec.volume_name).any(|other| {
-            let node = other.spec.node_id.as_str();
-            let healthy = other.spec.healthy_at.is_set() && !other.spec.failed_at.is_set();
-            let schedulable = objects.kube_nodes.get(node).is_some_and(|node| !node.spec.unschedulable);
-            let guards = |manager: &&InstanceManager| {
-                manager.spec.kind != InstanceManagerType::Engine
-                    && manager.status.current_state == InstanceManagerState::Running
-                    && manager.spec.data_engine.or_v1() == other.spec.data_engine.or_v1()
-                    && objects.pod_disruption_budgets.get(&manager.metadata.name).is_some()
-            };
-            node != replica.spec.node_id
-                && healthy
-                && schedulable
-                && self.managers.get(node).into_iter().flatten().copied().any(|manager| guards(&manager))
-        })
     }
 
     fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
@@ -279,14 +184,14 @@ impl<'a> DrainView<'a> {
                 self.volumes_of_instances(instances),
             ),
             Blocker::Replicas(left) => (
-                format!("node-drain-policy {} waits until {} left", self.policy, if left.len() == 1 { "the last replica has".to_owned() } else { format!("{} replicas have", left.len()) }),
+                format!("node-drain-policy {} waits until {} left", self.budgets.policy, if left.len() == 1 { "the last replica has".to_owned() } else { format!("{} replicas have", left.len()) }),
                 Remedy::new("Wait for the eviction, and see the findings on it if it does not advance.").read(replicas),
                 volumes(cluster, left),
             ),
             Blocker::Unprotected(left) => (
                 format!(
                     "node-drain-policy {} keeps it: {} without a healthy, protected one on another node: {}",
-                    self.policy,
+                    self.budgets.policy,
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
@@ -320,7 +225,8 @@ impl<'a> DrainView<'a> {
             "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
         )
         .read(list);
-        if self.policy.starts_with("block-for-eviction") || !evicts_for_drains(manager_release(self.cluster))
+        if self.budgets.policy.starts_with("block-for-eviction")
+            || !evicts_for_drains(manager_release(self.cluster))
         {
             return remedy;
         }

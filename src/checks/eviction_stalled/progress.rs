@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PROGRESS;
 use crate::check::*;
-use crate::facts::age::{Held, held};
+use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::api;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_down, manager_not_ready};
@@ -96,8 +96,8 @@ pub fn look(
     // the key names what remains: when that changes, the fact begins again
     let key = format!("{node}/{name}/{}/{}/{copied}", left.replicas.len(), left.images.len());
     let moved = last_move(cluster, left, asked);
-    let held = held(cluster, out, "remaining", &key, moved, STALLED);
-    if let Some(last) = held.since.max(moved) {
+    let age = observe(cluster, out, "remaining", &key, Begun::NotBefore(moved));
+    if let Some(last) = age.since.max(moved) {
         out.sample(&PROGRESS, &[node, name], last.as_second() as f64);
     }
     let unplaced = unplaced(cluster, left);
@@ -107,8 +107,8 @@ pub fn look(
     }
     if !unplaced.is_empty() {
         no_schedulable_disk(cluster, out, disk, &unplaced);
-    } else if !rebuilding(cluster, out, left) && held.lasting {
-        no_progress(cluster, out, disk, left, held, moved);
+    } else if !rebuilding(cluster, out, left) && age.at_least(STALLED, Unknown::Counts) {
+        no_progress(cluster, out, disk, left, age, moved);
     }
 }
 
@@ -202,8 +202,8 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     let (node, name) = (disk.node.metadata.name.as_str(), disk.name);
     // the one that waits longest decides
     let since = unplaced.iter().filter_map(|volume| volume.since).min();
-    let held = held(cluster, out, "unplaced", &format!("{node}/{name}"), since, UNPLACED);
-    if !held.lasting {
+    let age = observe(cluster, out, "unplaced", &format!("{node}/{name}"), Begun::At(since));
+    if !age.at_least(UNPLACED, Unknown::Counts) {
         return;
     }
     let namespace = &cluster.namespace;
@@ -222,7 +222,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .node(node)
     .disk(name)
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
-    .since(since.or(held.since))
+    .since(age.since)
     .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
     .remedy(remedy)
     .fact(asks(disk));
@@ -234,7 +234,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
         finding = finding.fact(refusal.text.clone());
     }
     finding = finding.facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)).map(api));
-    finding.evidence.push(held.evidence());
+    finding.evidence.push(age.evidence());
     out.find(finding);
 }
 
@@ -243,7 +243,7 @@ fn no_progress(
     out: &mut Outcome,
     disk: &EvictingDisk,
     left: &Left,
-    held: Held,
+    age: Age,
     moved: Option<Timestamp>,
 ) {
     let (node, name, namespace) = (disk.node.metadata.name.as_str(), disk.name, &cluster.namespace);
@@ -262,7 +262,7 @@ fn no_progress(
     .node(node)
     .disk(name)
     .volumes(volumes(cluster, &left.replicas))
-    .since(held.since.max(moved))
+    .since(age.since.max(moved))
     .impact("the node or disk cannot be removed without losing what is left on it")
     .remedy(remedy)
     .fact(asks(disk))
@@ -287,7 +287,7 @@ fn no_progress(
             let text = format!("the last movement that any object carries a time of was at {moved}");
             finding = finding.fact(text);
         }
-        None => finding.evidence.push(held.evidence()),
+        None => finding.evidence.push(age.evidence()),
     }
     out.find(finding);
 }

@@ -9,6 +9,10 @@ causes! {
         "it was OOM-killed, and no pod followed" but "warning for the first 3 minutes";
     POD_FAILED = critical "pod_failed"
         "its pod has ended and is not recreated" but "warning for the first 3 minutes";
+    POD_REJECTED = critical "pod_rejected"
+        "its node takes no pod of it: a taint, pressure, or too little of something" but "warning for the first 3 minutes";
+    POD_TERMINATING = critical "pod_terminating"
+        "its pod has been Terminating for more than 3 minutes, and no other can take its place";
     POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes";
     NODE_CORDONED = info "node_cordoned"
         "its node is cordoned, so Longhorn creates no pod for it; expected in a drain";

@@ -1,6 +1,6 @@
 //! What is wrong with one instance manager.
 
-use super::causes;
+use super::{causes, refused};
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
-use crate::facts::{looping, nodes};
+use crate::facts::{looping, nodes, text};
 use crate::longhorn::*;
 
 /// Longhorn makes a failed pod again at once, from 1.10 on with a back-off of up to two minutes
@@ -23,11 +23,17 @@ pub struct ManagerTrouble {
     pub aged: bool,
     pub since: Option<Timestamp>,
     pub evidence: Vec<Evidence>,
+    /// What the cause alone does not say, for the headline.
+    pub detail: Option<String>,
 }
 
 impl ManagerTrouble {
     fn plain(cause: &'static Cause, evidence: Evidence) -> Self {
-        ManagerTrouble { cause, aged: true, since: None, evidence: vec![evidence] }
+        ManagerTrouble { cause, aged: true, since: None, evidence: vec![evidence], detail: None }
+    }
+
+    fn detail(self, text: impl Into<String>) -> Self {
+        ManagerTrouble { detail: Some(text.into()), ..self }
     }
 }
 
@@ -79,8 +85,11 @@ fn dead_pod(
     im: &InstanceManager,
     out: &mut Outcome,
 ) -> Option<ManagerTrouble> {
-    let name = &im.metadata.name;
-    match fleet.pod_of(im) {
+    let (name, pod) = (&im.metadata.name, fleet.pod_of(im));
+    if let Some(refused) = not_taken(cluster, im, pod, vec![api("state is running")], out) {
+        return Some(refused);
+    }
+    match pod {
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
@@ -118,6 +127,7 @@ fn not_running(
             aged: true,
             since: None,
             evidence: vec![said, cordoned],
+            detail: None,
         });
     }
     let first_seen = out.first_seen("not_running", name);
@@ -128,6 +138,9 @@ fn not_running(
         ready.map(|ready| api(format!("condition PodReady is False: {} {}", ready.reason, ready.message))),
     );
     let said_since = ready.and_then(|ready| ready.last_transition_time.get());
+    if let Some(refused) = not_taken(cluster, im, pod, evidence.clone(), out) {
+        return Some(refused);
+    }
     match pod {
         None if !cluster.decoded_all(Resource::Pods) => None,
         None => {
@@ -147,8 +160,10 @@ fn not_running(
             // applies settings, too
             let since = pod.metadata.deletion_timestamp.get();
             evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
-            let trouble = aged(cluster, &causes::POD_FAILED, since, RECREATED, evidence);
-            trouble.aged.then_some(trouble)
+            evidence.extend(not_killed(cluster, pod));
+            let trouble = aged(cluster, &causes::POD_TERMINATING, since, RECREATED, evidence);
+            let length = since.map(|since| format!("for {}", text::duration(cluster.age(since))));
+            trouble.aged.then(|| trouble.detail(length.unwrap_or_default()))
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
@@ -159,6 +174,15 @@ fn not_running(
     }
 }
 
+/// Why the kubelet does not get rid of a pod, if it says so.
+fn not_killed(cluster: &Cluster, pod: &Pod) -> Option<Evidence> {
+    let about =
+        |event: &&Event| event.reason == "FailedKillPod" && event.involved_object.uid == pod.metadata.uid;
+    let event = cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())?;
+    let text = format!("event FailedKillPod: {}", text::shortened(event.said().trim(), 300));
+    Some(EvidenceSource::Event.says(text))
+}
+
 /// Since when a pod that is there has not been up. A pod of days ago may have stopped being ready just
 /// now; and when the pod is ready, no field says since when Longhorn disagrees.
 fn not_up_since(
@@ -167,7 +191,7 @@ fn not_up_since(
     said: Option<Timestamp>,
     first_seen: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    if pod.is_ready() && !cluster.is_recorded() {
+    if pod.is_ready() && cluster.is_watched() {
         return first_seen;
     }
     let changed =
@@ -191,8 +215,25 @@ fn aged(
     if since.is_none() {
         evidence.push(api("since when is not known"));
     }
-    let aged = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= patience);
-    ManagerTrouble { cause, aged, since, evidence }
+    let aged = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience);
+    ManagerTrouble { cause, aged, since, evidence, detail: None }
+}
+
+/// The node takes no pod of it, whichever of many is there.
+fn not_taken(
+    cluster: &Cluster,
+    im: &InstanceManager,
+    pod: Option<&Pod>,
+    mut said: Vec<Evidence>,
+    out: &mut Outcome,
+) -> Option<ManagerTrouble> {
+    let away =
+        || refused::driven_away(cluster, im).filter(|_| pod.is_none() && cluster.decoded_all(Resource::Pods));
+    let refusal = refused::of(cluster, im, pod).or_else(away)?;
+    let seen = out.first_seen(causes::POD_REJECTED.id, &im.metadata.name);
+    said.extend(refusal.evidence);
+    let since = refusal.since.or(seen);
+    Some(aged(cluster, &causes::POD_REJECTED, since, RECREATED, said).detail(refusal.why))
 }
 
 /// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one
@@ -236,7 +277,7 @@ fn has_ended(pod: &Pod) -> bool {
 fn failure(pod: &Pod) -> &'static Cause {
     let ended = container_status_of(pod).and_then(looping::last_end);
     match ended {
-        Some(end) if end.reason == "OOMKilled" => &causes::OOM_KILLED,
+        Some(end) if end.reason == "OOMKilled" && end.exit_code == 137 => &causes::OOM_KILLED,
         Some(end) if end.exit_code == 2 => &causes::PANIC,
         _ => &causes::POD_FAILED,
     }

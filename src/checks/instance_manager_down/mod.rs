@@ -7,6 +7,7 @@
 mod causes;
 mod diagnose;
 mod follows;
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,7 @@ pub static CHECK: Check = Check {
     summary: "An instance manager does not run although it should. pod_failed, pod_missing are of severity warning \
               for the first three minutes, in which Longhorn usually recreates the pod.",
     needs: &[InstanceManagers, Pods, Settings],
-    uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets],
+    uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -87,6 +88,8 @@ const DOWN: Alert = Alert {
         &causes::PANIC,
         &causes::OOM_KILLED,
         &causes::POD_FAILED,
+        &causes::POD_REJECTED,
+        &causes::POD_TERMINATING,
         &causes::POD_MISSING,
         &causes::STARTING_STUCK,
     ]),
@@ -174,7 +177,10 @@ fn finding(
         node => format!("the instance manager on {node}"),
     };
     let reached = nodes::down(cluster, node).is_none();
-    let message = format!("{which} {}", what(trouble.cause, reached));
+    let message = match &trouble.detail {
+        Some(detail) => format!("{which} {}: {detail}", what(trouble.cause, reached)),
+        None => format!("{which} {}", what(trouble.cause, reached)),
+    };
     let impact = match (trouble.cause, volumes.is_empty()) {
         (&causes::LABELS_MISSING, _) if fleet.code_on(node).is_some_and(diagnose::removes_unlabelled) => {
             format!("Longhorn removes it at the next sync of the node; affected: {}", users_of(&volumes))
@@ -205,6 +211,8 @@ fn what(cause: &'static Cause, reached: bool) -> &'static str {
         causes::PANIC => "does not run: its process panicked",
         causes::OOM_KILLED => "does not run: it was OOM-killed",
         causes::POD_MISSING => "does not run: it has no pod",
+        causes::POD_REJECTED => "does not run: its node takes no pod of it",
+        causes::POD_TERMINATING => "does not run: its pod is stuck in Terminating",
         causes::NODE_CORDONED => "has no pod because the node is cordoned",
         causes::NODE_DOWN => "cannot be reached because its node is down",
         causes::LABELS_MISSING => "lacks labels by which Longhorn finds it",
@@ -260,6 +268,14 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
         causes::OOM_KILLED => {
             "Free memory on the node or remove a limit on the pod (Longhorn sets none), and see why the longhorn-manager of the node creates no new pod. Instance managers of image v1.11.0 leak memory (Longhorn issue 12573): use v1.11.0-hotfix-1 or 1.11.1."
         }
+        causes::POD_REJECTED => {
+            "Remove what keeps the pod away: the taint (or tolerate it, setting taint-toleration, with all volumes detached), the pressure \
+             on the node, or what takes its CPU. Longhorn makes the next pod by itself."
+        }
+        causes::POD_TERMINATING => {
+            "See why kubelet or containerd on the node do not end the pod, and restart them. Only when nothing of it runs on the node any \
+             more, delete the pod by force: Longhorn then makes the next one."
+        }
         causes::STARTING_STUCK => "See why the pod does not start: image, node resources, network plugin.",
         _ => "Longhorn should have created a new pod. See whether the longhorn-manager of the node works.",
     };
@@ -279,6 +295,9 @@ fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Rem
             .read(format!("kubectl -n {ns} logs {name} --tail=200"))
             .read(format!("kubectl describe node {node}"))
             .read(format!("{managers} --field-selector spec.nodeName={node}")),
+        causes::POD_REJECTED => remedy
+            .read(format!("kubectl describe node {node}"))
+            .read(format!("kubectl -n {ns} get events --field-selector involvedObject.name={name}")),
         _ => remedy
             .read(format!("kubectl -n {ns} describe pod {name}"))
             .read(format!("{managers} --field-selector spec.nodeName={node}")),

@@ -1,4 +1,5 @@
 use super::CHECK;
+use crate::cluster::Cluster;
 use crate::testing::instance_managers::*;
 
 const NOW: &str = "2026-01-02T12:00:00Z";
@@ -122,7 +123,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
         assert_eq!(finding.evidence[0].text.contains("removes such"), removed, "{version}");
-        assert!(finding.remedy.text.contains("do not upgrade before"), "{version}");
+        assert!(finding.remedy.fix.contains("do not upgrade before"), "{version}");
     }
     // the data engine became a label in 1.6
     let no_engine = default("running", "").replace(", longhorn.io/data-engine: v1", "") + &pod;
@@ -180,7 +181,7 @@ fn a_pod_that_is_being_deleted_is_given_its_time() {
     assert_eq!(recorded(&leaving("2026-01-02T11:57:01Z")), Vec::<String>::new());
     // the deletion timestamp lies ahead by the grace period
     assert_eq!(recorded(&leaving("2026-01-02T12:00:30Z")), Vec::<String>::new());
-    assert_eq!(recorded(&leaving("2026-01-02T11:57:00Z")), ["critical pod_failed"]);
+    assert_eq!(recorded(&leaving("2026-01-02T11:57:00Z")), ["critical pod_terminating"]);
     let cordoned = base("v1.9.2")
         .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {unschedulable: true}\n")
         + &leaving("2026-01-02T12:00:30Z");
@@ -248,4 +249,90 @@ fn an_empty_node_that_was_just_taken_out_of_kubernetes_is_context() {
     // one that is still there is down from its first minute on
     let here = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
     assert_eq!(gone("2026-01-02T11:59:00Z", here), warning);
+}
+
+/// A pod that the kubelet did not take, as it writes it.
+fn rejected(reason: &str, why: &str) -> String {
+    pod("Failed", "2026-01-02T11:59:58Z", &format!("reason: {reason}, message: \"Pod was rejected: {why}\""))
+}
+
+const UNTOLERATED: &str = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
+
+fn headline(cluster: &Cluster) -> String {
+    let finding = run(&CHECK, cluster).report.findings.remove(0);
+    format!("{} {}: {}", finding.severity, finding.cause, finding.message)
+}
+
+#[test]
+fn pods_that_the_node_does_not_take_are_one_state() {
+    let tainted = base("v1.12.1").replace(
+        "metadata: {name: node-1}\n",
+        "metadata: {name: node-1}\nspec: {taints: [{key: key, value: value, effect: NoExecute}]}\n",
+    );
+    let young = |pod: &str| headline(&cluster_at(NOW, &(tainted.clone() + &default("error", "") + pod)));
+    assert_eq!(
+        young(&rejected("TaintToleration", UNTOLERATED)),
+        "warning pod_rejected: the instance manager on node-1 does not run: its node takes no pod of it: taint key=value:NoExecute"
+    );
+    let pressure = young(&rejected("Evicted", "The node had condition: [DiskPressure]. "));
+    assert!(pressure.ends_with("takes no pod of it: The node had condition: [DiskPressure]"), "{pressure}");
+    let cpu = "Node didn't have enough resource: cpu, requested: 64000, used: 100, capacity: 2000";
+    assert!(young(&rejected("OutOfcpu", cpu)).ends_with(cpu));
+    // Longhorn deletes each and makes the next one; the state goes on, whatever is there just now
+    let gone = |second: &str| format!("2026-01-02T11:5{second}Z");
+    for now in ["", &pod("Pending", "2026-01-02T11:59:59Z", ""), &rejected("TaintToleration", UNTOLERATED)] {
+        let mut cluster = live_at(NOW, &(tainted.clone() + &default("error", "") + now));
+        for (number, at) in ["6:30", "8:00", "9:30"].into_iter().enumerate() {
+            let yaml = rejected("TaintToleration", UNTOLERATED).replace("uid-1", &format!("uid-{at}"));
+            let Cluster { mut objects, .. } = crate::testing::cluster(&yaml);
+            let last = objects.pods.remove("im-1").unwrap();
+            cluster.history.pod_gone(last, "", time(&gone(at)));
+            assert_eq!(cluster.history.gone_pods().count(), 1, "{number}");
+        }
+        let said = headline(&cluster);
+        assert!(
+            said.starts_with("critical pod_rejected") && said.ends_with("taint key=value:NoExecute"),
+            "{said}"
+        );
+        // after Longhorn's longest back-off it is another state
+        let said = found(&CHECK, &later(cluster, 180));
+        assert_eq!(said.iter().any(|one| one.contains("pod_rejected")), now.contains("Failed"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_taint_that_drove_the_manager_away_too_is_named() {
+    let node = node().replace(
+        "metadata: {name: node-1}\n",
+        "metadata: {name: node-1}\nspec: {taints: [{key: key, value: value, effect: NoExecute}]}\n",
+    );
+    let marked = "apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: longhorn-system}\n\
+                  involvedObject: {kind: Pod, name: im-1, namespace: longhorn-system}\nreason: TaintManagerEviction\n\
+                  message: Marking for deletion Pod longhorn-system/im-1\ncount: 1\nlastTimestamp: '2026-01-02T11:55:00Z'\n---\n";
+    let elsewhere = manager_pod(true, NEW).replace("nodeName: node-1", "nodeName: node-2");
+    let yaml = release("v1.12.1") + &node + &elsewhere + &default("error", "") + marked;
+    let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+    assert_eq!((finding.cause.id, finding.severity.as_str()), ("pod_rejected", "critical"));
+    assert!(finding.message.ends_with("taint key=value:NoExecute"), "{}", finding.message);
+    assert!(
+        finding
+            .evidence
+            .iter()
+            .any(|fact| fact.text.contains("Marking for deletion Pod longhorn-system/im-1"))
+    );
+    // tolerated, or with a manager there that would make the pod: another state
+    let tolerated = yaml.clone() + &setting("taint-toleration", "key=value:NoExecute");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &tolerated)), ["critical pod_missing InstanceManager im-1"]);
+    let managed = yaml.replace("nodeName: node-2", "nodeName: node-1");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &managed)), ["critical pod_missing InstanceManager im-1"]);
+}
+
+#[test]
+fn only_an_end_with_137_is_an_oom_kill() {
+    for (code, cause) in [(137, "oom_killed"), (0, "pod_failed"), (1, "pod_failed")] {
+        let ended = terminated("2026-01-02T11:50:00Z")
+            .replace("exitCode: 137, reason: Error", &format!("exitCode: {code}, reason: OOMKilled"));
+        let yaml = default("error", "") + &pod("Failed", "2026-01-01T00:00:00Z", &ended);
+        assert_eq!(recorded(&yaml), [format!("critical {cause}")]);
+    }
 }

@@ -7,13 +7,16 @@ use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
+use crate::facts::instance_managers::container_status_of;
 use crate::facts::volumes;
-use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica};
+use crate::longhorn::{Engine, Event, InstanceState, Pod, Replica, condition};
 
 /// Failures up to this long before the end was seen belong to it, where nothing tells when it began.
 const BEFORE: SignedDuration = SignedDuration::from_mins(2);
 /// Clocks of a node and of managers may differ by this where it is known when the end began.
 const CLOCKS: SignedDuration = SignedDuration::from_secs(5);
+/// A pod that the taint manager deletes goes within its grace, or when its kubelet is back.
+const TAINTED: SignedDuration = SignedDuration::from_mins(10);
 /// Failures up to this long after the new pod came belong to it.
 const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
@@ -54,6 +57,23 @@ pub struct Span {
     pub again: Timestamp,
     /// True when the end did not begin before `end`.
     pub exact: bool,
+}
+
+/// Since when the node had not been there for a pod that went along with it: a container that is gone when its runtime comes back
+/// ends at that moment, and one that lives on is ended then; the pod had not been Ready since the node was lost.
+pub fn lost_since(pod: &Pod, events: &[&Event]) -> Option<Timestamp> {
+    const TAKEN: [&str; 2] = ["DeletionByTaintManager", "DeletionByPodGC"];
+    let ended = container_status_of(pod).and_then(|status| status.state.terminated.as_ref());
+    let lost = ended.is_some_and(|end| end.exit_code == 255 || end.reason == "ContainerStatusUnknown");
+    let target = condition(&pod.status.conditions, "DisruptionTarget");
+    let taken = target.is_some_and(|target| TAKEN.contains(&target.reason.as_str()));
+    if !lost && !taken {
+        return None;
+    }
+    let ready = condition(&pod.status.conditions, "Ready").filter(|_| lost);
+    let not_ready = ready.and_then(|ready| ready.last_transition_time.get());
+    let missed = events.iter().filter(|event| event.reason == "NodeNotReady");
+    not_ready.into_iter().chain(missed.filter_map(|event| event.last_seen())).min()
 }
 
 /// When the end of a pod was asked for, as the kubelet or its deletion tells.
@@ -153,14 +173,29 @@ impl<'a> Aftermath<'a> {
         self.kept_since.is_some_and(|since| since < moment)
     }
 
-    /// Events about a pod of this name: those of the pod with `uid`, or of any but `not_uid`.
-    pub fn events(&self, name: &str, uid: Option<&str>, not_uid: &str) -> Vec<&'a Event> {
+    /// Events about this pod, and about no other of its name.
+    pub fn events_of(&self, name: &str, uid: &str) -> Vec<&'a Event> {
         let of = self.pod_events.get(name).into_iter().flatten().copied();
-        of.filter(|event| match uid {
-            Some(uid) => event.involved_object.uid == uid,
-            None => event.involved_object.uid != not_uid,
-        })
-        .collect()
+        of.filter(|event| event.involved_object.uid == uid).collect()
+    }
+
+    /// Events about all pods of this name but one.
+    pub fn events_but(&self, name: &str, uid: &str) -> impl Iterator<Item = &'a Event> {
+        let of = self.pod_events.get(name).into_iter().flatten().copied();
+        of.filter(move |event| event.involved_object.uid != uid)
+    }
+
+    /// That the taint manager deleted a pod of this name shortly before the end. It names no uid, and one Event may stand for
+    /// several pods.
+    pub fn taint_manager(&self, name: &str, end: Timestamp, born: Option<Timestamp>) -> Option<&'a Event> {
+        let near = |event: &&&Event| {
+            let asked = [event.first_seen(), event.last_seen()].into_iter().flatten();
+            let mut asked = asked.filter(|at| born.is_none_or(|born| *at >= born));
+            let before = |at: Timestamp| end.duration_since(at);
+            event.is_taint_eviction() && asked.any(|at| -CLOCKS <= before(at) && before(at) <= TAINTED)
+        };
+        let events = self.pod_events.get(name)?;
+        events.iter().find(near).copied()
     }
 }
 

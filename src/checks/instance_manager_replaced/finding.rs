@@ -4,8 +4,8 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::text::users_of;
 
-use super::End;
 use super::judge::ReplacementVerdict;
+use super::{End, LOOP, causes};
 
 /// How many facts about hit volumes are listed.
 const SHOWN: usize = 10;
@@ -18,9 +18,16 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         "" => format!("instance manager {}", end.manager),
         node => format!("the instance manager on {node}"),
     };
-    let message = format!("{which} {fate}: {}", what(end.verdict));
+    let message = format!("{which} {fate}: {}", what(end.verdict, end.detail.as_deref()));
     let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
-    let mut finding = Finding::new(end.verdict.cause(), object, message)
+    let (cause, message) = match end.kills >= LOOP {
+        true => {
+            let times = counted(end.kills, "time");
+            (&causes::LIVENESS_LOOP, format!("{message}, {times} within the hour"))
+        }
+        false => (end.verdict.cause(), message),
+    };
+    let mut finding = Finding::new(cause, object, message)
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(&end, &volumes))
@@ -38,21 +45,32 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
     finding
 }
 
-fn what(verdict: ReplacementVerdict) -> &'static str {
+fn what(verdict: ReplacementVerdict, detail: Option<&str>) -> String {
+    let with = |text: &str, sign: &str| match detail {
+        Some(detail) => format!("{text}{sign}{detail}"),
+        None => text.to_owned(),
+    };
     match verdict {
-        ReplacementVerdict::LivenessProbe => "the kubelet killed it because its liveness probe failed",
-        ReplacementVerdict::OomKilled => "it was OOM-killed",
-        ReplacementVerdict::Evicted => {
-            "it was evicted while volumes ran in it or the node was short of something"
+        ReplacementVerdict::LivenessProbe => {
+            with("the kubelet killed it because its liveness probe failed", ", ")
         }
-        ReplacementVerdict::Drained => "a drain evicted it and no volume was affected",
-        ReplacementVerdict::NodeLost => "its node went down or rebooted",
-        ReplacementVerdict::Panic => "its process panicked",
-        ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle",
-        ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed",
-        ReplacementVerdict::Deleted => "its pod was deleted while volumes ran in it",
-        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is not known",
-        ReplacementVerdict::Unknown => "no object says why",
+        ReplacementVerdict::OomKilled => "it was OOM-killed".into(),
+        ReplacementVerdict::Evicted => with("it was evicted", " "),
+        ReplacementVerdict::Drained => "a drain evicted it and no volume was affected".into(),
+        ReplacementVerdict::NodeLost => "its node went down or rebooted".into(),
+        ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => {
+            format!("{} removed it from its node, which was Ready", detail.unwrap_or("a NoExecute taint"))
+        }
+        ReplacementVerdict::SandboxLost => {
+            "its kubelet stopped it because its sandbox was lost; it was not deleted, and its probe had not failed".into()
+        }
+        ReplacementVerdict::Panic => "its process panicked".into(),
+        ReplacementVerdict::SettingsSync => "Longhorn applied settings while it was idle".into(),
+        ReplacementVerdict::StaleCleanup => "Longhorn removed it because it is no longer needed".into(),
+        ReplacementVerdict::Deleted => "its pod was deleted while volumes ran in it".into(),
+        ReplacementVerdict::DeletedIdle => "its pod was deleted while idle, by whom is not known".into(),
+        ReplacementVerdict::Unknown => with("cause unknown", ": "),
+        ReplacementVerdict::StoppedIdle => with("nothing ran in it; cause unknown", ": "),
     }
 }
 
@@ -85,6 +103,19 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             .read(format!("kubectl -n {ns} top pod --containers {name}"))
     };
     match end.verdict {
+        ReplacementVerdict::LivenessProbe if end.unreachable => {
+            let network = cluster.setting("storage-network").map_or("", |setting| setting.value.trim());
+            let storage = match network {
+                "" => String::new(),
+                network => format!(" The setting storage-network is {network}."),
+            };
+            first(&format!(
+                "Look at the network between the node and its pods: the probe could not connect from the kubelet of the same node, so \
+                 neither load nor the instance manager is the cause. On several nodes at once it is the CNI plugin, a firewall or the \
+                 storage network.{storage}"
+            ))
+            .read(format!("kubectl -n {ns} get pods -o wide --field-selector spec.nodeName={node}"))
+        }
         ReplacementVerdict::LivenessProbe => usage(first(
             "Make sure that the volumes come back. Then relieve the node: the instance manager was too busy to answer its \
              own probe. Spread replicas (setting replica-auto-balance), raise guaranteed-instance-manager-cpu, and run a \
@@ -107,11 +138,26 @@ fn remedy(cluster: &Cluster, end: &End) -> Remedy {
             "Make sure that the volumes come back, and find out who or what deletes pods in Longhorn's namespace.",
         )
         .read(format!("kubectl -n {ns} get poddisruptionbudgets {name}")),
+        ReplacementVerdict::Tainted => first(
+            "Make sure that the volumes come back. The node takes no instance manager while the taint is there: remove the taint, or \
+             let Longhorn tolerate it (setting taint-toleration, with all volumes detached).",
+        )
+        .read(format!("kubectl describe node {node}")),
+        ReplacementVerdict::SandboxLost => first(
+            "Make sure that the volumes come back. Then look in the log of containerd on the node for `shim disconnected` and for \
+             what ended the pause process.",
+        )
+        .read(format!("kubectl describe node {node}")),
         ReplacementVerdict::Unknown => usage(first(
             "Make sure that the volumes come back. Look in the logs of kubelet, containerd and kernel on the node for \
              liveness probe failures, `shim disconnected` and out of memory.",
         )),
-        ReplacementVerdict::Drained | ReplacementVerdict::SettingsSync | ReplacementVerdict::StaleCleanup | ReplacementVerdict::DeletedIdle => {
+        ReplacementVerdict::Drained
+        | ReplacementVerdict::TaintedIdle
+        | ReplacementVerdict::SettingsSync
+        | ReplacementVerdict::StaleCleanup
+        | ReplacementVerdict::DeletedIdle
+        | ReplacementVerdict::StoppedIdle => {
             Remedy::new("Nothing to do.").read(format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager"))
         }
     }

@@ -4,14 +4,18 @@
 //! deletes the failed pod and makes a new one of the same name (longhorn-manager v1.12.1
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod).
 
-use super::causes;
+use jiff::Timestamp;
+
+use super::aftermath::Hits;
+use super::kubelet::{self, ProbeFailures, Stop, quote};
+use super::node::NodeStory;
+use super::{causes, deletion};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{container_of, container_status_of};
+use crate::history::ends::EndSeen;
 use crate::longhorn::*;
 use crate::word_enum::word_enum;
-
-use super::aftermath::Hits;
 
 word_enum! {
     /// A cause together with whether Longhorn or an administrator meant it. Its word is the fact under which it is
@@ -23,6 +27,10 @@ word_enum! {
         /// Evicted through the API with no engine hit: a node drain as it should be.
         Drained = "drained",
         NodeLost = "node_lost",
+        Tainted = "tainted",
+        /// The same with no engine hit.
+        TaintedIdle = "tainted_idle",
+        SandboxLost = "sandbox_lost",
         Panic = "panic",
         SettingsSync = "settings_sync",
         StaleCleanup = "stale_cleanup",
@@ -30,6 +38,8 @@ word_enum! {
         /// Deleted while nothing ran in it, and nothing differs in its successor.
         DeletedIdle = "deleted_idle",
         Unknown = "unknown",
+        /// Stopped while nothing ran in it; at whose request was not seen.
+        StoppedIdle = "stopped_idle",
     }
 }
 
@@ -41,11 +51,13 @@ impl ReplacementVerdict {
             ReplacementVerdict::OomKilled => &causes::OOM_KILLED,
             ReplacementVerdict::Evicted | ReplacementVerdict::Drained => &causes::EVICTED,
             ReplacementVerdict::NodeLost => &causes::NODE_LOST,
+            ReplacementVerdict::Tainted | ReplacementVerdict::TaintedIdle => &causes::TAINTED,
+            ReplacementVerdict::SandboxLost => &causes::SANDBOX_LOST,
             ReplacementVerdict::Panic => &causes::PANIC,
             ReplacementVerdict::SettingsSync => &causes::SETTINGS_SYNC,
             ReplacementVerdict::StaleCleanup => &causes::STALE_CLEANUP,
             ReplacementVerdict::Deleted | ReplacementVerdict::DeletedIdle => &causes::DELETED,
-            ReplacementVerdict::Unknown => &causes::UNKNOWN,
+            ReplacementVerdict::Unknown | ReplacementVerdict::StoppedIdle => &causes::UNKNOWN,
         }
     }
 
@@ -54,9 +66,11 @@ impl ReplacementVerdict {
         matches!(
             self,
             ReplacementVerdict::Drained
+                | ReplacementVerdict::TaintedIdle
                 | ReplacementVerdict::SettingsSync
                 | ReplacementVerdict::StaleCleanup
                 | ReplacementVerdict::DeletedIdle
+                | ReplacementVerdict::StoppedIdle
         )
     }
 }
@@ -66,204 +80,239 @@ pub struct ReplacementScene<'a> {
     pub last: &'a Pod,
     /// The pod that followed.
     pub successor: Option<&'a Pod>,
+    /// What the watch saw of its end; empty where no one watched.
+    pub end: &'a EndSeen,
     /// The instance manager is gone, or no longer a default one.
     pub retired: bool,
     /// Why Longhorn itself replaces it while it is idle, as far as settings tell.
     pub setting: Option<String>,
-    /// The node does not answer, or came back about then.
-    pub node_trouble: Option<Evidence>,
+    pub node: NodeStory<'a>,
+    /// Events about this pod and none before or after it.
     pub events: Vec<&'a Event>,
+    /// The taint manager's Event, which names pods but not which of several of one name.
+    pub taint_manager: Option<&'a Event>,
     /// The kubelet's events about its end would be among them.
     pub events_reach_back: bool,
     pub hits: &'a Hits<'a>,
 }
 
-/// Judges by the last state of the pod and the kubelet's events.
-pub fn judge(scene: &ReplacementScene) -> (ReplacementVerdict, Vec<Evidence>) {
-    let pod = scene.last;
-    let ended = container_status_of(pod).and_then(|status| status.state.terminated.as_ref());
-    if let Some(verdict) = by_events(scene, ended) {
-        return verdict;
-    }
-    if let Some(verdict) = by_pod_status(scene) {
-        return verdict;
-    }
-    if let Some(ended) = ended {
-        let text = format!(
-            "container ended with exit code {} ({}) at {:?}",
-            ended.exit_code, ended.reason, ended.finished_at
-        );
-        match (ended.exit_code, ended.reason.as_str()) {
-            (_, "OOMKilled") => return (ReplacementVerdict::OomKilled, vec![api(text)]),
-            (_, "ContainerStatusUnknown" | "Unknown") => {
-                return (ReplacementVerdict::NodeLost, vec![api(text)]);
-            }
-            (2, _) => {
-                return (ReplacementVerdict::Panic, vec![fingerprint(text + ", as after a Go panic")]);
-            }
-            _ => {}
-        }
-    }
-    by_deletion(scene, ended)
+/// Whether someone asked for the end of a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Its deletion was seen while its container ran.
+    Deleted,
+    /// Its container had ended before any deletion.
+    No,
+    /// Neither was seen.
+    Unknown,
 }
 
-fn by_events(
-    scene: &ReplacementScene,
-    ended: Option<&Terminated>,
-) -> Option<(ReplacementVerdict, Vec<Evidence>)> {
-    let liveness = |event: &Event| event.message.to_ascii_lowercase().contains("liveness probe");
-    let killed = scene.events.iter().find(|event| event.reason == "Killing" && liveness(event));
-    let unhealthy = scene.events.iter().find(|event| event.reason == "Unhealthy" && liveness(event));
-    let killed_hard = ended.is_some_and(|ended| ended.exit_code == 137 && ended.reason != "OOMKilled");
-    match (killed, unhealthy) {
-        (None, _) if stopping(scene).is_some() => None,
-        (Some(event), _) => Some((ReplacementVerdict::LivenessProbe, vec![quote(event)])),
-        (None, Some(event)) if killed_hard => Some((
-            ReplacementVerdict::LivenessProbe,
-            vec![quote(event), fingerprint("the container was killed (exit code 137)")],
-        )),
+/// Why a pod ended.
+pub struct Judged {
+    pub verdict: ReplacementVerdict,
+    /// What the cause alone does not say, for the headline.
+    pub detail: Option<String>,
+    pub evidence: Vec<Evidence>,
+    /// Its probe did not get through to it: the network is to blame and not the load.
+    pub unreachable: bool,
+}
+
+impl Judged {
+    pub fn new(verdict: ReplacementVerdict, evidence: Vec<Evidence>) -> Self {
+        Judged { verdict, detail: None, evidence, unreachable: false }
+    }
+
+    pub fn detail(self, text: impl Into<String>) -> Self {
+        Judged { detail: Some(text.into()), ..self }
+    }
+}
+
+impl<'a> ReplacementScene<'a> {
+    /// How its container ended, where that was seen.
+    pub fn ended(&self) -> Option<&'a Terminated> {
+        container_status_of(self.last)?.state.terminated.as_ref()
+    }
+
+    /// Whether someone asked for it.
+    pub fn asked(&self) -> Asked {
+        let dies = self.last.metadata.is_deleting() && !self.last.is_over();
+        match self.end {
+            EndSeen { deleted: Some(_), .. } => Asked::Deleted,
+            EndSeen { ended: Some(_), .. } => Asked::No,
+            // a forced deletion leaves the pod as it was while it ran
+            _ if dies => Asked::Deleted,
+            _ => Asked::Unknown,
+        }
+    }
+}
+
+/// Judges by the last state of the pod, by what was seen of its end and by the kubelet's events.
+pub fn judge(scene: &ReplacementScene) -> Judged {
+    let stop = kubelet::stop(&scene.events);
+    let mut judged = by_pod_status(scene)
+        .or_else(|| by_loss(scene))
+        .or_else(|| by_probe(scene, stop.as_ref()))
+        .or_else(|| by_taint_manager(scene))
+        .or_else(|| by_exit(scene, stop.as_ref()))
+        .or_else(|| by_node(scene, stop.as_ref()))
+        .unwrap_or_else(|| deletion::judge(scene, stop.as_ref()));
+    if let Some(ended) = scene.ended().filter(|ended| ended.reason == "OOMKilled")
+        && judged.verdict != ReplacementVerdict::OomKilled
+    {
+        judged.evidence.push(api(format!(
+            "reason OOMKilled with exit code {}: the kernel had killed a process in it, an engine or a replica perhaps, at any time \
+             before; that is not what ended it",
+            ended.exit_code
+        )));
+    }
+    judged
+}
+
+/// Kubernetes itself wrote why.
+fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
+    let status = &scene.last.status;
+    let (reason, message) = (status.reason.as_str(), status.message.as_str());
+    let said = || vec![api(format!("pod status: reason {reason}, {message}"))];
+    if message.contains("node shutdown") || ["NodeLost", "NodeShutdown", "Shutdown"].contains(&reason) {
+        return Some(Judged::new(ReplacementVerdict::NodeLost, said()));
+    }
+    if reason == "Evicted" || scene.last.rejection().is_some() {
+        return Some(Judged::new(ReplacementVerdict::Evicted, said()).detail(shortage(message)));
+    }
+    let target = condition(&status.conditions, "DisruptionTarget")
+        .filter(|target| target.status == ConditionStatus::True);
+    let Some(target) = target else {
+        // a kubelet that starts under pressure evicts without a condition
+        let event = kubelet::eviction(&scene.events)?;
+        return Some(
+            Judged::new(ReplacementVerdict::Evicted, vec![quote(event)]).detail(shortage(event.said())),
+        );
+    };
+    let why = match target.message.trim() {
+        "" => String::new(),
+        message => format!(": {message}"),
+    };
+    let evidence = vec![api(format!("pod condition DisruptionTarget: {}{why}", target.reason))];
+    let at = target.last_transition_time.get();
+    Some(match target.reason.as_str() {
+        "DeletionByTaintManager" => tainted(scene, at, evidence),
+        "DeletionByPodGC" => Judged::new(ReplacementVerdict::NodeLost, evidence),
+        _ if target.message.contains("node shutdown") => Judged::new(ReplacementVerdict::NodeLost, evidence),
+        // replicas that failed with it are taken up again when the node is back
+        "EvictionByEvictionAPI" if !scene.hits.engines => Judged::new(ReplacementVerdict::Drained, evidence),
+        "EvictionByEvictionAPI" => Judged::new(ReplacementVerdict::Evicted, evidence)
+            .detail("through the API, as a drain does, while volumes ran in it"),
+        _ => Judged::new(ReplacementVerdict::Evicted, evidence).detail(shortage(&target.message)),
+    })
+}
+
+/// What the node was short of, in the kubelet's words up to the numbers.
+fn shortage(message: &str) -> String {
+    let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
+    let first = first.strip_prefix("Pod was rejected: ").unwrap_or(first);
+    if first.is_empty() { "by its kubelet".to_owned() } else { format!("by its kubelet: {first}") }
+}
+
+/// The runtime lost the container: nothing tells more than the node.
+fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
+    let ended = scene.ended()?;
+    let said = api(format!("container ended with exit code {} ({})", ended.exit_code, ended.reason));
+    match (ended.reason.as_str(), &scene.node.trouble) {
+        ("Unknown", trouble) if ended.exit_code == 255 => {
+            let came_back = ended.finished_at.get().map(|at| {
+                api(format!("{at} is when the container runtime was back; the container had ended before"))
+            });
+            let evidence = [Some(said), came_back, trouble.clone()].into_iter().flatten().collect();
+            Some(Judged::new(ReplacementVerdict::NodeLost, evidence))
+        }
+        ("ContainerStatusUnknown", Some(trouble)) => {
+            Some(Judged::new(ReplacementVerdict::NodeLost, vec![said, trouble.clone()]))
+        }
+        ("ContainerStatusUnknown", None) => Some(
+            Judged::new(ReplacementVerdict::Unknown, vec![said])
+                .detail("the kubelet did not find its container any more"),
+        ),
         _ => None,
     }
 }
 
-fn by_pod_status(scene: &ReplacementScene) -> Option<(ReplacementVerdict, Vec<Evidence>)> {
-    let status = &scene.last.status;
-    let reason = status.reason.as_str();
-    let text = format!("pod status: reason {reason}, {}", status.message);
-    if reason == "Evicted" {
-        return Some((ReplacementVerdict::Evicted, vec![api(text)]));
-    }
-    let shut_down = status.message.contains("node shutdown");
-    if shut_down || ["NodeLost", "NodeShutdown", "Shutdown"].contains(&reason) {
-        return Some((ReplacementVerdict::NodeLost, vec![api(text)]));
-    }
-    let target = condition(&status.conditions, "DisruptionTarget")?;
-    if target.status != ConditionStatus::True {
+/// The kubelet stopped it because its probe had failed too often.
+fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
+    let asked = scene.asked();
+    let failures = ProbeFailures::of(&scene.events);
+    let probe = container_of(scene.last).and_then(|container| container.liveness_probe.as_ref());
+    if asked == Asked::Deleted || !failures.ended_it(stop?, probe, asked == Asked::No) {
         return None;
     }
-    let verdict = match target.reason.as_str() {
-        "DeletionByTaintManager" | "DeletionByPodGC" => ReplacementVerdict::NodeLost,
-        // replicas that failed with it are taken up again when the node is back
-        "EvictionByEvictionAPI" if !scene.hits.engines => ReplacementVerdict::Drained,
-        _ => ReplacementVerdict::Evicted,
-    };
-    Some((verdict, vec![api(format!("pod condition DisruptionTarget: {}", target.reason))]))
+    let mut evidence: Vec<Evidence> = failures.events.iter().map(|event| quote(event)).collect();
+    evidence.push(quote(stop?.event));
+    if asked == Asked::No {
+        evidence.push(EvidenceSource::History.says("no deletion was asked for before its container ended"));
+    }
+    let judged = Judged::new(ReplacementVerdict::LivenessProbe, evidence);
+    Some(match failures.unreachable() {
+        Some(dial) => {
+            let text = format!("which got no answer over the network ({dial})");
+            Judged { unreachable: true, ..judged.detail(text) }
+        }
+        None => judged,
+    })
 }
 
-/// Nothing says how it died, so someone asked for its end, or the node took it along.
-fn by_deletion(scene: &ReplacementScene, ended: Option<&Terminated>) -> (ReplacementVerdict, Vec<Evidence>) {
-    let stopping = stopping(scene);
-    let clean = ended.is_none_or(|ended| [0, 143].contains(&ended.exit_code));
-    let asked = stopping.is_some() || (scene.last.metadata.is_deleting() && clean);
-    let changes = scene.successor.map(|new| differences(scene.last, new)).unwrap_or_default();
-    if let Some(trouble) = &scene.node_trouble
-        && stopping.is_none()
-    {
-        return (ReplacementVerdict::NodeLost, vec![trouble.clone()]);
-    }
-    let mut evidence: Vec<Evidence> = stopping.map(quote).into_iter().collect();
-    if asked {
-        evidence.push(api("the pod was deleted while it ran"));
-    }
-    let unharmed = scene.hits.facts.is_empty();
-    if asked && !unharmed {
-        evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
-        return (ReplacementVerdict::Deleted, evidence);
-    }
-    if asked && scene.retired {
-        evidence.push(api("its instance manager was removed or is no longer a default one"));
-        return (ReplacementVerdict::StaleCleanup, evidence);
-    }
-    let by_settings = !changes.is_empty() || scene.setting.is_some();
-    if unharmed && clean && by_settings {
-        evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
-        evidence.push(api("no volume was affected: Longhorn deletes idle ones to apply settings"));
-        return (ReplacementVerdict::SettingsSync, evidence);
-    }
-    if unharmed && clean && asked {
-        let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
-            "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting \
-             waits to be applied"
-        });
-        evidence.push(api(format!("nothing ran in it; {seen}: by whom it was deleted is not known")));
-        return (ReplacementVerdict::DeletedIdle, evidence);
-    }
-    // no matter who deletes a pod or which probe fails, the kubelet writes that it stops the container
-    let by_itself =
-        scene.events_reach_back && scene.events.iter().all(|event| event.reason != "Killing") && !asked;
-    evidence.push(fingerprint(match ended {
-        Some(ended) if ended.exit_code == 137 && by_itself => {
-            "exit code 137, and no event of the kubelet says that it stopped it: the kernel killed it for lack of memory, or someone on the node did".into()
-        }
-        None if by_itself => {
-            "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe: its process ended, as for lack of memory or after a panic".into()
-        }
-        Some(ended) if ended.exit_code == 137 => {
-            "exit code 137 without an event of the kubelet: a liveness probe, a memory limit of the node or a person".into()
-        }
-        Some(ended) => format!("exit code {} does not name a cause", ended.exit_code),
-        None => "how its container ended was not seen".into(),
-    }));
-    (ReplacementVerdict::Unknown, evidence)
+fn by_taint_manager(scene: &ReplacementScene) -> Option<Judged> {
+    let event = scene.taint_manager?;
+    Some(tainted(scene, event.last_seen(), vec![quote(event)]))
 }
 
-/// The kubelet's event about a pod that was asked to end.
-fn stopping<'a>(scene: &ReplacementScene<'a>) -> Option<&'a Event> {
-    let asked =
-        |event: &&&Event| event.reason == "Killing" && event.message.starts_with("Stopping container");
-    scene.events.iter().find(asked).copied()
+/// The taint manager deletes the pods of a node that has not answered for five minutes, and just so those of a healthy node that
+/// someone gives a taint with the effect NoExecute.
+fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Evidence>) -> Judged {
+    let ready = at.and_then(|at| scene.node.was_ready(at));
+    if ready != Some(true) {
+        evidence.extend(scene.node.was_away().or_else(|| scene.node.trouble.clone()));
+        return Judged::new(ReplacementVerdict::NodeLost, evidence);
+    }
+    let taints = scene.node.taints();
+    let which = match taints.is_empty() {
+        true => "a NoExecute taint that is gone by now".to_owned(),
+        false => format!("taint {}", taints.join(", ")),
+    };
+    evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));
+    let verdict = match scene.hits.engines {
+        true => ReplacementVerdict::Tainted,
+        false => ReplacementVerdict::TaintedIdle,
+    };
+    Judged::new(verdict, evidence).detail(which)
 }
 
-/// What Longhorn compares with its settings and what differs between two pods of one instance
-/// manager (longhorn-manager v1.12.1 controller/instance_manager_controller.go
-/// areDangerZoneSettingsSyncedToIMPod).
-fn differences(old: &Pod, new: &Pod) -> Vec<String> {
-    let mut changes = Vec::new();
-    let mut differ = |what: &str, old: String, new: String| {
-        if old != new {
-            changes.push(format!("{what} changed from '{old}' to '{new}'"));
-        }
-    };
-    differ(
-        "priorityClassName",
-        old.spec.priority_class_name.to_string(),
-        new.spec.priority_class_name.to_string(),
-    );
-    let cpu = |pod: &Pod| {
-        let cpu = container_of(pod).and_then(|container| container.resources.requests.get("cpu"));
-        cpu.map(|quantity| quantity.0.clone()).unwrap_or_default()
-    };
-    differ("CPU request", cpu(old), cpu(new));
-    let patience = |pod: &Pod| {
-        let probe = container_of(pod).and_then(|container| container.liveness_probe.as_ref());
-        probe.map(|probe| format!("{} s", probe.tolerance())).unwrap_or_default()
-    };
-    differ("liveness window", patience(old), patience(new));
-    let tolerations = |pod: &Pod| {
-        let mut all: Vec<String> =
-            pod.applied_tolerations().iter().flatten().map(Toleration::to_string).collect();
-        all.sort();
-        all.join("; ")
-    };
-    differ("tolerations", tolerations(old), tolerations(new));
-    let selector = |pod: &Pod| {
-        let labels = pod.spec.node_selector.iter().map(|(label, value)| format!("{label}:{value}"));
-        labels.collect::<Vec<_>>().join("; ")
-    };
-    differ("node selector", selector(old), selector(new));
-    changes
-}
-
-fn quote(event: &Event) -> Evidence {
+/// The process says so itself, and no one had stopped it before.
+fn by_exit(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
+    let ended = scene.ended()?;
+    if stop.is_some() || scene.asked() == Asked::Deleted {
+        return None;
+    }
     let text = format!(
-        "event {} ({}): {}",
-        event.reason,
-        counted(event.occurrences(), "time"),
-        event.message.trim()
+        "container ended with exit code {} ({}) at {:?}",
+        ended.exit_code, ended.reason, ended.finished_at
     );
-    EvidenceSource::Event.says(text)
+    match (ended.exit_code, ended.reason.as_str()) {
+        // another code with this reason is one of a process that outlived the OOM of its child
+        (137, "OOMKilled") => Some(Judged::new(ReplacementVerdict::OomKilled, vec![api(text)])),
+        (2, _) => {
+            let said = EvidenceSource::Fingerprint.says(text + ", as after a Go panic");
+            Some(Judged::new(ReplacementVerdict::Panic, vec![said]))
+        }
+        _ => None,
+    }
 }
 
-fn fingerprint(text: impl Into<String>) -> Evidence {
-    EvidenceSource::Fingerprint.says(text)
+/// The node was away when it ended, or its kubelet ended it as the first thing when it was back.
+fn by_node(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
+    let evidence = match (scene.asked(), stop) {
+        (Asked::Deleted, Some(_)) => scene.node.was_away(),
+        (_, Some(stop)) => scene.node.came_back(stop.at?, &scene.events),
+        // no kubelet was there to say that it stopped it
+        (_, None) => scene.node.was_away().or_else(|| scene.node.trouble.clone()),
+    };
+    Some(Judged::new(ReplacementVerdict::NodeLost, vec![evidence?]))
 }

@@ -7,25 +7,28 @@
 
 mod aftermath;
 mod causes;
+mod deletion;
 mod finding;
 mod judge;
+mod kubelet;
+mod node;
+mod seen;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
-use crate::facts::api;
-use crate::facts::instance_managers::{InstanceManagers, container_status_of};
-use crate::facts::nodes;
+use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::history::{FactKey, GonePod};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, Pod, VolumeRobustness, condition};
+use crate::longhorn::{Pod, VolumeRobustness};
 
-use aftermath::{Aftermath, Hits, Span};
-use judge::{ReplacementScene, ReplacementVerdict};
+use aftermath::{Aftermath, Hits};
+use judge::ReplacementVerdict;
 
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
@@ -37,7 +40,7 @@ pub static CHECK: Check = Check {
     uses: &[Events, Volumes, Engines, Settings, DaemonSets, LonghornNodes, KubeNodes],
     causes: causes::ALL,
     gauges: GAUGES,
-    alerts: &[REPLACED],
+    alerts: &[LOOPING, REPLACED],
     panels: &[
         Panel {
             title: "Instance managers lost in 24 h",
@@ -87,6 +90,20 @@ gauges! {
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{expected=\"false\"} < 3600";
 }
 
+const LOOPING: Alert = Alert {
+    name: "LonghornInstanceManagerProbeLoop",
+    when: When::Found(&[&causes::LIVENESS_LOOP]),
+    hold: "1m",
+    severity: Severity::Critical,
+    summary: "A Longhorn instance manager is killed by its liveness probe again and again.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is killed by its liveness \
+                  probe again and again. Each time all its engines and replicas end. Where it happens on several nodes, look at \
+                  the network between kubelet and pods first, else at the load of the node.",
+    why: "Three kills within an hour are a loop; a minute tolerates one odd evaluation.",
+    runbook: include_str!("LonghornInstanceManagerProbeLoop.md"),
+    ..Alert::PLAIN
+};
+
 const REPLACED: Alert = Alert {
     name: "LonghornInstanceManagerReplaced",
     // the time of the new pod and not increase(): it names the instance manager, it outlives a restart of the
@@ -119,22 +136,23 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// After this time the judgement over an end is final and counted: by then Longhorn has written
 /// which replicas failed, and later the kubelet's events expire.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
-/// A pod that is this much younger than its instance manager is not its first.
-const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
-/// The same where something else tells of an end, too.
-const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
-/// An end that was asked for longer ago than this is another one.
-const LONGEST_END: SignedDuration = SignedDuration::from_mins(10);
-/// A container may take 30 s to end, and Longhorn makes the next pod some seconds later.
-const RECREATED: SignedDuration = SignedDuration::from_secs(45);
-/// A node whose Ready condition changed this close to the end took the pod along.
-const NODE_CHANGE: SignedDuration = SignedDuration::from_mins(10);
+
+/// From so many kills within an hour on it is a loop.
+const LOOP: usize = 3;
+/// After this time without another one it is over: a start, the patience of the probe and a back-off take minutes.
+const GOES_ON: SignedDuration = SignedDuration::from_mins(20);
 
 /// One end of a pod, judged.
 struct End<'a> {
     manager: &'a str,
     node: &'a str,
     verdict: ReplacementVerdict,
+    /// What the cause alone does not say.
+    detail: Option<String>,
+    /// Its probe did not get through to it.
+    unreachable: bool,
+    /// How often its probe ended it within the hour, where that goes on.
+    kills: usize,
     severity: Severity,
     /// When it ended, or the nearest that is known.
     at: Timestamp,
@@ -147,15 +165,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
     let aftermath = Aftermath::of(cluster);
     let mut ends: BTreeMap<&str, Vec<End>> = BTreeMap::new();
-    for gone in cluster.history.gone_pods().filter(|gone| gone.last.is_instance_manager()) {
+    // nothing was in a pod that never ran: instance_manager_down says why
+    let ended = |gone: &&GonePod| gone.last.is_instance_manager() && gone.last.has_run();
+    for gone in cluster.history.gone_pods().filter(ended) {
         let of_manager = ends.entry(&gone.last.metadata.name).or_default();
         if cluster.age(gone.at) < DAY {
-            of_manager.push(seen_end(cluster, &fleet, &aftermath, gone, out));
+            of_manager.push(seen::end(cluster, &fleet, &aftermath, gone, out));
         }
     }
     for im in cluster.objects.instance_managers.iter() {
         if !ends.contains_key(im.metadata.name.as_str())
-            && let Some(end) = unseen_end(cluster, &fleet, &aftermath, im, out)
+            && let Some(end) = unseen::end(cluster, &fleet, &aftermath, im, out)
         {
             ends.insert(&im.metadata.name, vec![end]);
         }
@@ -163,7 +183,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for (_, mut ends) in ends {
         // the newest unexpected one speaks for all of them
         ends.sort_by_key(|end| (end.severity, end.at));
-        if let Some(end) = ends.pop() {
+        if let Some(mut end) = ends.pop() {
+            end.kills = kills(cluster, &aftermath, &end, &ends);
             report(cluster, end, &ends, out);
         }
     }
@@ -173,69 +194,26 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// How often the probe of an instance manager ended it within the last hour: as it was seen, or by the Events of its pods.
+fn kills(cluster: &Cluster, aftermath: &Aftermath, newest: &End, others: &[End]) -> usize {
+    if newest.verdict != ReplacementVerdict::LivenessProbe || cluster.age(newest.at) > GOES_ON {
+        return 0;
+    }
+    let hour = SignedDuration::from_hours(1);
+    let recent = |end: &&End| end.verdict == ReplacementVerdict::LivenessProbe && cluster.age(end.at) <= hour;
+    let probe =
+        newest.successor.and_then(container_of).and_then(|container| container.liveness_probe.as_ref());
+    let told = kubelet::probe_kills(aftermath.events_but(newest.manager, ""), probe)
+        .filter(|at| cluster.age(*at) <= hour);
+    others.iter().filter(recent).count().saturating_add(1).max(told.count())
+}
+
 fn expected_label(verdict: ReplacementVerdict) -> &'static str {
     if verdict.is_expected() { "true" } else { "false" }
 }
 
 fn severity_of(verdict: ReplacementVerdict) -> Severity {
     if verdict.is_expected() { Severity::Info } else { Severity::Warning }
-}
-
-/// An end that the exporter saw. Its verdict is kept once it is settled.
-fn seen_end<'a>(
-    cluster: &'a Cluster,
-    fleet: &InstanceManagers<'a>,
-    aftermath: &Aftermath<'a>,
-    gone: &'a GonePod,
-    out: &mut Outcome,
-) -> End<'a> {
-    let (name, uid, node) = (&gone.last.metadata.name, &gone.last.metadata.uid, &gone.last.spec.node_name);
-    let successor = successor_of(cluster, gone);
-    let ended = container_status_of(&gone.last).and_then(|status| status.state.terminated.as_ref());
-    let events = aftermath.events(name, Some(uid), "");
-    let began = ended
-        .and_then(|ended| ended.finished_at.get())
-        .or_else(|| aftermath::asked_to_end(&gone.last, &events));
-    let began = began.filter(|began| gone.at.duration_since(*began) <= LONGEST_END);
-    let end = began.unwrap_or(gone.at).min(gone.at);
-    let again = successor.and_then(|pod| pod.metadata.created()).unwrap_or(gone.at).max(gone.at);
-    let mut hits = aftermath.hits(name, node, Span { end, again, exact: began.is_some() });
-    aftermath.add_dead_engines(name, &mut hits);
-    remember_hits(cluster, uid, &mut hits, out);
-    let im = cluster.objects.instance_managers.get(name);
-    let scene = ReplacementScene {
-        last: &gone.last,
-        successor,
-        retired: im.is_none_or(|im| im.metadata.is_deleting() || fleet.is_old(im)),
-        setting: setting_that_replaces(cluster, successor),
-        node_trouble: node_trouble(cluster, node, gone.last.metadata.created(), end),
-        events,
-        events_reach_back: aftermath.reach_back(end),
-        hits: &hits,
-    };
-    let (now_judged, mut evidence) = judge::judge(&scene);
-    let settled = settled_verdict(cluster, uid);
-    let verdict = settled.unwrap_or(now_judged);
-    if verdict != now_judged {
-        let cause = verdict.cause();
-        let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
-        evidence = vec![EvidenceSource::History.says(text)];
-    }
-    if settled.is_some() || cluster.age(gone.at) >= SETTLED {
-        out.first_seen(verdict.as_str(), uid);
-    }
-    let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
-    evidence.push(EvidenceSource::History.says(text));
-    End {
-        manager: name,
-        node,
-        verdict,
-        severity: if is_made_good(cluster, verdict, &hits) { Severity::Info } else { severity_of(verdict) },
-        at: gone.at,
-        successor,
-        evidence,
-        hits,
-    }
 }
 
 /// Keeps what an end hit: a rebuild clears `failedAt`, and events expire.
@@ -259,127 +237,33 @@ fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: 
     }
 }
 
-/// A setting for which Longhorn replaces instance managers that nothing runs in: one that waits to be applied, or an empty
-/// priority-class beside a PriorityClass that the API server gives to every pod.
-fn setting_that_replaces(cluster: &Cluster, successor: Option<&Pod>) -> Option<String> {
-    const COMPARED: [&str; 5] = [
-        "guaranteed-instance-manager-cpu",
-        "priority-class",
-        "storage-network",
-        "system-managed-components-node-selector",
-        "taint-toleration",
-    ];
-    let waits =
-        |name: &&&str| cluster.setting(name).is_some_and(|setting| setting.status.applied == Some(false));
-    if let Some(name) = COMPARED.iter().find(waits) {
-        return Some(format!("setting {name} waits to be applied (status.applied is false)"));
-    }
-    let class = cluster.objects.priority_classes.iter().find(|class| class.global_default)?;
-    let given = successor?.spec.priority_class_name == class.metadata.name;
-    let empty = cluster.setting("priority-class").is_some_and(|setting| setting.value.trim().is_empty());
-    (given && empty).then(|| {
-        format!(
-            "setting priority-class is empty while PriorityClass {} is the default of the cluster: Longhorn replaces idle instance \
-             managers every hour for that",
-            class.metadata.name
-        )
-    })
-}
-
-/// The pod that came right after this one, which may itself be gone by now: what a later one was made
-/// for says nothing about this end.
-fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> {
-    let (name, uid) = (&gone.last.metadata.name, &gone.last.metadata.uid);
-    let lives = cluster.objects.pods.get(name).filter(|pod| pod.metadata.uid != *uid);
-    let next = gone.replaced_by.as_str();
-    if next.is_empty() || lives.is_some_and(|pod| pod.metadata.uid == next) {
-        return lives;
-    }
-    let ended = cluster.history.gone_pods().find(|other| other.last.metadata.uid == next);
-    ended.map(|other| &*other.last).or(lives)
-}
-
-/// How this end was judged when it was fresh.
-fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<ReplacementVerdict> {
-    ReplacementVerdict::ALL.into_iter().find(|verdict| {
-        let key = FactKey { check: CHECK.id, fact: verdict.as_str(), object: uid.into() };
-        cluster.history.first_seen(&key).is_some()
-    })
-}
-
-/// A replacement that happened before the exporter watched, as far as timestamps tell: the pod is
-/// much younger than its instance manager.
-fn unseen_end<'a>(
-    cluster: &'a Cluster,
-    fleet: &InstanceManagers<'a>,
-    aftermath: &Aftermath<'a>,
-    im: &'a InstanceManager,
+/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before. Once so, it stays so
+/// while the kinds that tell are not known.
+fn is_made_good(
+    cluster: &Cluster,
+    verdict: ReplacementVerdict,
+    uid: &str,
+    hits: &Hits,
     out: &mut Outcome,
-) -> Option<End<'a>> {
-    let (name, node) = (&im.metadata.name, &im.spec.node_id);
-    let pod = fleet.pod_of(im)?;
-    let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
-    let watched = cluster.history.started.is_some_and(|started| made >= started);
-    let age = made.duration_since(began);
-    // so it is with nearly all of them
-    if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
-        return None;
+) -> bool {
+    const MADE_GOOD: &str = "made_good";
+    if verdict != ReplacementVerdict::NodeLost {
+        return false;
     }
-    let mut hits = aftermath.hits(name, node, Span { end: made, again: made, exact: false });
-    // a first pod is made within seconds, and nothing can have run in an earlier one then
-    let mut events = aftermath.events(name, None, &pod.metadata.uid);
-    // an earlier pod than the last one may have ended for another reason
-    events.retain(|event| event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= RECREATED));
-    let traced = !hits.facts.is_empty() || !events.is_empty();
-    let least = if traced { AFTER_FIRST } else { WELL_AFTER };
-    if age < least {
-        return None;
-    }
-    // a default v2 instance manager gets its first pod when the old one has gone
-    if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
-        return None;
-    }
-    remember_hits(cluster, &pod.metadata.uid, &mut hits, out);
-    let stranger = Pod { metadata: pod.metadata.clone(), ..Pod::default() };
-    let setting = setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty());
-    let scene = ReplacementScene {
-        last: &stranger,
-        successor: None,
-        retired: false,
-        setting,
-        node_trouble: node_trouble(cluster, node, Some(began), made),
-        events,
-        events_reach_back: aftermath.reach_back(made),
-        hits: &hits,
-    };
-    let (verdict, mut evidence) = judge::judge(&scene);
-    evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
-    evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
-    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && !cluster.is_recorded();
-    let harmless = harmless || is_made_good(cluster, verdict, &hits);
-    let severity = if harmless { Severity::Info } else { severity_of(verdict) };
-    Some(End { manager: name, node, verdict, severity, at: made, successor: Some(pod), evidence, hits })
-}
-
-/// A node that took no engine along hit no workload, and its replicas were rebuilt: the volumes are as before.
-fn is_made_good(cluster: &Cluster, verdict: ReplacementVerdict, hits: &Hits) -> bool {
     let hurt = [VolumeRobustness::Degraded, VolumeRobustness::Faulted];
     let volume = |name: &&str| cluster.objects.volumes.get(name);
     let whole = |name| volume(name).is_some_and(|volume| !hurt.contains(&volume.status.robustness));
-    let told = cluster.knows_all(Events) && cluster.knows_all(Engines);
-    verdict == ReplacementVerdict::NodeLost && told && !hits.engines && hits.volumes.iter().all(whole)
-}
-
-/// The node does not answer, or its Ready condition changed about when the pod ended. Not before the pod
-/// was made: a node that has just joined takes none along.
-fn node_trouble(cluster: &Cluster, node: &str, born: Option<Timestamp>, end: Timestamp) -> Option<Evidence> {
-    if let Some(down) = nodes::down(cluster, node) {
-        return Some(down);
+    let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {
+        true => !hits.engines && hits.volumes.iter().all(whole),
+        false => {
+            let key = FactKey { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
+            cluster.history.first_seen(&key).is_some()
+        }
+    };
+    if good {
+        out.first_seen(MADE_GOOD, uid);
     }
-    let ready = condition(&cluster.objects.kube_nodes.get(node)?.status.conditions, "Ready")?;
-    let changed = ready.last_transition_time.get()?;
-    let near = changed.duration_since(end).abs() <= NODE_CHANGE && born.is_none_or(|born| changed >= born);
-    near.then(|| api(format!("node {node} became Ready at {changed}, about when the pod ended")))
+    good
 }
 
 fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
@@ -389,6 +273,6 @@ fn report(cluster: &Cluster, end: End, others: &[End], out: &mut Outcome) {
         let labels = [end.manager, end.node, end.verdict.cause().id, expected_label(end.verdict)];
         out.sample(&LAST, &labels, made.as_second() as f64);
     }
-    let (severity, finding) = (end.severity, finding::finding(cluster, end, others));
-    out.find(finding.severity(severity));
+    let severity = if end.kills >= LOOP { causes::LIVENESS_LOOP.severity } else { end.severity };
+    out.find(finding::finding(cluster, end, others).severity(severity));
 }

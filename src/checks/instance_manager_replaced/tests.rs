@@ -1,3 +1,4 @@
+mod kubelet;
 mod late;
 
 use std::sync::Arc;
@@ -105,16 +106,16 @@ fn causes_by_the_last_state_of_the_pod() {
     let unhealthy = event("Unhealthy", "Liveness probe failed: dial tcp: i/o timeout");
     let stopping = event("Killing", "Stopping container instance-manager");
     let cases = [
-        (failed(137, "Error"), unhealthy.clone(), "warning liveness_probe"),
-        // a person may delete a pod whose probe had failed before
-        (failed(137, "Error"), unhealthy.clone() + &stopping + &hit(), "warning deleted"),
+        // the kubelet writes that it stops what its probe fails
+        (failed(137, "Error"), unhealthy.clone(), "warning unknown"),
+        // a person may delete a pod whose probe had failed before; the watch was not there to see it
+        (failed(137, "Error"), unhealthy.clone() + &stopping + &hit(), "warning unknown"),
         (failed(137, "OOMKilled"), String::new(), "warning oom_killed"),
         (failed(137, "OOMKilled"), unhealthy, "warning oom_killed"),
         (failed(137, "Error"), String::new(), "warning unknown"),
         (failed(2, "Error"), hit(), "warning panic"),
         // a node that was lost is made good when only replicas went with it and are rebuilt
         (failed(255, "Unknown"), String::new(), "info node_lost"),
-        (failed(137, "ContainerStatusUnknown"), hit(), "info node_lost"),
         (failed(255, "Unknown"), hit().replace("healthy", "degraded"), "warning node_lost"),
         (failed(255, "Unknown"), dead_engine.to_owned(), "warning node_lost"),
         (
@@ -130,14 +131,14 @@ fn causes_by_the_last_state_of_the_pod() {
             String::new(),
             "info node_lost",
         ),
-        (disrupted("DeletionByTaintManager"), String::new(), "info node_lost"),
+        (disrupted("DeletionByPodGC"), String::new(), "info node_lost"),
         (disrupted("EvictionByEvictionAPI"), String::new(), "info evicted"),
         // replicas are taken up again when the node is back; an engine takes its workload along
         (disrupted("EvictionByEvictionAPI"), hit(), "info evicted"),
         (disrupted("EvictionByEvictionAPI"), dead_engine.to_owned(), "warning evicted"),
         (deleting(last("Running", "")), String::new(), "info deleted"),
         (deleting(last("Running", "")), hit(), "warning deleted"),
-        (deleting(failed(143, "Error")), String::new(), "info deleted"),
+        (deleting(failed(143, "Error")), String::new(), "info unknown"),
         (last("Running", ""), String::new(), "warning unknown"),
         (last("", ""), String::new(), "warning unknown"),
     ];
@@ -227,21 +228,22 @@ fn a_volume_that_is_rebuilt_was_hit_all_the_same() {
 fn what_the_kubelet_did_not_stop_ended_by_itself() {
     let said = |gone: &str, events: &str| {
         let finding = run(&CHECK, &saw(gone, &(after() + events))).report.findings.remove(0);
-        (finding.cause.id, finding.evidence.into_iter().map(|fact| fact.text).collect::<String>())
+        let evidence = finding.evidence.into_iter().map(|fact| fact.text).collect::<String>();
+        (finding.cause.id, finding.message + &evidence)
     };
     let earlier =
         event("Started", "Started container instance-manager").replace(GONE, "2026-01-02T11:30:00Z");
     let killed = last("Failed", &terminated(137, "Error"));
     let (cause, text) = said(&killed, &earlier);
     assert!(
-        cause == "unknown" && text.contains("the kernel killed it for lack of memory"),
+        cause == "unknown" && text.contains("killed by the kernel for lack of memory"),
         "{cause}: {text}"
     );
     let (_, text) = said(&last("Running", ""), &earlier);
     assert!(text.contains("neither deleted nor killed by a probe"), "{text}");
     // events that were not kept tell nothing
     let (_, text) = said(&killed, "");
-    assert!(text.contains("a liveness probe, a memory limit of the node or a person"), "{text}");
+    assert!(text.contains("after a failed probe or a deletion, by the kernel"), "{text}");
     let (cause, text) = said(&deleting(last("Running", "")), &(earlier + &hit()));
     assert!(cause == "deleted" && !text.contains("lack of memory"), "{cause}: {text}");
 }
@@ -294,7 +296,7 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
         sample(&run(&CHECK, cluster), TOTAL, &[cause, expected]).unwrap()
     };
     let quiet = live_at(NOW, &after());
-    assert_eq!(run(&CHECK, &quiet).samples[TOTAL].len(), 11, "zero for every cause");
+    assert_eq!(run(&CHECK, &quiet).samples[TOTAL].len(), 15, "zero for every cause");
     assert_eq!(count(&quiet, "liveness_probe", "false"), 0.0);
 
     let probe = event("Killing", "Container instance-manager failed liveness probe");

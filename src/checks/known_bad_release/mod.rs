@@ -104,7 +104,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 issue.cause,
                 daemon_set(cluster),
                 headline(issue, release),
-                format!("{}. {}", capitalised(why), issue.advice(release)),
+                format!("{}. {}", capitalised(why), issue.advice(cluster, release)),
             ),
             Trigger::Absent => {}
         }
@@ -152,7 +152,7 @@ fn finding(
 
 fn remedy(cluster: &Cluster, issue: &KnownIssue, release: Release) -> Remedy {
     let namespace = &cluster.namespace;
-    Remedy::new(issue.advice(release))
+    Remedy::new(issue.advice(cluster, release))
         .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
 }

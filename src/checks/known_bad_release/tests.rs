@@ -183,21 +183,19 @@ fn instance_managers_without_labels() {
 
 #[test]
 fn the_remedy_names_the_fixed_release_of_the_line() {
-    let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.text.clone();
+    let text = |yaml: String| run(&CHECK, &cluster(&yaml)).report.findings[0].remedy.fix.clone();
     let advice = |yaml: String| {
         let facts = run(&CHECK, &cluster(&yaml)).report.facts;
         facts.iter().map(|fact| fact.advice.as_str()).collect::<Vec<_>>().join("\n")
     };
     assert!(
-        text(release("v1.10.0") + &volume("accessMode: rwx"))
-            .starts_with("Upgrade to v1.10.0-hotfix-1 or later.")
+        text(release("v1.10.0") + &volume("accessMode: rwx")).starts_with(
+            "Upgrade to v1.10.0-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/"
+        )
     );
     let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
-    assert!(advice(release("v1.6.1") + &device).contains(". Upgrade to v1.6.3 or later."));
-    assert!(
-        advice(release("v1.9.3"))
-            .contains(". No 1.9 release has the fix; the next release that has it is v1.10.1-hotfix-1.")
-    );
+    assert!(advice(release("v1.6.1") + &device).contains(". Upgrade to v1.6.3 or later ("));
+    assert!(advice(release("v1.9.3")).contains(". Upgrade to v1.10.1-hotfix-1 or later ("));
 }
 
 #[test]

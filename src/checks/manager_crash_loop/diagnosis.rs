@@ -6,10 +6,9 @@
 //! Service is waited for 60 s (1.5.0 to 1.9.1) or 120 s (1.9.2 and later), old managers 600 s
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
-use super::causes;
-use super::facts;
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
 use super::webhook_calls::CallFailed;
+use super::{causes, facts, kubelet};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
@@ -86,8 +85,16 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
         }
         return case.is(&causes::CONTAINER_CANNOT_START, EvidenceSource::Api);
     }
-    if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
+    if crash.end.is_some_and(looping::is_oom_killed) {
         return case.is(&causes::OOM_KILLED, EvidenceSource::Fingerprint);
+    }
+    if let Some((found, word)) = kubelet::word(cluster, pod, crash) {
+        case.evidence.push(word);
+        return case.is(found, EvidenceSource::Event);
+    }
+    if crash.end.is_some_and(|end| end.reason == "OOMKilled") {
+        let text = "only exit code 137 would mean that it was OOM-killed itself: here a process of the container was, at some time before";
+        case.add(EvidenceSource::Api, text);
     }
     if let Some(found) = case.by_log() {
         return case.is(found, EvidenceSource::Log);
@@ -207,7 +214,7 @@ impl CrashedManager<'_> {
                 self.add(EvidenceSource::Api, fact);
             }
         }
-        if *found == causes::WEBHOOK_SERVICE_UNREACHABLE {
+        if *found == causes::WEBHOOK_UNSERVED {
             if let Some(fact) = probes::foreign(self.cluster, self.pod) {
                 self.add(EvidenceSource::Api, fact.to_string());
                 return &causes::MANIFEST_STALE;
@@ -220,6 +227,9 @@ impl CrashedManager<'_> {
                 EvidenceSource::Log,
                 format!("it waited for Service longhorn-{service}-webhook; {means}"),
             );
+            if why.is_some_and(Unreached::is_root) {
+                return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+            }
         }
         if self.is_known_issue(line) { &causes::KNOWN_PANIC } else { found }
     }

@@ -8,7 +8,7 @@ use crate::cluster::Readability;
 use crate::facts::endpoints;
 use crate::facts::text::shortened;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
-use crate::longhorn::{ConditionStatus, Container, Pod, Release, Resource, condition};
+use crate::longhorn::{ConditionStatus, Container, DISTRO_VARIABLE, Pod, Release, Resource, condition};
 
 /// Name of the Service that a starting manager waits for.
 const ADMISSION_SERVICE: &str = "longhorn-admission-webhook";
@@ -151,6 +151,15 @@ fn checks_upgrade_path(container: &Container, image: Release) -> bool {
     }
 }
 
+/// From 1.12.0 on a build may allow two minor releases at once to distributions that it names; Longhorn's own names none, and its
+/// manifest says `longhorn` (longhorn-manager v1.12.0 upgrade/util/util.go isTwoMinorUpgradeDistroEnabled, meta/version.go
+/// TwoMinorUpgradeDistros; longhorn v1.12.1 deploy/longhorn.yaml).
+fn may_skip_a_minor(container: &Container, image: Release) -> bool {
+    let distro = container.env.iter().find(|variable| variable.name == DISTRO_VARIABLE);
+    let foreign = distro.is_some_and(|distro| !matches!(distro.value.trim(), "" | "longhorn"));
+    foreign && image.at_least(1, 12, 0)
+}
+
 /// A step between the installed release and that of the image which Longhorn refuses
 /// (longhorn-manager v1.12.1 upgrade/util/util.go CheckUpgradePath).
 pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
@@ -158,9 +167,7 @@ pub fn upgrade_gap(cluster: &Cluster, pod: &Pod) -> Option<String> {
     let container = pod.spec.container(super::CONTAINER)?;
     let image =
         Release::from_image(&container.image).filter(|image| checks_upgrade_path(container, *image))?;
-    // from 1.12.0 on builds for some distributions may skip one (v1.12.0 meta/version.go TwoMinorUpgradeDistros)
-    let of_distribution = container.env.iter().any(|variable| variable.name == "LONGHORN_DISTRO");
-    let furthest = installed.minor + if of_distribution && image.at_least(1, 12, 0) { 2 } else { 1 };
+    let furthest = installed.minor + if may_skip_a_minor(container, image) { 2 } else { 1 };
     let numbers = |release: Release| (release.major, release.minor, release.patch);
     let what = if image.major == installed.major && image.minor > furthest {
         "skips a minor release"

@@ -161,14 +161,18 @@ impl CrashedManager<'_> {
         // 1.5.0 to 1.5.3 wait for their own listener only
         let service = self.release.is_none_or(Release::waits_for_webhook_service);
         let served = progress::served_locally(self.cluster, self.pod, self.release);
-        if served == Some(true) && service {
+        // the label may be of an earlier life: where others serve the Service and this pod was not Ready in its last run, most likely
+        // its own listener did not answer
+        let own_listener =
+            progress::was_never_ready(self.pod, crash) && facts::no_webhook_endpoint(self.cluster).is_none();
+        if served == Some(true) && service && !own_listener {
             self.add(EvidenceSource::Fingerprint, fingerprint);
             let text = "the pod has the label that a manager puts on when its own listener answers, so it waited for the Service";
             self.add(EvidenceSource::Api, text);
             if let Some(fact) = facts::no_webhook_endpoint(self.cluster) {
                 self.add(EvidenceSource::Api, fact);
             }
-            return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+            return &causes::WEBHOOK_UNSERVED;
         }
         // Ready up to 1.9 is the conversion webhook's own listener
         if served.is_none() && service && progress::was_ready(self.pod, crash) {
@@ -176,7 +180,7 @@ impl CrashedManager<'_> {
             let text =
                 "the pod was Ready in that run, so its own listener answered, and it waited for the Service";
             self.add(EvidenceSource::Api, text);
-            return &causes::WEBHOOK_SERVICE_UNREACHABLE;
+            return &causes::WEBHOOK_UNSERVED;
         }
         // the kubelet asks the same listener as the manager, so in a pod that was never Ready perhaps none answered; from
         // 1.7 on its label tells
@@ -189,7 +193,7 @@ impl CrashedManager<'_> {
             (Some(fact), _) if served.is_none() => {
                 self.add(EvidenceSource::Fingerprint, fingerprint);
                 self.add(EvidenceSource::Api, fact);
-                if service { &causes::WEBHOOK_SERVICE_UNREACHABLE } else { &causes::WEBHOOK_NOT_READY }
+                if service { &causes::WEBHOOK_UNSERVED } else { &causes::WEBHOOK_NOT_READY }
             }
             (_, Some(event)) => {
                 self.add(EvidenceSource::Fingerprint, fingerprint);
@@ -199,7 +203,7 @@ impl CrashedManager<'_> {
             (_, None) => {
                 self.candidates(&format!(
                     "{fingerprint}: candidates are webhook_service_unreachable (DNS, firewall or hairpin traffic from this \
-                     node) and webhook_not_ready"
+                     node), webhook_unserved and webhook_not_ready"
                 ));
                 &causes::UNKNOWN
             }

@@ -8,7 +8,7 @@ use crate::check::{Follows, Same};
 /// Relations to other causes.
 pub const FOLLOWS: &[Follows] = &[
     Follows::caused_by(
-        &["webhook_service_unreachable", "webhook_not_ready"],
+        &["webhook_unserved", "webhook_not_ready"],
         &["webhook_unavailable/deadlock", "webhook_unavailable/no_ready_endpoint"],
         Same::Cluster,
         "crash loop on",

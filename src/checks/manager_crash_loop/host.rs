@@ -75,14 +75,14 @@ const SYSTEMS: [(&str, Way); 24] = [
 ];
 
 /// Commands for a node whose operating system is known, else for the most common ones.
-pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
-    let (namespace, node) = (&cluster.namespace, pod.spec.node_name.as_str());
+pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod) -> Remedy {
+    let node = pod.spec.node_name.as_str();
     let os = cluster.objects.kube_nodes.get(node).map(|node| node.status.node_info.os_image.to_lowercase());
     let os = os.unwrap_or_default();
     let known = SYSTEMS.iter().find(|(name, _)| os.contains(name)).map(|(_, way)| *way);
     const TEXT: &str =
         "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid.";
-    const THEN: &str = "The manager starts by itself on its next attempt.";
+    const THEN: &str = "The manager starts at its next attempt, within five minutes.";
     let text = match known {
         Some(Way::Elsewhere(how)) => format!("{how} {THEN}"),
         Some(Way::AfterRestart(_)) => format!("{TEXT} The node has to be restarted for it. {THEN}"),
@@ -92,31 +92,21 @@ pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remed
         Some(Way::Command(_)) => format!("{TEXT} {THEN}"),
         None => format!("{TEXT} On Talos add the system extension siderolabs/iscsi-tools instead. {THEN}"),
     };
-    let mut remedy = Remedy { text, ..remedy };
+    let remedy = Remedy::new(text);
     let start = "sudo systemctl enable --now iscsid";
     let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
     match known {
-        Some(Way::Elsewhere(_)) if os.contains("talos") => {
-            return remedy
-                .read(format!("talosctl -n {node} get extensions"))
-                .read(format!("talosctl -n {node} service ext-iscsid"));
-        }
-        Some(Way::Elsewhere(_)) => return remedy,
+        Some(Way::Elsewhere(_)) if os.contains("talos") => remedy
+            .read(format!("talosctl -n {node} get extensions"))
+            .read(format!("talosctl -n {node} service ext-iscsid")),
+        Some(Way::Elsewhere(_)) => remedy,
         Some(Way::AfterRestart(install)) => {
-            return remedy
-                .read(look)
-                .change(format!("ssh {node} '{install} && sudo systemctl enable iscsid'"));
+            remedy.change(format!("ssh {node} '{install} && sudo systemctl enable iscsid'")).read(look)
         }
-        Some(Way::Command(INCLUDED)) => remedy = remedy.read(look).change(format!("ssh {node} '{start}'")),
-        Some(Way::Command(install)) => {
-            remedy = remedy.read(look).change(format!("ssh {node} '{install} && {start}'"));
-        }
-        None => {
-            remedy = remedy.read(look);
-            for install in [APT, YUM, ZYPPER] {
-                remedy = remedy.change(format!("ssh {node} '{install} && {start}'"));
-            }
-        }
+        Some(Way::Command(INCLUDED)) => remedy.change(format!("ssh {node} '{start}'")).read(look),
+        Some(Way::Command(install)) => remedy.change(format!("ssh {node} '{install} && {start}'")).read(look),
+        None => [APT, YUM, ZYPPER].into_iter().fold(remedy.read(look), |remedy, install| {
+            remedy.change(format!("ssh {node} '{install} && {start}'"))
+        }),
     }
-    remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name))
 }

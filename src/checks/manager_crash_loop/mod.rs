@@ -12,6 +12,7 @@ mod facts;
 mod fingerprint;
 mod follows;
 mod host;
+mod kubelet;
 mod manifest;
 mod panics;
 mod progress;
@@ -149,11 +150,17 @@ fn diagnoses(cluster: &Cluster, looping: &[(&Pod, Loop)]) -> Vec<diagnosis::Diag
         looping.iter().map(|(pod, crash)| diagnosis::diagnose(cluster, pod, crash)).collect();
     let told = looping.iter().zip(&all).filter(|(_, told)| told.source == EvidenceSource::Log);
     let by_log: Vec<_> = told.map(|(looping, told)| (looping, told.clone())).collect();
-    for ((pod, crash), own) in looping.iter().zip(&mut all).filter(|(_, own)| own.cause == &causes::UNKNOWN) {
+    for ((pod, crash), own) in looping.iter().zip(&mut all) {
         let has_log = cluster.history.crash_log(&pod.metadata.name, CONTAINER).is_some();
-        if let Some(((twin, _), told)) =
-            by_log.iter().find(|((_, other), _)| !has_log && ended_alike(crash, other))
-        {
+        // that no one answers behind the Service looks the same whatever keeps them all away
+        let says_more = |told: &diagnosis::Diagnosis| {
+            own.cause == &causes::UNKNOWN
+                || own.cause == &causes::WEBHOOK_UNSERVED
+                    && told.cause == &causes::WEBHOOK_SERVICE_UNREACHABLE
+        };
+        let twin =
+            by_log.iter().find(|((_, other), told)| !has_log && says_more(told) && ended_alike(crash, other));
+        if let Some(((twin, _), told)) = twin {
             own.take_over(told, &twin.spec.node_name);
         }
     }
@@ -174,7 +181,7 @@ fn ended_alike(one: &Loop<'_>, other: &Loop<'_>) -> bool {
 fn crash<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let status = pod.container_status(CONTAINER)?;
     let since = pod.status.start_time.get().or(pod.metadata.created());
-    let lasts = since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= CREATED);
+    let lasts = since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= CREATED);
     let waits = || status.state.waiting.is_some() && looping::cannot_start(status).is_some();
     let cannot_start = || {
         (lasts && waits()).then(|| Loop { end: looping::last_end(status), restarts: status.restart_count.0 })
@@ -220,6 +227,10 @@ fn finding(
     };
     let why = match diagnosis.why {
         Some(CrashReason::Listener(port)) => format!("port {port} in its pod is already in use"),
+        Some(CrashReason::Reached(webhook, Some(why))) if diagnosis.cause != &causes::MANIFEST_STALE => {
+            let webhook = webhook.unwrap_or("admission");
+            format!("it does not reach Service longhorn-{webhook}-webhook: {}", why.briefly())
+        }
         _ => diagnosis.cause.meaning.to_owned(),
     };
     let why = match &diagnosis.twin {

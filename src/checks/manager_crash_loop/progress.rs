@@ -131,3 +131,12 @@ pub fn was_ready(pod: &Pod, crash: &Loop<'_>) -> bool {
     ready.status == ConditionStatus::False
         && changed.is_some_and(|at| at > started && at.duration_since(finished).as_secs() <= LATE_SECONDS)
 }
+
+/// True when the pod's readiness did not change in the run that ended.
+pub fn was_never_ready(pod: &Pod, crash: &Loop<'_>) -> bool {
+    let started = crash.end.and_then(|end| end.started_at.get());
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::False);
+    let changed = ready.and_then(|ready| ready.last_transition_time.get());
+    started.zip(changed).is_some_and(|(started, changed)| changed <= started)
+}

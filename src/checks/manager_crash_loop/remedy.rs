@@ -2,56 +2,69 @@
 
 use super::diagnosis::{CrashReason, Diagnosis};
 use super::webhook_calls::CallFailed;
-use super::{CONTAINER, causes, host, manifest};
+use super::{CONTAINER, causes, host, kubelet, manifest};
 use crate::check::*;
-use crate::facts::unreached::Unreached;
-use crate::facts::{eviction, known_issues, looping, nodes, releases};
+use crate::facts::{eviction, installation, known_issues, looping, nodes, releases};
 use crate::longhorn::{Pod, Release, WEBHOOK_LOCK};
 
 /// The remedy for a diagnosis, with the names of this pod filled in.
 pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
+    // the log that named the cause was read; where nothing did it comes first
+    match diagnosis.cause == &causes::UNKNOWN {
+        true => Remedy::new(
+            "Cause unknown: read the last log of the container and look for the line with level=fatal or the one that begins with panic.",
+        )
+        .read(log)
+        .read(format!("kubectl -n {namespace} describe pod {name}")),
+        false => by_cause(cluster, pod, diagnosis).read(log),
+    }
+}
+
+fn by_cause(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let (cause, release) = (diagnosis.cause, releases::release_of(cluster, pod));
     let namespace = cluster.namespace.as_str();
-    let name = pod.metadata.name.as_str();
-    let log = format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --previous --tail=100");
-    let with_log = |text: &str| Remedy::new(text).read(log.clone());
     match *cause {
-        causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod, with_log("")),
+        causes::OPEN_ISCSI_MISSING => host::install_open_iscsi(cluster, pod),
+        causes::CONTAINER_CANNOT_START if diagnosis.source == EvidenceSource::Event => kubelet::without_hook(cluster, pod),
         causes::CONTAINER_CANNOT_START => cannot_start(namespace, pod),
-        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_NOT_READY => webhook(namespace, diagnosis, release, log),
-        causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis, with_log("")),
-        causes::WEBHOOK_DENIED if diagnosis.why == Some(CrashReason::Setting) => refused_setting(namespace, release, with_log("")),
-        causes::WEBHOOK_DENIED => with_log(
+        causes::WEBHOOK_SERVICE_UNREACHABLE | causes::WEBHOOK_UNSERVED | causes::WEBHOOK_NOT_READY => webhook(cluster, &pod.spec.node_name, diagnosis, release),
+        causes::WEBHOOK_CALL_FAILED => failed_call(namespace, diagnosis),
+        causes::WEBHOOK_DENIED if diagnosis.why == Some(CrashReason::Setting) => refused_setting(namespace, release),
+        causes::WEBHOOK_DENIED => Remedy::new(
             "The line names the object and the rule. A refusal during a rollout passes on the next attempt; one that repeats needs \
              that object in order: compare it with the rule, change it or delete it if it is a leftover, with the previous \
              release if this one does not come up.",
         )
         .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml")),
-        causes::WRITE_CONFLICT => conflict(cluster, with_log("")),
-        causes::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release, log),
-        causes::UPGRADE_PATH => with_log(
-            "Install the release that is set in current-longhorn-version again, or one patch or minor release \
-             after it; Longhorn upgrades one minor release at a time and never downgrades.",
-        )
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
-        .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'")),
-        causes::ENGINE_INCOMPATIBLE => with_log(
+        causes::WRITE_CONFLICT => conflict(cluster),
+        causes::BACKING_IMAGE_EVICTION_PANIC => stop_evictions(cluster, release),
+        causes::UPGRADE_PATH => match release.and_then(|to| Some((to, installation::refused_step(cluster, to)?))) {
+            Some((to, installed)) => installation::back_to(cluster, installed, to),
+            None => Remedy::new(
+                "Put back the release that is set in current-longhorn-version: Longhorn upgrades one minor release at a time and never \
+                 downgrades.",
+            )
+            .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version")),
+        },
+        causes::ENGINE_INCOMPATIBLE => Remedy::new(
             "Go back to the previous release, upgrade the engines of all volumes there, and upgrade again.",
         )
         .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
         .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
-        causes::OLD_MANAGERS_LINGERING => old_managers(cluster, pod, with_log("")),
+        causes::OLD_MANAGERS_LINGERING => old_managers(cluster, pod),
         causes::CRD_MISMATCH => manifest::manifest(
             cluster,
             release,
-            with_log("The custom resource definitions are not those of the release that the manager runs."),
+            "The custom resource definitions are not those of the release that the manager runs.",
         ),
         causes::MANIFEST_STALE => manifest::manifest(
             cluster,
             release,
-            with_log("The image was changed without its manifest, or the manifest without its image."),
+            "The image was changed without its manifest, or the manifest without its image.",
         ),
-        causes::CACHE_SYNC_FAILED => with_log(
+        causes::CACHE_SYNC_FAILED => Remedy::new(
             "A manager gives up on its caches only when something ends it: a probe, a node that drains, a person. See what it \
              waits for this time: the finding of manager_start_stuck, or the log of its present run. A right or a custom resource \
              definition that is missing keeps it waiting forever.",
@@ -61,40 +74,37 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
             "kubectl auth can-i list volumes.longhorn.io -n {namespace} \
              --as system:serviceaccount:{namespace}:longhorn-service-account"
         )),
-        causes::PORT_IN_USE => port_in_use(namespace, pod, diagnosis, with_log("")),
+        causes::PORT_IN_USE => port_in_use(namespace, pod, diagnosis),
         causes::KNOWN_PANIC => match diagnosis.issue.zip(release) {
-            Some((issue, release)) => with_log(&format!("{} See known_bad_release.", issue.advice(release))),
-            None => with_log("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
+            Some((issue, release)) => Remedy::new(issue.advice(cluster, release)),
+            None => Remedy::new("Upgrade Longhorn to a release in which the issue is fixed; the evidence names the issue."),
         },
-        causes::OOM_KILLED => out_of_memory(namespace, pod, with_log("")),
-        causes::API_UNREACHABLE => with_log(
+        causes::PROBE_KILLED => kubelet::without(cluster, pod),
+        causes::OOM_KILLED => out_of_memory(namespace, pod),
+        causes::API_UNREACHABLE => Remedy::new(
             "Look at the API server and etcd first, then at the network between this node and them.",
         )
         .read("kubectl get --raw='/readyz?verbose'".to_owned())
         .read(format!("kubectl get node {} -o wide", pod.spec.node_name)),
-        _ => with_log(
-            "Read the last log of the container and look for the line with level=fatal or the one that begins \
-             with panic.",
-        )
-        .read(format!("kubectl -n {namespace} describe pod {name}")),
+        _ => Remedy::default(),
     }
 }
 
 /// The value of a setting that the chart or a person gave.
-fn refused_setting(namespace: &str, release: Option<Release>, remedy: Remedy) -> Remedy {
+fn refused_setting(namespace: &str, release: Option<Release>) -> Remedy {
     let mut text = "The line names the setting and the rule. Where ConfigMap longhorn-default-setting (the chart's defaultSettings) gives \
                     the value, give the one that Longhorn has, or none: settings of the danger zone are refused while volumes are attached."
         .to_owned();
     if release.is_some_and(|release| !release.at_least(1, 3, 1)) {
         text.push_str(" From 1.3.1 on a manager starts without a value that is refused.");
     }
-    Remedy { text, ..remedy }
+    Remedy::new(text)
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
         .read(format!("kubectl -n {namespace} get settings.longhorn.io"))
 }
 
 /// Something else listens in the pod's network, which is that of the node with host networking.
-fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
+fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let (ports, filter) = match diagnosis.why {
         Some(CrashReason::Listener(port)) => (format!("port {port}"), format!("sport = :{port}")),
@@ -104,7 +114,7 @@ fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy
         "Find out what else listens on {ports} in the pod, for example a container that was added to the DaemonSet; with host \
          networking, on node {node}. Move that to another port: those of the manager cannot be changed."
     );
-    Remedy { text, ..remedy }
+    Remedy::new(text)
         .read(format!(
             "kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.hostNetwork}}{{\"\\n\"}}{{.spec.containers[*].name}}{{\"\\n\"}}'"
         ))
@@ -112,7 +122,7 @@ fn port_in_use(namespace: &str, pod: &Pod, diagnosis: &Diagnosis, remedy: Remedy
 }
 
 /// A container without a limit of its own is killed when its node has no memory left.
-fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
+fn out_of_memory(namespace: &str, pod: &Pod) -> Remedy {
     let container = pod.spec.container(CONTAINER);
     let limit = container.and_then(|container| container.resources.limits.get("memory"));
     let text = match limit {
@@ -123,13 +133,9 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
         None => "The container has no memory limit, so the node had no memory left: find out what takes it."
             .to_owned(),
     };
-    let remedy = Remedy { text, ..remedy };
+    let remedy = Remedy::new(text);
     match limit {
         Some(_) => remedy
-            .read(format!(
-                "kubectl -n {namespace} get daemonset longhorn-manager \
-                 -o jsonpath='{{.spec.template.spec.containers[?(@.name==\"{CONTAINER}\")].resources}}'"
-            ))
             .change(format!(
                 "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\
                  \"containers\":[{{\"name\":\"{CONTAINER}\",\"resources\":{{\"limits\":{{\"memory\":null}}}}}}]}}}}}}}}'"
@@ -139,47 +145,45 @@ fn out_of_memory(namespace: &str, pod: &Pod, remedy: Remedy) -> Remedy {
 }
 
 /// A manager that waited for its own webhook in vain.
-fn webhook(namespace: &str, diagnosis: &Diagnosis, release: Option<Release>, log: String) -> Remedy {
+fn webhook(cluster: &Cluster, node: &str, diagnosis: &Diagnosis, release: Option<Release>) -> Remedy {
+    let namespace = &cluster.namespace;
     let (webhook, why) = match diagnosis.why {
         Some(CrashReason::Reached(webhook, why)) => (webhook.unwrap_or("admission"), why),
         _ => ("admission", None),
     };
-    let text = match why {
-        _ if diagnosis.cause == &causes::WEBHOOK_NOT_READY => {
-            "The manager's own webhook server is too slow or cannot start: look at the CPU of the node, at the \
-             secrets longhorn-webhook-ca and longhorn-webhook-tls, and at webhook_unavailable."
+    if let Some(why) = why.filter(|_| diagnosis.cause != &causes::WEBHOOK_NOT_READY) {
+        return why.mend(cluster, webhook, node);
+    }
+    let text = match diagnosis.cause == &causes::WEBHOOK_NOT_READY {
+        true => {
+            "Find out why the manager's own webhook server is too slow or cannot start: the CPU of the node, the secrets \
+             longhorn-webhook-ca and longhorn-webhook-tls, a missing webhook configuration."
         }
-        Some(why) => why.remedy(),
-        None => {
-            "See webhook_unavailable for the endpoints. If the Service has ready endpoints, look at DNS, firewall and \
-             hairpin traffic from this node. A longer startup probe does not help: the manager gives up by itself."
+        false => {
+            "Bring one manager to Ready behind the Service. If it has ready endpoints, look at DNS, firewall and hairpin traffic from this \
+             node. A longer startup probe does not help: the manager gives up on its own."
         }
     };
-    let mut remedy = Remedy::new(text).read(log).read(format!(
+    let mut remedy = Remedy::new(text).read(format!(
         "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
     ));
     if release.is_none_or(Release::has_webhook_lock) {
         remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
     }
-    if matches!(why, None | Some(Unreached::Dns)) {
-        remedy = remedy.read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide");
-    }
-    if why.is_none() {
-        remedy = remedy
-            .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"));
-    }
     remedy
+        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide")
+        .read(format!("kubectl -n {namespace} get secrets longhorn-webhook-ca longhorn-webhook-tls"))
 }
 
 /// The API server answers, and cannot call the webhook.
-fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy {
+fn failed_call(namespace: &str, diagnosis: &Diagnosis) -> Remedy {
     let why = match diagnosis.why {
         Some(CrashReason::Called(why)) => why,
         _ => CallFailed::Unknown,
     };
     let configurations = "kubectl get validatingwebhookconfigurations longhorn-webhook-validator \
                           -o jsonpath='{.webhooks[*].clientConfig.service}'";
-    let remedy = Remedy { text: why.remedy().to_owned(), ..remedy }.read(configurations).read(format!(
+    let remedy = Remedy::new(why.remedy()).read(configurations).read(format!(
         "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide"
     ));
     if !why.is_configuration() {
@@ -192,13 +196,13 @@ fn failed_call(namespace: &str, diagnosis: &Diagnosis, remedy: Remedy) -> Remedy
 }
 
 /// Managers that start at the same time read a setting, change it and find that another one was faster.
-fn conflict(cluster: &Cluster, remedy: Remedy) -> Remedy {
+fn conflict(cluster: &Cluster) -> Remedy {
     let namespace = &cluster.namespace;
     let text = "Wait for the next attempt: managers that start together overwrite each other's changes, and the one that comes later \
                 succeeds. If it repeats for minutes, let the managers start one after the other: delete one pod, wait until it \
                 is Ready, then the next."
         .to_owned();
-    Remedy { text, ..remedy }
+    Remedy::new(text)
         .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
         .read(format!("kubectl -n {namespace} get configmap longhorn-default-setting -o yaml"))
 }
@@ -215,9 +219,9 @@ fn cannot_start(namespace: &str, pod: &Pod) -> Remedy {
              so (systemd does; OpenRC, LXC and container images as nodes do not). Nodes that are containers (k3d, kind, Docker \
              Desktop) need the data path mounted with :shared.",
         )
-        .read(describe)
+        .change(format!("ssh {node} 'sudo mount --make-rshared /'"))
         .read(format!("ssh {node} 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'"))
-        .change(format!("ssh {node} 'sudo mount --make-rshared /'"));
+        .read(describe);
     }
     if said.contains("exec: ") && said.contains("permission denied") {
         return Remedy::new(
@@ -238,23 +242,22 @@ fn cannot_start(namespace: &str, pod: &Pod) -> Remedy {
 
 /// The way around of Longhorn's knowledge base: take every eviction request back, wait until no
 /// copy is in status without being in spec, and ask again.
-fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> Remedy {
+fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     let namespace = &cluster.namespace;
     let fixed = release.and_then(|release| {
         let meant = |issue: &&known_issues::KnownIssue| issue.shows_in("syncBackingImageEvictionRequested");
         let issues = known_issues::ALL.iter().filter(meant).filter(|issue| issue.affects(release));
-        issues.filter_map(|issue| issue.way_out(release)).max()
+        issues.filter_map(|issue| issue.way_out(cluster, release)).max()
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
         "Cancel every eviction request, wait until the commands list no copy that is in the status only \
          too, and only then ask for eviction again. A refused patch means that no manager is serving the webhook at the moment: repeat it.{upgrade}"
-    ))
-    .read(log)
-    .read(format!(
+    ));
+    let copies = format!(
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \
          ((.status.diskFileStatusMap // {{}} | keys) - (.spec.diskFileSpecMap // {{}} | keys))[] | \"\\($n) \\(.)\"'"
-    ));
+    );
     for node in cluster.objects.longhorn_nodes.iter().filter(|node| eviction::is_requested(node)) {
         let (name, disks) = (&node.metadata.name, eviction::requested_disks(node));
         remedy = remedy.change(eviction::patch_requests(
@@ -265,21 +268,18 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>, log: String) -> R
             false,
         ));
     }
-    remedy
+    remedy.read(copies)
 }
 
 /// Old are the pods whose image is not that of the DaemonSet; by force goes what a node that is away
 /// cannot end any more.
-fn old_managers(cluster: &Cluster, pod: &Pod, remedy: Remedy) -> Remedy {
+fn old_managers(cluster: &Cluster, pod: &Pod) -> Remedy {
     let namespace = &cluster.namespace;
     let image = |pod: &Pod| pod.spec.container(CONTAINER).map(|container| container.image.clone());
     let wanted = cluster.manager_container().map(|container| container.image.clone()).or_else(|| image(pod));
-    let mut remedy = Remedy {
-        text: "Manager pods of the old release are still there, usually on a node that is down. Bring the node back or, if \
-               it is gone for good, delete the pods there by force."
-            .to_owned(),
-        ..remedy
-    }
+    let mut remedy = Remedy::new(
+        "Bring back the node on which manager pods of the old release are left or, if it is gone for good, delete the pods there by force.",
+    )
     .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"));
     for old in cluster.manager_pods().filter(|other| image(other) != wanted) {
         let name = &old.metadata.name;

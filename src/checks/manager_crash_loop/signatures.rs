@@ -51,9 +51,12 @@ pub const SIGNATURES: &[Signature] = &[
         &causes::WRITE_CONFLICT,
         r"Operation cannot be fulfilled on [a-z.]+ .+: the object has been modified|[a-z]+\.longhorn\.io .+ already exists",
     ),
+    // in an upgrade the manager that is faster deletes settings of the release before, which this one had listed
+    // (longhorn-manager v1.10.2 upgrade/upgrade.go, datastore/longhorn.go DeleteRemovedSettings)
+    fatal(&causes::WRITE_CONFLICT, r#"settings\.longhorn\.io \\*"[a-z0-9-]+\\*" not found"#),
     fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
     fatal(
-        &causes::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_UNSERVED,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",
     ),
     fatal(

@@ -1,6 +1,7 @@
 //! Clusters with one manager that crashes; the themes are in files of their own.
 
 mod causes;
+mod kubelet;
 mod logs;
 mod remedies;
 

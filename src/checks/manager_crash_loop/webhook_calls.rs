@@ -107,8 +107,8 @@ impl CallFailed {
                  control-plane nodes have the CNI's routes and interface: curl the pod address from there."
             }
             CallFailed::Refused => {
-                "Find the manager behind the address that refuses: it is listed as an endpoint and does not serve. See \
-                 manager_start_stuck, and delete its pod."
+                "Find the manager behind the address that refuses: it is listed as an endpoint and does not serve; its log says what it \
+                 waits for (manager_start_stuck)."
             }
             CallFailed::NobodyReady => {
                 "Bring one manager to Ready; see webhook_unavailable. The DaemonSet, the labels of its pods and the selector of \

@@ -13,8 +13,10 @@
 //! - a disk in the spec of `nodes.longhorn.io` gets a status (node_controller.go syncDiskStatus), whose `storageAvailable` is
 //!   measured every half minute. Readiness of the node is written by any manager, so it proves nothing.
 //!
-//! Leases prove nothing either: a manager renews those of the webhook and of the upgrade only while it starts.
+//! Leases prove little: a manager renews those of the webhook and of the upgrade only while it starts; from 1.11.3 on one manager at
+//! a time renews one of its own (lease.rs).
 
+mod lease;
 #[cfg(test)]
 mod tests;
 mod undone;
@@ -31,9 +33,30 @@ use undone::Undone;
 
 causes! {
     WORK_UNDONE = warning "work_undone"
-        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do";
+        "the manager is Ready, and for five minutes has not done what it alone does at once, while others do"
+        fix "Keep the log of the manager, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
+            change "kubectl -n <namespace> delete pod <object>",
+        ];
+    API_LOST = warning "api_lost"
+        "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
+        fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
+             timeouts and lost connections are CNI, kube-proxy, a firewall or the node. The manager goes on once it gets answers." [
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
+            read "kubectl get --raw='/readyz?verbose'",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+        ];
+    ROTATION_STOPPED = info "rotation_stopped"
+        "managers work, but none of them rotates the certificates of the webhook until one is restarted"
+        fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an outage of \
+             the API server, does not try again." [
+            read "kubectl -n <namespace> get lease <object> -o yaml",
+        ];
     NODE_STATUS_STILL = info "node_status_still"
-        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same";
+        "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same"
+        fix "Nothing to do where the disks are idle. Otherwise keep the log of the manager, then delete its pod." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -41,12 +64,12 @@ pub static CHECK: Check = Check {
     title: "Managers that are Ready but do not work",
     summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
-    uses: &[CsiAttachments, Settings],
+    uses: &[CsiAttachments, Settings, Leases, Events],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
-        when: When::Found(&[&WORK_UNDONE]),
+        when: When::Found(&[&WORK_UNDONE, &API_LOST]),
         hold: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
@@ -82,6 +105,7 @@ const BUSY: SignedDuration = SignedDuration::from_mins(5);
 const STILL: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
+    lease::judge(cluster, out);
     let mut undone = undone::by_node(cluster, out);
     let working: Vec<(&LonghornNode, &Pod)> = cluster
         .objects
@@ -160,8 +184,8 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         &WORK_UNDONE,
         ObjectRef::new("Pod", namespace, name),
         format!(
-            "longhorn-manager {name} on {node} is Ready, but leaves {} undone",
-            counted(left.len(), "thing")
+            "longhorn-manager on {node} is Ready but does not work: {} not reconciled for five minutes",
+            counted(left.len(), "object")
         ),
     )
     .node(node)
@@ -176,7 +200,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         finding = finding.fact(undone.text.clone());
     }
     finding.evidence.extend(still.cloned());
-    finding.remedy(remedy(namespace, name, true))
+    finding
 }
 
 fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {
@@ -187,14 +211,7 @@ fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Findin
         format!("the status of nodes.longhorn.io {node} stands still, and longhorn-manager {name} writes it"),
     )
     .node(node)
-    .impact("none if the disks are idle; otherwise the manager no longer works")
-    .remedy(remedy(namespace, name, false));
+    .impact("none if the disks are idle; otherwise the manager no longer works");
     finding.evidence.push(fact.clone());
     finding
-}
-
-fn remedy(namespace: &str, pod: &str, act: bool) -> Remedy {
-    let words = "Keep the manager's log, then delete its pod: the DaemonSet makes another, which does what was left. I/O is not touched.";
-    let remedy = Remedy::new(words).read(format!("kubectl -n {namespace} logs {pod} --tail=200"));
-    if act { remedy.change(format!("kubectl -n {namespace} delete pod {pod}")) } else { remedy }
 }

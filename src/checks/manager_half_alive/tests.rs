@@ -1,3 +1,5 @@
+mod lease;
+
 use super::CHECK;
 use crate::cluster::Cluster;
 use crate::testing::*;

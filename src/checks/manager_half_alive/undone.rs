@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::BUSY;
 use crate::check::*;
-use crate::facts::stuck::{Begun, lasting};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceManager, InstanceManagerState, LonghornNode, Pod, Volume,
     VolumeAttachment, VolumeState, condition,
@@ -23,8 +23,9 @@ pub(super) struct Undone {
 pub(super) fn by_node<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeMap<&'a str, Vec<Undone>> {
     let mut all: BTreeMap<&str, Vec<Undone>> = BTreeMap::new();
     let mut note = |out: &mut Outcome, node: &'a str, begun: Begun, text: String| {
-        if let Some(held) = lasting(cluster, out, "undone", &text, begun, BUSY) {
-            all.entry(node).or_default().push(Undone { text, since: held.since });
+        let age = observe(cluster, out, "undone", &text, begun);
+        if age.at_least(BUSY, Unknown::Counts) {
+            all.entry(node).or_default().push(Undone { text, since: age.since_or_later() });
         }
     };
     let owned = |volume: &&Volume| !volume.status.owner_id.is_empty();
@@ -114,7 +115,7 @@ fn of_node(cluster: &Cluster, node: &LonghornNode) -> Vec<(Begun, String)> {
     let begun = Begun::NotBefore(node.metadata.created());
     let known = &node.status.disk_status;
     // one that was just added beside others has none for half a minute, and nothing in a recording tells when that was
-    let told = !cluster.is_recorded() || known.is_empty();
+    let told = cluster.is_watched() || known.is_empty();
     let unmeasured = node.spec.disks.keys().filter(|disk| told && !known.contains_key(disk));
     let mut undone: Vec<_> = unmeasured
         .map(|disk| (begun, format!("nodes.longhorn.io {name}: disk {disk} has no status")))

@@ -68,20 +68,6 @@ fn about(cluster: &Cluster, cause: &'static Cause, message: impl Into<String>) -
     Finding::new(cause, daemon_set(cluster), message)
 }
 
-/// The remedy that all configuration causes share: look, then patch if wanted.
-fn remedy(cluster: &Cluster, text: &str, patch: Option<&str>) -> Remedy {
-    let namespace = &cluster.namespace;
-    let remedy = Remedy::new(text)
-        .read(format!("kubectl -n {namespace} get daemonset {DAEMON_SET} -o yaml | grep -A8 Probe:"));
-    match patch {
-        Some(patch) => remedy.change(format!(
-            "kubectl -n {namespace} patch daemonset {DAEMON_SET} -p \
-             '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":[{{\"name\":\"longhorn-manager\",{patch}}}]}}}}}}}}'"
-        )),
-        None => remedy,
-    }
-}
-
 fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
     about(
         cluster,
@@ -101,12 +87,6 @@ fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {
             readiness.timeout, readiness.period, readiness.threshold
         ),
     )
-    .remedy(remedy(
-        cluster,
-        "Give the readiness probe at least the stock period of 10 s and threshold of 3. The patch also sets a timeout of 5 s, \
-         restarts all managers, and is undone by the next upgrade of Longhorn.",
-        Some("\"readinessProbe\":{\"timeoutSeconds\":5,\"periodSeconds\":10,\"failureThreshold\":3}"),
-    ))
 }
 
 fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
@@ -156,9 +136,4 @@ fn startup_window_short(cluster: &Cluster, kind: ProbeKind, window: i64) -> Find
              the others wait for the Lease longhorn-manager-webhook-lock meanwhile"
         ),
     )
-    .remedy(remedy(
-        cluster,
-        "Widen the window to 300 s or more, by a startup probe with failureThreshold 30 and periodSeconds 10.",
-        None,
-    ))
 }

@@ -61,7 +61,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
+    for lost in &starts.lost {
+        out.ever("lost_readiness", &run_of(lost.pod), true);
+    }
     for start in &starts.done {
+        // one that was Ready before, and was not for a while, did not take that long to start
+        if out.ever("lost_readiness", &run_of(start.pod), false) {
+            continue;
+        }
         // in a rollout managers of two releases start
         let limit = release_of(cluster, start.pod).and_then(Release::webhook_wait);
         let Some(limit) = limit.filter(|limit| is_slow(cluster, start, *limit)) else { continue };
@@ -73,6 +80,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
     }
     probe_failures(cluster, &starts, out);
+}
+
+/// The present run of a manager.
+fn run_of(pod: &Pod) -> String {
+    let started = pod.container_status("longhorn-manager").and_then(|status| status.running_since());
+    format!("{} {}", pod.metadata.name, started.map_or(0, |started| started.as_second()))
 }
 
 fn is_slow(cluster: &Cluster, start: &Done, limit: i64) -> bool {
@@ -90,15 +103,7 @@ fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {
         .since(Some(start.started))
         .impact("none now. Had no other manager been Ready, a start this slow would have failed and looped")
         .fact(format!("container longhorn-manager was started at {}", start.started))
-        .fact(format!("the pod has been Ready since {}", start.ready))
-        .remedy(remedy(
-            cluster,
-            pod,
-            node,
-            "Nothing to do if the reason was fixed meanwhile (a permission, a CRD, the route to the API server). Otherwise find out \
-             what is slow on this node: CPU, the pod network (CNI), TLS secrets, or the image of another container of the pod. A \
-             longer probe does not lengthen the manager's own wait.",
-        ));
+        .fact(format!("the pod has been Ready since {}", start.ready));
     if own < total {
         let text = format!(
             "it took {total} s; for the first {} s another manager was starting, which does not count",
@@ -226,14 +231,7 @@ fn probe_failing(
     };
     let mut finding = of_pod(cluster, &causes::PROBE_FAILING, name, node, message)
         .since(lost.map(|lost| lost.since))
-        .impact(impact)
-        .remedy(remedy(
-            cluster,
-            name,
-            node,
-            "timeout: the node is short of CPU or the timeout is too short; refused: the listener is gone, read the \
-             log; unreachable: look at the CNI; tls: look at the secrets longhorn-webhook-tls and longhorn-webhook-ca.",
-        ));
+        .impact(impact);
     if let Some(lost) = lost {
         let text = format!("the pod has not been Ready since {} although its container runs", lost.since);
         finding = finding.fact(text);
@@ -247,12 +245,4 @@ fn probe_failing(
 
 fn of_pod(cluster: &Cluster, cause: &'static Cause, pod: &str, node: &str, message: String) -> Finding {
     Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message).node(node)
-}
-
-fn remedy(cluster: &Cluster, pod: &str, node: &str, text: &str) -> Remedy {
-    let namespace = &cluster.namespace;
-    let remedy = Remedy::new(text)
-        .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={pod}"))
-        .read(format!("kubectl -n {namespace} logs {pod} -c longhorn-manager --tail=100"));
-    if node.is_empty() { remedy } else { remedy.read(format!("kubectl describe node {node}")) }
 }

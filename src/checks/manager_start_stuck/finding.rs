@@ -2,31 +2,36 @@
 
 use super::{CONTAINER, StuckReason, causes};
 use crate::check::*;
+use crate::facts::installation;
 use crate::facts::releases::release_of;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, Suffix, WEBHOOK_LOCK};
+use crate::facts::unreached;
+use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
 pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: StuckReason) -> Finding {
     let (pod, node) = (start.pod.metadata.name.as_str(), start.pod.spec.node_name.as_str());
     let about = reason.about.join(", ");
-    let what = match cause.id {
-        "api_unreachable" if about.is_empty() => {
+    let what = match *cause {
+        causes::API_UNREACHABLE if about.is_empty() => {
             "most likely it gets no answer from the Kubernetes API server".to_owned()
         }
-        "api_unreachable" => format!("it gets no answer from the Kubernetes API server ({about})"),
-        "access_denied" => format!("it cannot {about}"),
-        "crd_missing" => format!("the API server does not serve {about}"),
-        "manifest_stale" => "its readiness probe asks a port that its release does not serve".to_owned(),
-        "service_unreachable" => format!(
+        causes::API_UNREACHABLE => format!("it gets no answer from the Kubernetes API server ({about})"),
+        causes::ACCESS_DENIED => format!("it cannot {about}"),
+        causes::CRD_MISMATCH => format!("the API server does not serve {about}"),
+        causes::MANIFEST_STALE => {
+            "its readiness probe asks a port that its release does not serve".to_owned()
+        }
+        causes::WEBHOOK_SERVICE_UNREACHABLE => format!(
             "it does not reach Service longhorn-{}-webhook",
             reason.about.first().map_or("admission", String::as_str)
         ),
         _ if start.free => {
-            "it does not take its turn: the API server does not answer it, or a right is missing".to_owned()
+            "it never takes the start Lease: the API server does not answer it, or a right is missing"
+                .to_owned()
         }
-        _ => "nothing says why".to_owned(),
+        _ => format!("cause unknown, candidates: {}", candidates(start)),
     };
     // those who give up were stuck in the run before, too; with a foreign probe from the first one on, whoever has the Lease
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
@@ -47,19 +52,19 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             start.turn
         ));
     }
-    let remedy = match cause.id {
-        "api_unreachable" => unreachable(cluster, start),
-        "access_denied" => denied(cluster, start, &reason.about),
-        "crd_missing" => missing(cluster, start, &reason.about),
-        "manifest_stale" => stale(cluster, start, &reason.about),
-        "service_unreachable" => unserved(cluster, start, &reason.about),
+    let remedy = match *cause {
+        causes::API_UNREACHABLE => unreachable(cluster, start),
+        causes::ACCESS_DENIED => denied(cluster, start, &reason.about),
+        causes::CRD_MISMATCH => missing(cluster, start, &reason.about),
+        causes::MANIFEST_STALE => stale(cluster, start, &reason.about),
+        causes::WEBHOOK_SERVICE_UNREACHABLE => unserved(cluster, start),
         _ => unknown(cluster, start),
     };
     finding.remedy(remedy)
 }
 
 fn gives_up(cause: &Cause) -> bool {
-    [&causes::MANIFEST_STALE, &causes::SERVICE_UNREACHABLE].contains(&cause)
+    [&causes::MANIFEST_STALE, &causes::WEBHOOK_SERVICE_UNREACHABLE].contains(&cause)
 }
 
 /// Since when the start lasts for which this manager is accountable.
@@ -134,9 +139,9 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
 /// Who renews the Lease gets answers, and who does not take it has not come to the kinds yet.
 fn candidates(start: &UnderWay) -> &'static str {
     match (start.holds, start.free) {
-        (true, _) => "access_denied and crd_missing",
+        (true, _) => "access_denied and crd_mismatch",
         (false, true) => "api_unreachable and access_denied",
-        (false, false) => "api_unreachable, access_denied and crd_missing",
+        (false, false) => "api_unreachable, access_denied and crd_mismatch",
     }
 }
 
@@ -154,10 +159,10 @@ fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
          address and certificate in the log line. If every node is affected, look at the API server and etcd. \
          The manager continues as soon as it gets answers; deleting the pod does not help."
     ))
-    .read(logs(cluster, start))
-    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
     .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}"))
+    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
     .read(format!("kubectl describe node {node}"))
+    .read(logs(cluster, start))
 }
 
 fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
@@ -174,96 +179,69 @@ fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
         remedy = remedy.read(format!("kubectl auth can-i {right} --as={account} -n {namespace}"));
     }
     let remedy = remedy.read("kubectl describe clusterrolebinding longhorn-bind".to_owned());
-    match manifest(cluster, start) {
+    match installation::published(cluster, release_of(cluster, start.pod)) {
         Some(manifest) => remedy.change(format!("kubectl auth reconcile -f {manifest}")),
         None => remedy,
     }
 }
 
 fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let remedy = Remedy::new(format!(
-        "Create the missing CustomResourceDefinition ({}) from the manifest or chart of this release. The manager then \
-         continues within a minute; deleting the pod does not help. If the definition was deleted, its objects are gone with it: \
-         restore them from a backup of the cluster.",
+    let reason = format!(
+        "Missing: {}. The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its \
+         objects are gone with it: restore them from a backup of the cluster.",
         listed(about)
-    ))
-    .read(logs(cluster, start))
-    .read("kubectl get crd -o name | grep longhorn.io".to_owned());
-    match manifest(cluster, start) {
-        // creates what is missing and leaves the others as they are
-        Some(manifest) => remedy.change(format!("kubectl create -l longhorn-manager -f {manifest}")),
-        None => remedy,
-    }
+    );
+    installation::to_release(cluster, release_of(cluster, start.pod), &reason)
+        .read(logs(cluster, start))
+        .read("kubectl get crd -o name | grep longhorn.io".to_owned())
 }
 
 fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
     let namespace = &cluster.namespace;
     let port = about.first().map_or("9502", String::as_str);
-    let from =
-        manifest(cluster, start).map_or("the source that Longhorn was installed from".to_owned(), |url| url);
-    Remedy::new(format!(
-        "Apply the whole manifest or chart of the release of the image ({from}), or go back to the image before: the image \
-         was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
-         become Ready; the change restarts all of them."
-    ))
-    .read(logs(cluster, start))
-    .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o yaml"))
-    .change(format!(
-        "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
-         [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
-    ))
+    let reason = "The image was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
+                  become Ready; the change restarts all of them.";
+    installation::to_release(cluster, release_of(cluster, start.pod), reason)
+        .change(format!(
+            "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
+             [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
+        ))
+        .read(logs(cluster, start))
 }
 
-fn unserved(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let namespace = &cluster.namespace;
-    let [webhook, text] = about else { return unknown(cluster, start) };
-    Remedy::new(text.clone())
-        .read(logs(cluster, start))
-        .read(format!(
-            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name=longhorn-{webhook}-webhook -o yaml"
-        ))
-        .read("kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide".to_owned())
+fn unserved(cluster: &Cluster, start: &UnderWay) -> Remedy {
+    match unreached::waiting(cluster, start) {
+        Some(waiting) => {
+            waiting.why.mend(cluster, waiting.webhook, &start.pod.spec.node_name).read(logs(cluster, start))
+        }
+        None => unknown(cluster, start),
+    }
 }
 
 fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
-    let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
-    if start.free {
-        return Remedy::new(
-            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from \
-             the pod to the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does \
-             not help: the next one hangs in the same place.",
+    let namespace = &cluster.namespace;
+    let remedy = match start.free {
+        true => Remedy::new(
+            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
+             the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next one \
+             hangs in the same place.",
         )
         .read(logs(cluster, start))
         .read(format!(
             "kubectl auth can-i update leases.coordination.k8s.io \
              --as=system:serviceaccount:{namespace}:longhorn-service-account -n {namespace}"
-        ))
-        .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
-        .read(format!("kubectl describe node {}", start.pod.spec.node_name));
-    }
-    let mut remedy = Remedy::new(
-        "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own \
-         webhook). If nothing is repeated, see whether the node is short of CPU or memory, and delete the pod.",
-    )
-    .read(logs(cluster, start));
-    if release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
-        remedy = remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
-    }
-    remedy
-        .read(format!("kubectl describe node {}", start.pod.spec.node_name))
-        .change(format!("kubectl -n {namespace} delete pod {pod}"))
-}
-
-/// The published manifest, where Longhorn was installed from it.
-fn manifest(cluster: &Cluster, start: &UnderWay) -> Option<String> {
-    let labels = &cluster.manager_daemon_set()?.metadata;
-    let helm = labels.label("app.kubernetes.io/managed-by") == Some("Helm");
-    let image = &start.pod.spec.container(CONTAINER)?.image;
-    let published = image.trim_start_matches("docker.io/").starts_with("longhornio/");
-    let release = release_of(cluster, start.pod).filter(|release| release.suffix == Suffix::None)?;
-    (cluster.namespace == "longhorn-system" && published && !helm).then(|| {
-        format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml")
-    })
+        )),
+        false => Remedy::new(
+            "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own webhook). \
+             If nothing is repeated, see whether the node is short of CPU or memory. Keep the log before anyone deletes the pod.",
+        )
+        .read(logs(cluster, start)),
+    };
+    let remedy = match release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
+        true => remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml")),
+        false => remedy,
+    };
+    remedy.read(format!("kubectl describe node {}", start.pod.spec.node_name))
 }
 
 // === waiting for a turn ===

@@ -153,7 +153,7 @@ fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckR
     let cause = match complaint.lacks {
         Lacks::Api => &causes::API_UNREACHABLE,
         Lacks::Right => &causes::ACCESS_DENIED,
-        Lacks::Kind => &causes::CRD_MISSING,
+        Lacks::Kind => &causes::CRD_MISMATCH,
     };
     let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
     Some((cause, StuckReason { evidence: vec![line], about: complaint.about }))
@@ -178,8 +178,8 @@ fn before_it_gives_up(cluster: &Cluster, start: &UnderWay) -> Option<(&'static C
     let waiting = unreached::waiting(cluster, start)?;
     let text = format!("{}: {}", waiting.why.means(), shortened(waiting.line, 400));
     let evidence = vec![EvidenceSource::Log.says(text)];
-    let about = vec![waiting.webhook.to_owned(), waiting.why.remedy().to_owned()];
-    Some((&causes::SERVICE_UNREACHABLE, StuckReason { evidence, about }))
+    let about = vec![waiting.webhook.to_owned()];
+    Some((&causes::WEBHOOK_SERVICE_UNREACHABLE, StuckReason { evidence, about }))
 }
 
 /// Without a word in the log: a kind that we do not find either, or nothing.
@@ -195,7 +195,7 @@ fn by_api(cluster: &Cluster, start: &UnderWay) -> (&'static Cause, StuckReason) 
             let plural = format!("{}.{}", kind.info().plural, kind.info().group);
             let text = format!("the API server does not serve {plural}, which every start lists");
             let evidence = vec![api(text)];
-            (&causes::CRD_MISSING, StuckReason { evidence, about: vec![plural] })
+            (&causes::CRD_MISMATCH, StuckReason { evidence, about: vec![plural] })
         }
         None => {
             const LEFT: &str = "no one holds the start Lease and it does not take it, although it should try every two seconds: it \

@@ -74,7 +74,7 @@ fn the_log_of_the_present_run_names_the_cause() {
     let yaml = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:58:50Z");
     for (log, expected) in [
         (NO_ROUTE, "critical api_unreachable Pod longhorn-manager-n1"),
-        (NO_CRD, "critical crd_missing Pod longhorn-manager-n1"),
+        (NO_CRD, "critical crd_mismatch Pod longhorn-manager-n1"),
         (NO_RIGHT, "critical access_denied Pod longhorn-manager-n1"),
     ] {
         let text = CANDIDATE.to_owned() + &log.repeat(5);
@@ -156,7 +156,7 @@ fn why_the_log_says_nothing_is_said() {
     // a kind that we miss, too
     let mut cluster = at(NOW, &yaml, &[]);
     cluster.resources.entry(Resource::BackingImages).or_default().readability = Readability::NotServed;
-    assert_eq!(found(&CHECK, &cluster), ["critical crd_missing Pod longhorn-manager-n1"]);
+    assert_eq!(found(&CHECK, &cluster), ["critical crd_mismatch Pod longhorn-manager-n1"]);
     // but not one that is younger than the release
     let old = release("v1.9.2") + &hanging("n1", "v1.9.2", "2026-03-01T11:00:00Z");
     let mut cluster = at(NOW, &old, &[]);
@@ -243,17 +243,23 @@ fn what_waits_in_vain_is_told_before_it_has_failed_twice() {
         )
     };
     let young = release("v1.12.1") + &made(hanging("n1", "v1.12.1", "2026-03-01T11:58:50Z"));
-    assert_eq!(lines(&young, &[("n1", &dns)]), ["warning service_unreachable Pod longhorn-manager-n1"]);
+    assert_eq!(
+        lines(&young, &[("n1", &dns)]),
+        ["critical webhook_service_unreachable Pod longhorn-manager-n1"]
+    );
     // its own turn to become Ready
     assert_eq!(lines(&young, &[("n1", &refused)]), Vec::<String>::new());
     let finding = first(&at(NOW, &young, &[("n1", &dns)]));
-    assert!(finding.remedy.text.contains("DNS"), "{}", finding.remedy.text);
+    assert!(finding.remedy.fix.contains("DNS"), "{}", finding.remedy.fix);
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:50Z")));
     // up to 1.9 the holder of the Lease is Ready meanwhile
     let ready = pod("n1", "v1.9.2", "2026-03-01T11:58:50Z", true, "2026-03-01T11:58:55Z");
     let holder =
         release("v1.9.2") + &made(ready) + &lease("n1", "2026-03-01T11:58:52.5Z", "2026-03-01T11:59:58.1Z");
-    assert_eq!(lines(&holder, &[("n1", &dns)]), ["warning service_unreachable Pod longhorn-manager-n1"]);
+    assert_eq!(
+        lines(&holder, &[("n1", &dns)]),
+        ["critical webhook_service_unreachable Pod longhorn-manager-n1"]
+    );
     // the readiness probe of another release
     let probed = |version: &str, port: u16| {
         made(hanging("n1", version, "2026-03-01T11:58:50Z")).replace(
@@ -285,7 +291,8 @@ fn remedies_fit_the_source_of_the_installation() {
     let set = |labels: &str| {
         format!(
             "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: longhorn-system, \
-             labels: {{{labels}}}}}\n---\n"
+             labels: {{{labels}}}}}\nspec: {{template: {{spec: {{containers: [{{name: longhorn-manager, \
+             image: 'longhornio/longhorn-manager:v1.12.1'}}]}}}}}}\n---\n"
         )
     };
     let changes = |yaml: &str, log: &str| {
@@ -300,11 +307,17 @@ fn remedies_fit_the_source_of_the_installation() {
     };
     let manifest = "https://raw.githubusercontent.com/longhorn/longhorn/v1.12.1/deploy/longhorn.yaml";
     let plain = yaml.clone() + &set("app.kubernetes.io/name: longhorn");
-    assert_eq!(changes(&plain, NO_CRD), [format!("kubectl create -l longhorn-manager -f {manifest}")]);
+    assert_eq!(
+        changes(&plain, NO_CRD),
+        [format!("kubectl apply --server-side --force-conflicts -f {manifest}")]
+    );
     assert_eq!(changes(&plain, NO_RIGHT), [format!("kubectl auth reconcile -f {manifest}")]);
     assert_eq!(changes(&plain, NO_ROUTE), Vec::<String>::new());
     let helm = yaml + &set("app.kubernetes.io/managed-by: Helm");
-    assert_eq!(changes(&helm, NO_CRD), Vec::<String>::new());
+    assert_eq!(
+        changes(&helm, NO_CRD),
+        ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.12.1 --reuse-values"]
+    );
 }
 
 #[test]

@@ -3,8 +3,22 @@
 use crate::check::causes;
 
 causes! {
-    NEVER_STARTED = warning "never_started" "the manager of the node has never finished a start";
-    NODE_GONE = warning "node_gone" "the node has left Kubernetes but not Longhorn";
+    NEVER_STARTED = warning "never_started" "the manager of the node has never finished a start"
+        fix "Read the log of the manager; if it crash-loops, its own finding says why. On a fresh node the usual reason is that open-iscsi is \
+             not installed." [
+            read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
+            read "kubectl -n <namespace> logs <pod> -c longhorn-manager --previous --tail=50",
+            read "kubectl -n <namespace> describe pod <pod>",
+        ];
+    NODE_GONE = warning "node_gone" "the node has left Kubernetes but not Longhorn"
+        fix "Nothing to do if the node comes back under the same name. Otherwise wait until no volume needs its replicas, then delete it in \
+             Longhorn, which refuses while the node may be scheduled on and while a replica or engine names it: delete those that stay \
+             behind, of volumes that are healthy without them." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
+            change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
+        ];
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager runs on the node: its pod is missing, does not start or does not end";
 }

@@ -17,7 +17,6 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::cluster::Readability;
-use crate::facts::{kubectl, looping};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{LonghornNode, Owner, Pod, condition};
 
@@ -32,7 +31,7 @@ pub static CHECK: Check = Check {
     title: "Nodes not registered",
     summary: "A node runs a longhorn-manager but has no nodes.longhorn.io, or a nodes.longhorn.io no longer has a Kubernetes node, or no longhorn-manager that runs.",
     needs: &[Pods, LonghornNodes],
-    uses: &[KubeNodes, Replicas, DaemonSets],
+    uses: &[KubeNodes, Replicas, DaemonSets, Events],
     causes: causes::ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -123,7 +122,7 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             continue;
         }
         count += 1;
-        out.find(never_started(cluster, node, pod).since(since));
+        out.find(never_started(node, pod).since(since));
     }
     count
 }
@@ -138,8 +137,8 @@ fn knows_kube_nodes(cluster: &Cluster) -> bool {
         && !cluster.objects.kube_nodes.is_empty()
 }
 
-fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+fn never_started(node: &str, pod: &Pod) -> Finding {
+    let name = &pod.metadata.name;
     let restarts = pod.container_status("longhorn-manager").map_or(0, |status| status.restart_count.0);
     let age = match pod.status.start_time.get().or(pod.metadata.created()) {
         Some(since) => format!("since {since}"),
@@ -154,23 +153,13 @@ fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     .impact("Longhorn places no replica on the node, and no volume can be attached there")
     .fact(format!("manager pod {name} has existed {age}, with {}", counted(restarts, "restart")))
     .fact(format!("there is no nodes.longhorn.io {node}, which a manager creates at the end of its start"))
-    .remedy(
-        Remedy::new(match pod.container_status("longhorn-manager").and_then(looping::cannot_start) {
-            Some(_) => "The container cannot be started at all: see manager_crash_loop, cause container_cannot_start.",
-            None => {
-                "Look at the log of the manager. If it crash-loops see manager_crash_loop; on a fresh node the usual \
-                 reason is that open-iscsi is not installed."
-            }
-        })
-        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=50"))
-        .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --previous --tail=50"))
-        .read(format!("kubectl -n {namespace} describe pod {name}")),
-    )
+    .with(Name::Pod, name.to_string())
 }
 
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
     let gone: Vec<&LonghornNode> =
-        cluster.objects.longhorn_nodes.iter().filter(|node| is_gone(cluster, node)).collect();
+        // one that is being deleted waits for a manager that takes its finalizer away, and for nobody's command
+        cluster.objects.longhorn_nodes.iter().filter(|node| !node.metadata.is_deleting() && is_gone(cluster, node)).collect();
     let mut count = 0;
     for node in gone {
         let name = node.metadata.name.as_str();
@@ -181,7 +170,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
         let since = written.into_iter().chain(seen).min();
         let long_enough = match since {
             Some(since) => cluster.age(since) >= GONE_FOR,
-            None => cluster.is_recorded(),
+            None => !cluster.is_watched(),
         };
         if !long_enough {
             continue;
@@ -224,21 +213,4 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     })
     .fact(how)
     .fact(format!("{} placed on it", counted(replicas, "replica")))
-    .remedy(
-        Remedy::new(
-            "If the node comes back under the same name, there is nothing to do. Otherwise wait until no volume needs \
-             its replicas, then delete it in Longhorn. Longhorn refuses while the node may be scheduled on and while a \
-             replica or engine names it: delete those that stay behind, of volumes that are healthy without them.",
-        )
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
-        // longhorn-manager v1.12.1 webhook/resources/node/validator.go Delete
-        .change(kubectl::patch(
-            namespace,
-            "nodes.longhorn.io",
-            node,
-            &serde_json::json!({ "spec": { "allowScheduling": false } }),
-        ))
-        .change(format!("kubectl -n {namespace} delete nodes.longhorn.io {node}")),
-    )
 }

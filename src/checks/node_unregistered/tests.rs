@@ -164,14 +164,24 @@ fn a_registered_node_needs_a_manager_that_runs() {
         assert_eq!(found(&CHECK, &live_at(NOW, &yaml)), expected, "{status}");
     }
     let waits = container("state: {waiting: {reason: ImagePullBackOff}}");
-    for (since, expected) in [("'2026-03-01T11:50:00Z'", MISSING), ("'2026-03-01T11:50:01Z'", &[])] {
-        let yaml = base.clone() + &manager_with("node-1", since, &waits);
-        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{since}");
+    let slow = container("state: {waiting: {reason: ContainerCreating}}");
+    for (status, since, expected) in [
+        // what an object refuses does not pass with time
+        (&waits, "'2026-03-01T11:58:00Z'", MISSING),
+        (&waits, "'2026-03-01T11:58:01Z'", &[]),
+        (&slow, "'2026-03-01T11:50:00Z'", MISSING),
+        (&slow, "'2026-03-01T11:50:01Z'", &[]),
+    ] {
+        let yaml = base.clone() + &manager_with("node-1", since, status);
+        assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{status} {since}");
     }
     let cluster = cluster_at(NOW, &(base + &manager_with("node-1", OLD, &waits)));
     let evaluation = run(&CHECK, &cluster);
     let finding = &evaluation.report.findings[0];
-    assert_eq!(finding.evidence[0].text, "pod manager-node-1 has not started: ImagePullBackOff");
+    assert_eq!(
+        finding.message,
+        "no longhorn-manager runs on node node-1: image of container longhorn-manager cannot be pulled (ImagePullBackOff)"
+    );
     assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["manager_missing"]), Some(1.0));
     assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["registered"]), Some(1.0));
 }
@@ -223,4 +233,120 @@ fn no_manager_is_missed_where_the_node_is_down_or_longhorn_goes() {
     let mut blind = live_at(NOW, &all);
     blind.resources.entry(Resource::KubeNodes).or_default().readability = Readability::Forbidden;
     assert_eq!(found(&CHECK, &later(blind, 600)), MISSING);
+}
+
+fn event(kind: &str, name: &str, reason: &str, message: &str, last: &str) -> String {
+    object_with(
+        "Event",
+        &format!("e-{}", reason.to_lowercase()),
+        "",
+        &format!(
+            "reason: {reason}\nmessage: '{message}'\nlastTimestamp: '{last}'\ninvolvedObject: {{kind: {kind}, name: {name}}}"
+        ),
+    )
+}
+
+fn message_of(yaml: &str) -> Option<String> {
+    let findings = run(&CHECK, &cluster_at(NOW, yaml)).report.findings;
+    findings.into_iter().next().map(|finding| finding.message)
+}
+
+/// Words of kubelet, scheduler and DaemonSet controller 1.36.3.
+#[test]
+fn the_headline_says_why_a_manager_does_not_start() {
+    const SOON: &str = "'2026-03-01T11:57:00Z'";
+    let base = ready_node("node-1") + &ready_node("node-2") + &manager("node-2", OLD);
+    let creating = container("state: {waiting: {reason: ContainerCreating}}");
+    let mount = "MountVolume.SetUp failed for volume \"v\" : hostPath type check failed: /etc/timezone-missing is not a file";
+    let pod_event =
+        |reason: &str, message: &str| event("Pod", "manager-node-1", reason, message, "2026-03-01T11:59:00Z");
+    let init = "phase: Pending, initContainerStatuses: [{name: init, restartCount: 12, state: {waiting: {reason: CrashLoopBackOff, \
+                message: back-off}}, lastState: {terminated: {exitCode: 1}}}], \
+                containerStatuses: [{name: longhorn-manager, state: {waiting: {reason: PodInitializing}}}]";
+    let pull = "rpc error: code = NotFound desc = failed to pull and unpack image \"docker.io/longhornio/longhorn-manager:v9\": not found";
+    let backing_off =
+        container("state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}");
+    for (status, events, words) in [
+        (creating.clone(), pod_event("FailedMount", mount), "/etc/timezone-missing is not a file"),
+        (init.to_owned(), String::new(), "init container init ends with exit code 1"),
+        (backing_off, pod_event("Failed", &format!("Failed to pull image: {pull}")), "code = NotFound"),
+        (
+            "phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: not enough cpu'".to_owned(),
+            String::new(),
+            "the kubelet does not take the pod (OutOfcpu: Pod was rejected: not enough cpu)",
+        ),
+        (
+            "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 2 Insufficient cpu.}]"
+                .to_owned(),
+            String::new(),
+            "no node takes the pod (Unschedulable: 2 Insufficient cpu.)",
+        ),
+    ] {
+        let message = message_of(&(base.clone() + &manager_with("node-1", SOON, &status) + &events));
+        assert!(message.as_ref().is_some_and(|message| message.contains(words)), "{words}: {message:?}");
+    }
+    // what passes with time, or is noise of a pod's end
+    let noise = "MountVolume.SetUp failed for volume \"kube-api-access\" : object \"longhorn-system\"/\"kube-root-ca.crt\" not registered";
+    for events in [String::new(), pod_event("FailedMount", noise), pod_event("Pulling", "Pulling image")] {
+        assert_eq!(
+            message_of(&(base.clone() + &manager_with("node-1", SOON, &creating) + &events)),
+            None,
+            "{events}"
+        );
+    }
+}
+
+#[test]
+fn the_headline_says_why_there_is_no_manager_pod() {
+    let gone = "{type: Ready, status: 'False', reason: ManagerPodMissing, lastTransitionTime: '2026-03-01T11:57:00Z'}";
+    let taint = "spec: {taints: [{key: dedicated, value: gpu, effect: NoExecute}]}\n";
+    let node = |spec: &str| {
+        kube_node("node-1", &format!("{spec}status: {{conditions: [{{type: Ready, status: 'True'}}]}}"))
+            + &longhorn("node-1", gone)
+    };
+    let others = ready_node("node-2") + &manager("node-2", OLD);
+    let set = |tolerations: &str| {
+        object(
+            "DaemonSet",
+            "longhorn-manager",
+            &format!("spec: {{template: {{spec: {{tolerations: [{tolerations}]}}}}}}"),
+        )
+    };
+    let refused = |at: &str, why: &str| {
+        let message = format!("Error creating: pods \"longhorn-manager-fhq2p\" is forbidden: {why}");
+        event("DaemonSet", "longhorn-manager", "FailedCreate", &message, at)
+    };
+    let (now, before) = ("2026-03-01T11:59:00Z", "2026-03-01T11:50:00Z");
+    let quota = "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0";
+    let security = "violates PodSecurity \"baseline:latest\": privileged";
+    for (name, yaml, words) in [
+        ("a quota", node("") + &set("") + &refused(now, quota), Some("exceeded quota: q")),
+        ("PodSecurity", node("") + &set("") + &refused(now, security), Some("PodSecurity")),
+        ("a taint", node(taint) + &set(""), Some("does not tolerate taint dedicated=gpu:NoExecute")),
+        ("a taint that is tolerated", node(taint) + &set("{key: dedicated}"), None),
+        ("all taints are tolerated", node(taint) + &set("{}"), None),
+        ("another effect", node(&taint.replace("NoExecute", "PreferNoSchedule")) + &set(""), None),
+        ("a refusal of another time", node("") + &set("") + &refused(before, quota), None),
+        ("nothing is said", node("") + &set(""), None),
+    ] {
+        let message = message_of(&(others.clone() + &yaml));
+        let named = words.map(|words| message.as_ref().is_some_and(|message| message.contains(words)));
+        assert!(named.unwrap_or(message.is_none()), "{name}: {message:?}");
+    }
+    let finding = |why: &str| {
+        let yaml = others.clone() + &node("") + &set("") + &refused(now, why);
+        run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0)
+    };
+    assert!(
+        finding(security).remedy.commands[0].run.contains("pod-security.kubernetes.io/enforce=privileged")
+    );
+    assert!(finding(quota).remedy.commands.iter().all(|command| !command.changes));
+}
+
+#[test]
+fn a_node_that_is_being_deleted_is_not_to_be_deleted() {
+    let left = longhorn("node-1", &gone_since("2026-03-01T11:00:00Z"));
+    let leaves = left.replace("{name: node-1,", "{deletionTimestamp: '2026-03-01T11:43:00Z', name: node-1,");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(kube("node-2") + &left))).len(), 1);
+    assert!(found(&CHECK, &cluster_at(NOW, &(kube("node-2") + &leaves))).is_empty());
 }

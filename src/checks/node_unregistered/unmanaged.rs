@@ -9,11 +9,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
-use crate::facts::nodes;
-use crate::longhorn::{ConditionStatus, LonghornNode, Meta, Pod, PodPhase, condition};
+use crate::facts::not_started::{self, NotStarted, Obstacle};
+use crate::facts::{api, nodes, pods};
+use crate::longhorn::{ConditionStatus, LonghornNode, Pod, PodPhase, condition};
+
+const DAEMON_SET: &str = "longhorn-manager";
 
 /// A rollout that pulls an image, or a node that starts, takes some minutes.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+/// Where an object states a refusal, time alone does not help: a registry or a pod network may hiccup for so long.
+const REFUSED: SignedDuration = SignedDuration::from_mins(2);
 
 /// Finds them, and says how many there are.
 pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
@@ -41,11 +46,16 @@ pub fn find(cluster: &Cluster, out: &mut Outcome) -> usize {
             on_node.iter().copied().max_by_key(|pod| (!pod.metadata.is_deleting(), pod.metadata.created()));
         let since =
             since(node, pod).into_iter().chain(out.first_seen(causes::MANAGER_MISSING.id, name)).min();
-        if !since.map_or(cluster.is_recorded(), |since| cluster.age(since) >= PATIENCE) {
+        let why = why(cluster, name, pod, since);
+        let patience = match why.as_ref().is_some_and(NotStarted::is_definite) {
+            true => REFUSED,
+            false => PATIENCE,
+        };
+        if !since.map_or(!cluster.is_watched(), |since| cluster.age(since) >= patience) {
             continue;
         }
         count += 1;
-        out.find(finding(cluster, name, pod, since));
+        out.find(finding(cluster, name, pod, why, since));
     }
     count
 }
@@ -79,67 +89,63 @@ fn since(node: &LonghornNode, pod: Option<&Pod>) -> Option<Timestamp> {
         let by_manager = ready.status == ConditionStatus::False && ready.reason.starts_with("ManagerPod");
         ready.last_transition_time.get().filter(|_| by_manager)
     };
-    let deleted = |meta: &Meta| meta.deletion_timestamp.get();
-    pod.and_then(|pod| deleted(&pod.metadata).or(pod.metadata.created())).or_else(told)
+    pod.and_then(|pod| pod.metadata.deletion_timestamp.get().or(pods::since(pod))).or_else(told)
 }
 
-fn finding(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Timestamp>) -> Finding {
-    let namespace = &cluster.namespace;
-    let (what, remedy) = match pod {
-        None => (
-            "there is no pod of longhorn-manager on the node".to_owned(),
-            "See why the DaemonSet creates no pod there: a taint, its nodeSelector, a quota. If the node should no longer run Longhorn, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
-        ),
-        Some(pod) if pod.metadata.is_deleting() => (
-            format!("pod {} is being deleted and does not end", pod.metadata.name),
-            "See whether the kubelet and the container runtime of the node work; the DaemonSet creates a new pod when this \
-             one is gone.",
-        ),
-        Some(pod) => (
-            format!("pod {} has not started: {}", pod.metadata.name, waits_for(pod)),
-            "The events of the pod say what it waits for: an image that cannot be pulled, a volume, a place on the node.",
-        ),
-    };
-    let mut remedy = Remedy::new(remedy)
-        .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
-        .read(format!("kubectl -n {namespace} describe daemonset longhorn-manager"));
-    if let Some(pod) = pod {
-        remedy = remedy.read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name));
+/// Why no manager runs, where an object tells: its pod does not start, or cannot be made.
+fn why(cluster: &Cluster, node: &str, pod: Option<&Pod>, since: Option<Timestamp>) -> Option<NotStarted> {
+    match pod {
+        None => not_started::no_pod(cluster, DAEMON_SET, node, since),
+        Some(pod) if pod.metadata.is_deleting() => None,
+        Some(pod) => Some(not_started::of_pod(cluster, pod, DAEMON_SET)),
     }
-    let finding = Finding::new(
+}
+
+fn finding(
+    cluster: &Cluster,
+    node: &str,
+    pod: Option<&Pod>,
+    why: Option<NotStarted>,
+    since: Option<Timestamp>,
+) -> Finding {
+    let reason = match (&why, pod) {
+        (Some(why), _) => why.text.clone(),
+        (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
+        (None, None) => "it has no pod there, and no object says why".to_owned(),
+    };
+    let mut finding = Finding::new(
         &causes::MANAGER_MISSING,
-        ObjectRef::new("nodes.longhorn.io", namespace, node),
-        format!("node {node} is registered with Longhorn, but no longhorn-manager runs there"),
+        ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+        format!("no longhorn-manager runs on node {node}: {reason}"),
     )
     .node(node)
     .since(since)
     .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
-    .fact(what)
-    .remedy(remedy);
-    let finding = match nodes::taints(cluster, node).filter(|_| pod.is_none()) {
-        Some(taints) => finding.fact(taints),
-        None => finding,
-    };
+    .remedy(remedy(cluster, node, pod, why.as_ref().map(|why| why.obstacle)));
+    if let Some(pod) = pod {
+        finding = finding.fact(format!("pod {} has not started", pod.metadata.name));
+    }
+    finding.evidence.extend(why.iter().flat_map(not_started::evidence));
+    finding.evidence.extend(nodes::taints(cluster, node).filter(|_| pod.is_none()).map(api));
     match since {
         Some(_) => finding,
         None => finding.because(EvidenceSource::History, "the recording does not show since when"),
     }
 }
 
-fn waits_for(pod: &Pod) -> String {
-    let init = pod.status.init_container_statuses.iter().find_map(|status| {
-        let since = status.running_since()?;
-        Some(format!("init container {} has been running since {since}", status.name))
-    });
-    if let Some(init) = init {
-        return init;
-    }
-    let waiting = pod.container_status("longhorn-manager").and_then(|status| status.state.waiting.as_ref());
-    match waiting.filter(|waiting| !waiting.reason.is_empty()) {
-        Some(waiting) => waiting.reason.to_string(),
-        None => match condition(&pod.status.conditions, "PodScheduled") {
-            Some(placed) if placed.status == ConditionStatus::False => placed.reason.to_string(),
-            _ => format!("phase {}", pod.status.phase.as_str()),
-        },
+fn remedy(cluster: &Cluster, node: &str, pod: Option<&Pod>, obstacle: Option<Obstacle>) -> Remedy {
+    let namespace = &cluster.namespace;
+    match (obstacle, pod) {
+        (Some(obstacle), _) => not_started::remedy(cluster, DAEMON_SET, Some(node), pod, obstacle),
+        (None, Some(pod)) => Remedy::new(
+            "See whether the kubelet and the container runtime of the node work; the DaemonSet creates a new pod when this one is gone.",
+        )
+        .read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
+        .read(format!("kubectl describe node {node}")),
+        (None, None) => Remedy::new(
+            "See why the DaemonSet creates no pod there: its nodeSelector, its affinity, an admission policy.",
+        )
+        .read(format!("kubectl -n {namespace} describe daemonset {DAEMON_SET}"))
+        .read(format!("kubectl describe node {node}")),
     }
 }

@@ -15,27 +15,64 @@ mod tests;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
 causes! {
     SPACE_SHORT = warning "space_short"
-        "too little is free on the disks that could take the replica (storage-minimal-available-percentage)";
+        "too little is free on the disks that could take the replica (storage-minimal-available-percentage)"
+        fix "Free space on a disk (delete snapshots and unused volumes, trim file systems), or add one. Lowering \
+             storage-minimal-available-percentage risks full disks, which stop every replica on them." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     OVER_PROVISIONED = warning "over_provisioned"
-        "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)";
+        "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)"
+        fix "Add a disk or lower its reserved space; where the volumes stay far below their sizes, raise \
+             storage-over-provisioning-percentage." [
+            read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     ANTI_AFFINITY = warning "anti_affinity"
-        "every node, zone or disk that could take the replica has one of the volume already";
-    TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects";
+        "every node, zone or disk that could take the replica has one of the volume already"
+        fix "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now <value>) to the number of nodes." [
+            read "kubectl -n <namespace> get settings.longhorn.io replica-soft-anti-affinity replica-zone-soft-anti-affinity",
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
+    TAGS_UNMET = warning "tags_unmet" "no free node or disk has the tags that the volume selects"
+        fix "Give a node and a disk the tags that the volume selects, or remove the selectors from the volume." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks that could take the replica are down, cordoned, evicted or closed for scheduling"
-        but "info during the first hour of a cordon";
+        but "info during the first hour of a cordon"
+        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks: the evidence has the reason of each. Longhorn \
+             then continues." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     LOCAL_ONLY = warning "local_only"
-        "data locality wants the replica on one node, which cannot take it" but "info where it is best-effort and the volume has all its replicas";
+        "data locality wants the replica on one node, which cannot take it" but "info where it is best-effort and the volume has all its replicas"
+        fix "Make room on node <node>, or move the workload to a node that has room; with strict-local, change dataLocality while the volume is \
+             detached." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     UNEXPLAINED = warning "unexplained"
-        "Longhorn finds no disk, though by the objects that can be read one could take the replica";
+        "Longhorn finds no disk, though by the objects that can be read one could take the replica"
+        fix "See whether an instance manager and the engine image are ready on the node of the disk, then the log of the longhorn-manager that \
+             owns the volume." [
+            read "kubectl -n <namespace> get instancemanagers.longhorn.io",
+            read "kubectl -n <namespace> get engineimages.longhorn.io",
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -100,13 +137,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let begun = Begun::At(scheduled.last_transition_time.get());
-        let Some(held) = lasting(cluster, out, "unscheduled", &volume.metadata.name, begun, QUIET) else {
+        let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
+        if !age.at_least(QUIET, Unknown::Counts) {
             continue;
-        };
+        }
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        let mut finding = finding(cluster, volume, held.since).since(held.since);
+        let mut finding = finding(cluster, volume, age.since).since(age.since);
         let said =
             format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
         finding.evidence.insert(0, crate::facts::api(said));
@@ -148,7 +186,16 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     if planned || cause == &LOCAL_ONLY && is_one_more(volume, placed) {
         finding = finding.severity(Severity::Info);
     }
-    finding.remedy(remedy(cluster, volume, cause, only))
+    // the validator lets nothing be deleted that is the last healthy one, and a healthy one is there
+    let degraded = volume.status.robustness == VolumeRobustness::Degraded && placed > 0;
+    let failed =
+        placement::in_its_own_way(cluster, volume).filter(|_| degraded && cause == &OVER_PROVISIONED);
+    let finding = finding.with(Name::Value, wanted.to_string());
+    let finding = if let Some(only) = only { finding.node(only) } else { finding };
+    match failed {
+        Some(failed) => finding.remedy(delete_failed(&cluster.namespace, volume, failed)),
+        None => finding,
+    }
 }
 
 fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static Cause, String) {
@@ -182,8 +229,8 @@ fn cause(refusals: Option<&[PlacementRefusal]>, only: Option<&str>) -> (&'static
 }
 
 /// The one node or disk that comes into question, if there is but one.
-fn place<'a>(cause: &Cause, refusals: &'a [PlacementRefusal]) -> Option<&'a PlacementRefusal> {
-    if !matches!(cause.id, "space_short" | "over_provisioned" | "nodes_unavailable") {
+fn place<'a>(cause: &'static Cause, refusals: &'a [PlacementRefusal]) -> Option<&'a PlacementRefusal> {
+    if ![&SPACE_SHORT, &OVER_PROVISIONED, &NODES_UNAVAILABLE].contains(&cause) {
         return None;
     }
     let nearest = placement::nearest(refusals);
@@ -205,53 +252,11 @@ fn is_planned(cluster: &Cluster, since: Option<Timestamp>, refusals: &[&Placemen
         && refusals.iter().any(|refusal| nodes::is_cordoned(cluster, &refusal.node))
 }
 
-fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, only: Option<&str>) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let settings = |names: &str| format!("kubectl -n {namespace} get settings.longhorn.io {names}");
-    let wanted = volume.spec.number_of_replicas.0;
-    let remedy = match cause.id {
-        "space_short" => Remedy::new(
-            "Free space on a disk (delete snapshots and unused volumes, trim file systems) or add one. Lowering \
-             storage-minimal-available-percentage risks full disks, which stop every replica on them.",
-        )
-        .read(settings("storage-minimal-available-percentage")),
-        "over_provisioned" => Remedy::new(
-            "Add a disk, delete volumes that are not needed, lower the reserved space of a disk, or raise \
-             storage-over-provisioning-percentage if the volumes stay far below their sizes.",
-        )
-        .read(settings("storage-over-provisioning-percentage")),
-        "anti_affinity" => Remedy::new(format!(
-            "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now {wanted}) to the number of nodes."
-        ))
-        .read(settings("replica-soft-anti-affinity replica-zone-soft-anti-affinity")),
-        "tags_unmet" => Remedy::new("Give a node and a disk the tags that the volume selects, or take the selectors from the volume."),
-        "local_only" => Remedy::new(format!(
-            "Make room on node {}, or move the workload to a node that has room; with strict-local change dataLocality while the volume is \
-             detached.",
-            only.unwrap_or_default()
-        )),
-        "unexplained" => Remedy::new(
-            "See whether an instance manager and the engine image are ready on the node of the disk, then the log of the longhorn-manager \
-             that owns the volume.",
-        )
-        .read(format!("kubectl -n {namespace} get instancemanagers.longhorn.io"))
-        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io")),
-        _ => Remedy::new("Bring the node back, uncordon it, or enable scheduling on it and its disks. Longhorn then continues by itself."),
-    };
-    let remedy = remedy
-        .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}"));
-    let healthy = volume.status.robustness == VolumeRobustness::Degraded;
-    match placement::in_its_own_way(cluster, volume).filter(|_| healthy && cause == &OVER_PROVISIONED) {
-        Some(failed) => {
-            let mut remedy =
-                remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {failed}"));
-            remedy.text = format!(
-                "Its failed replica {failed} still counts on the disk: delete it. The volume has a healthy one, and another is made in \
-                 its place."
-            );
-            remedy
-        }
-        None => remedy,
-    }
+fn delete_failed(namespace: &str, volume: &Volume, failed: &str) -> Remedy {
+    let name = &volume.metadata.name;
+    Remedy::new(format!(
+        "Delete its failed replica {failed}, which still counts on the disk. The volume has a healthy one, and another is created in its place."
+    ))
+    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
+    .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {failed}"))
 }

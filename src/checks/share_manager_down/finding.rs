@@ -2,11 +2,12 @@
 
 use super::{Share, WINDOW, causes};
 use crate::check::*;
-use crate::facts::{age, api, nodes, pods, text};
+use crate::facts::age::Age;
+use crate::facts::{api, nodes, pods, text};
 use crate::longhorn::{PodPhase, VolumeState};
 
 /// The volume is not served.
-pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding {
+pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
@@ -16,7 +17,7 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
         cause,
         format!("RWX {} is not served: {}", whose(cluster, share), cause.meaning),
     )
-    .since(held.since)
+    .since(age.since)
     .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
     let owner = &manager.status.owner_id;
     finding
@@ -35,8 +36,8 @@ pub(super) fn down(cluster: &Cluster, share: &Share, held: age::Held) -> Finding
     }));
     finding.evidence.extend(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)));
     finding.evidence.extend(nodes::manager_not_ready(cluster, owner).map(api));
-    finding.evidence.push(held.evidence());
-    finding.remedy(remedy(cluster, share, cause))
+    finding.evidence.push(age.evidence());
+    finding
 }
 
 /// The volume is served, but not for long.
@@ -59,7 +60,15 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
         finding = finding
             .because(EvidenceSource::History, format!("the last one on {}: {why}", last.last.spec.node_name));
     }
-    finding.remedy(remedy(cluster, share, &causes::RESTARTING))
+    finding
+}
+
+impl Share<'_> {
+    /// The node whose manager looks after it.
+    fn owner(&self) -> &str {
+        let owner = self.manager.status.owner_id.as_str();
+        if owner.is_empty() { "its node" } else { owner }
+    }
 }
 
 fn whose(cluster: &Cluster, share: &Share) -> String {
@@ -72,9 +81,11 @@ fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: Strin
     Finding::new(cause, ObjectRef::new("ShareManager", &cluster.namespace, name), message)
         .node(node)
         .volumes(vec![cluster.volume_ref(name)])
+        .with(Name::Pod, share.pod.map_or("", |pod| pod.metadata.name.as_str()))
+        .with(Name::Owner, share.owner())
 }
 
-fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
+pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
     let attached = share.volume.status.state == VolumeState::Attached;
     let Some(pod) = share.pod else {
         let on = &share.manager.status.owner_id;
@@ -92,46 +103,5 @@ fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
         PodPhase::Pending => &causes::POD_NOT_STARTED,
         _ if !attached => &causes::VOLUME_NOT_ATTACHED,
         _ => &causes::NOT_SERVING,
-    }
-}
-
-fn remedy(cluster: &Cluster, share: &Share, cause: &Cause) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &share.manager.metadata.name);
-    let words = match cause.id {
-        "node_down" => {
-            "Longhorn moves the server when the node is known to be down and its pod is gone. Bring the node back, or see why \
-             the manager that owns the share does not act; a pod that hangs in Terminating on the dead node is force-deleted by it."
-        }
-        "volume_not_attached" => "See why the volume is not attached: the server follows by itself.",
-        "pod_not_started" => {
-            "See why its pod does not start: an image that cannot be pulled, no node that takes it, a mount that fails."
-        }
-        "restarting" => {
-            "Read the log of the server while it runs, and see what ends it: memory, its node, the lease of fast failover (a node under load \
-             renews it late)."
-        }
-        "pod_missing" => {
-            "The pod is missing. Only Longhorn creates it: see why the longhorn-manager that owns the share (status.ownerID) does not."
-        }
-        _ => {
-            "Read the log of the server. Where its clients hang although it runs, delete its pod: Longhorn creates another and mounts the \
-             volume again; the pods that use the claim may have to be restarted."
-        }
-    };
-    let remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get sharemanagers.longhorn.io,volumes.longhorn.io {name}"));
-    let remedy = match share.pod {
-        Some(_) => remedy
-            .read(format!("kubectl -n {namespace} describe pod share-manager-{name}"))
-            .read(format!("kubectl -n {namespace} logs share-manager-{name} --tail=50")),
-        None => remedy.read(format!(
-            "kubectl -n {namespace} get events --field-selector involvedObject.name=share-manager-{name}"
-        )),
-    };
-    match cause.id {
-        "not_serving" | "pod_failed" => {
-            remedy.change(format!("kubectl -n {namespace} delete pod share-manager-{name}"))
-        }
-        _ => remedy,
     }
 }

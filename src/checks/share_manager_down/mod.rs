@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::{age, pods};
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::pods;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
@@ -80,14 +81,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         if !is_serving(&share) {
             // a pod that was replaced is young and says nothing about how long the volume has not been served
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
-            let held = age::held(cluster, out, "down", name, young, AWAY);
-            let by_pod = young.is_some_and(|since| cluster.age(since) >= AWAY);
+            let age = observe(cluster, out, "down", name, Begun::At(young));
             // where nothing tells how long, one that has just followed another moves, or they end one after the other
             let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < AWAY);
-            let follows_another = share.replaced > 0 && new && held.since.is_none();
-            if (held.lasting || by_pod) && !follows_another {
-                out.find(finding::down(cluster, &share, held));
+            let follows_another = share.replaced > 0 && new;
+            let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
+            if age.at_least(AWAY, unknown) {
+                out.find(finding::down(cluster, &share, &age));
                 continue;
+            }
+            if age.is_unknown() {
+                out.time_tells(finding::cause(cluster, &share), name);
             }
         }
         if share.replaced >= OFTEN {
@@ -99,8 +103,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 
 /// True where pods wait for the share, as Longhorn itself decides.
 fn is_wanted(cluster: &Cluster, manager: &ShareManager, volume: &Volume) -> bool {
-    let (spec, status) = (&volume.spec, &volume.status);
-    if spec.access_mode != "rwx" || spec.migratable || volume.metadata.is_deleting() {
+    let status = &volume.status;
+    if !volume.is_shared() || volume.metadata.is_deleting() {
         return false;
     }
     if status.robustness == VolumeRobustness::Faulted || status.restore_required || status.is_standby {

@@ -27,12 +27,36 @@ use crate::longhorn::Resource::*;
 
 causes! {
     ATTACH_LOOP = critical "attach_loop"
-        "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn";
+        "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn"
+        fix "See why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, and the disks. \
+             Scaling the workload down ends the loop." [
+            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
+        ];
     ENGINE_CANNOT_START = critical "engine_cannot_start"
-        "the volume is attaching, and its engine fails to start on that node";
-    ATTACHING = warning "attaching" "the volume has been attaching for ten minutes";
+        "the volume is attaching, and its engine fails to start on that node"
+        fix "See the error of the engine, then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
+             denials, the engine image and the instance manager. On another node the volume may attach at once." [
+            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
+        ];
+    ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
+        fix "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
+             longhorn-manager on <owner>, which owns the volume." [
+            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
+        ];
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
-        but "info in a recording that does not tell since when";
+        but "info in a recording that does not tell since when"
+        fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
+             which owns the volume." [
+            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
+        ];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for";
     TICKET_LEFT_OVER = warning "ticket_left_over"

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
     ConditionStatus, CsiAttachment, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState,
@@ -23,17 +23,27 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// This many in an hour are a loop. One is a crash, from which Longhorn recovers.
 const MANY: i64 = 3;
-/// A volume is not attached and its engine dead again any sooner. For one death the manager writes an Event at each sync until
-/// the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2 controller/volume_controller.go
-/// reconcileVolumeCondition and ReconcileVolumeState).
+/// Without a count of starts: a volume is not attached and its engine dead again any sooner. For one death the manager writes an
+/// Event at each sync until the engine is stopped, some 20 in a minute (longhorn-manager v1.9.2
+/// controller/volume_controller.go reconcileVolumeCondition and ReconcileVolumeState).
 const SHORTEST_ROUND: SignedDuration = SignedDuration::from_secs(30);
+/// client-go lets 25 Events about an object through at once, and then one in five minutes: from about here on, the time of the last one
+/// may stand still while the loop goes on (client-go v0.33 tools/record/events_cache.go defaultSpamBurst, defaultSpamQPS). Others
+/// about the volume count too.
+const FLOOD: i64 = 15;
+/// The engine is started so long before its first death.
+const FIRST_START: SignedDuration = SignedDuration::from_mins(2);
+/// How long the time of the last Event may stand still then.
+const HELD_BACK: SignedDuration = SignedDuration::from_mins(6);
 /// The next pod of an instance manager is created this soon after, or before, its engines are found dead.
 const WITH_MANAGER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events about volumes and engines that speak for a loop, by name of the object: how many, and the last.
 pub(super) struct Events<'a> {
-    detached: BTreeMap<&'a str, SeenAttachment<'a>>,
-    failed: BTreeMap<&'a str, SeenAttachment<'a>>,
+    detached: BTreeMap<&'a str, EventTally<'a>>,
+    failed: BTreeMap<&'a str, EventTally<'a>>,
+    /// Starts of engines: one for each round of a loop (controller/instance_handler.go createInstance, v1.3.3 to v1.12.1).
+    started: BTreeMap<&'a str, EventTally<'a>>,
     /// The uids of all pods of a name that are known within the hour, of instance managers.
     lives: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// When Kubernetes last asked to attach or to detach a persistent volume.
@@ -42,7 +52,7 @@ pub(super) struct Events<'a> {
 
 /// Events of one reason about one object within the last hour.
 #[derive(Clone, Copy)]
-struct SeenAttachment<'a> {
+struct EventTally<'a> {
     count: i64,
     first: Timestamp,
     last: Timestamp,
@@ -50,17 +60,20 @@ struct SeenAttachment<'a> {
     said: &'a str,
 }
 
-impl SeenAttachment<'_> {
-    /// How often an engine can have died, by the time from the first Event to the last.
-    fn deaths(self) -> i64 {
+impl EventTally<'_> {
+    /// How often an engine can have died: as often as it was started, or by the time from the first Event to the last.
+    fn deaths(self, starts: i64) -> i64 {
         let rounds = self.last.duration_since(self.first).as_secs() / SHORTEST_ROUND.as_secs();
-        self.count.min(rounds.saturating_add(1))
+        self.count.min(rounds.saturating_add(1).max(starts))
     }
 
     /// How long after the last death the next one is overdue.
-    fn patience(self) -> SignedDuration {
+    fn cooldown(self, volume: &Volume, deaths: i64) -> SignedDuration {
         let spread = self.last.duration_since(self.first).as_secs();
-        SignedDuration::from_secs(2 * (spread / (self.deaths() - 1).max(1)).max(SHORTEST_ROUND.as_secs()))
+        let round = (spread / (deaths - 1).max(1)).max(SHORTEST_ROUND.as_secs());
+        let usual = SignedDuration::from_secs(round.saturating_mul(2));
+        // for others the time of the remount goes on
+        if self.count >= FLOOD && volume.is_shared() { usual.max(HELD_BACK) } else { usual }
     }
 }
 
@@ -69,6 +82,7 @@ impl<'a> Events<'a> {
         let mut events = Events {
             detached: BTreeMap::new(),
             failed: BTreeMap::new(),
+            started: BTreeMap::new(),
             lives: BTreeMap::new(),
             asked: BTreeMap::new(),
         };
@@ -91,11 +105,12 @@ impl<'a> Events<'a> {
             let seen = match (event.reason.as_str(), event.involved_object.kind.as_str()) {
                 (reason, "Volume") if volumes::is_unexpected_detach(reason) => &mut events.detached,
                 ("FailedStarting", "Engine") => &mut events.failed,
+                ("Start", "Engine") => &mut events.started,
                 _ => continue,
             };
             let Some(last) = event.last_seen().filter(|last| cluster.age(*last) < HOUR) else { continue };
             let begin = event.first_seen().unwrap_or(last).max(cluster.now.checked_sub(HOUR).unwrap_or(last));
-            let new = SeenAttachment { count: 0, first: begin, last, said: &event.message };
+            let new = EventTally { count: 0, first: begin, last, said: &event.message };
             let entry = seen.entry(&event.involved_object.name).or_insert(new);
             entry.count = entry.count.saturating_add(within_the_hour(cluster, event, last));
             (entry.first, entry.last) = (entry.first.min(begin), entry.last.max(last));
@@ -105,7 +120,7 @@ impl<'a> Events<'a> {
 
     /// True when the last death of the engine is that of an instance manager on its node, which a check of its own tells: its
     /// next pod was made then, and it has not ended so often that this is the loop.
-    fn told_by_manager(&self, cluster: &Cluster, node: &str, last: Timestamp) -> bool {
+    fn explained_by_instance_manager(&self, cluster: &Cluster, node: &str, last: Timestamp) -> bool {
         let mut managers = cluster.instance_managers_on(node).map(|manager| manager.metadata.name.as_str());
         managers.any(|name| {
             let made = cluster.objects.pods.get(name).and_then(|pod| pod.metadata.created());
@@ -124,8 +139,8 @@ fn within_the_hour(cluster: &Cluster, event: &Event, last: Timestamp) -> i64 {
     if spread <= window { count } else { (count.saturating_mul(window) / spread.max(1)).max(1) }
 }
 
-/// A volume that hangs, with what is known of it.
-struct Hanging<'a> {
+/// A volume that does not attach, detach or stay attached, with what is known of it.
+struct StuckVolume<'a> {
     cause: &'static Cause,
     volume: &'a Volume,
     node: &'a str,
@@ -133,31 +148,31 @@ struct Hanging<'a> {
     since: Option<Timestamp>,
     /// False where only a recording says it, and what would tell since when was not recorded.
     dated: bool,
+    /// True where its engine dies again and again.
+    loops: bool,
     evidence: Vec<Evidence>,
 }
 
 pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
-    let mut cannot_start: BTreeMap<&str, Vec<Hanging>> = BTreeMap::new();
+    let mut cannot_start: BTreeMap<&str, Vec<StuckVolume>> = BTreeMap::new();
     for volume in cluster.objects.volumes.iter() {
         if volume.metadata.is_deleting() {
             continue;
         }
-        let Some(hanging) = hanging(cluster, out, volume, events) else { continue };
+        let Some(stuck) = diagnose(cluster, out, volume, events) else { continue };
         // a faulted volume is not attached, and has a check of its own; but in a loop it is called so each time its engine is dead
-        if volume.status.robustness == VolumeRobustness::Faulted && hanging.cause != &ATTACH_LOOP {
+        if volume.status.robustness == VolumeRobustness::Faulted && !stuck.loops {
             continue;
         }
-        if !hanging.dated {
-            out.find(finding(cluster, hanging).severity(Severity::Info));
+        if !stuck.dated {
+            out.find(finding(cluster, stuck).severity(Severity::Info));
             continue;
         }
         let [name, namespace, claim] = volumes::labels(volume);
-        out.sample(&STUCK, &[name, namespace, claim, hanging.cause.id], 1.0);
-        match hanging.cause {
-            cause if cause == &ENGINE_CANNOT_START => {
-                cannot_start.entry(hanging.node).or_default().push(hanging)
-            }
-            _ => out.find(finding(cluster, hanging)),
+        out.sample(&STUCK, &[name, namespace, claim, stuck.cause.id], 1.0);
+        match stuck.cause {
+            cause if cause == &ENGINE_CANNOT_START => cannot_start.entry(stuck.node).or_default().push(stuck),
+            _ => out.find(finding(cluster, stuck)),
         }
     }
     let mut running: BTreeMap<&str, usize> = BTreeMap::new();
@@ -168,7 +183,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     }
     let everywhere: usize = running.values().sum();
     for (node, all) in cannot_start {
-        match <[Hanging; 1]>::try_from(all) {
+        match <[StuckVolume; 1]>::try_from(all) {
             Ok([one]) => out.find(finding(cluster, one)),
             Err(all) => {
                 let elsewhere = everywhere - running.get(node).copied().unwrap_or_default();
@@ -178,45 +193,80 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
     }
 }
 
-fn hanging<'a>(
+fn diagnose<'a>(
     cluster: &'a Cluster,
     out: &mut Outcome,
     volume: &'a Volume,
     events: &Events<'a>,
-) -> Option<Hanging<'a>> {
-    let name = volume.metadata.name.as_str();
+) -> Option<StuckVolume<'a>> {
     let node =
         if volume.spec.node_id.is_empty() { &volume.status.current_node_id } else { &volume.spec.node_id };
-    let recent = |found: Option<&SeenAttachment<'a>>| {
-        found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
-    };
-    let works = || {
-        let engine = volumes::current_engine(cluster, volume);
-        volume.status.state == VolumeState::Attached
-            && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running)
-    };
-    let over = |seen: &SeenAttachment| {
-        cluster.age(seen.last) > seen.patience() && works()
-            || events.told_by_manager(cluster, node, seen.last)
-    };
-    let loops = |seen: &SeenAttachment| seen.deaths() >= MANY && !over(seen);
-    let new = |cause, why: String, since| Hanging {
+    let moves = moves(cluster, out, volume, node, events);
+    dies(cluster, volume, node, events).or(moves)
+}
+
+/// At least so many times within the hour, and lately.
+fn recent<'a>(cluster: &Cluster, found: Option<&EventTally<'a>>) -> Option<EventTally<'a>> {
+    found.copied().filter(|seen| seen.count >= MANY && cluster.age(seen.last) < RECENT)
+}
+
+/// A volume whose engine dies again and again, by its Events. The states between change every few seconds and tell nothing.
+fn dies<'a>(
+    cluster: &'a Cluster,
+    volume: &'a Volume,
+    node: &'a str,
+    events: &Events<'a>,
+) -> Option<StuckVolume<'a>> {
+    let name = volume.metadata.name.as_str();
+    let mut seen = recent(cluster, events.detached.get(name))?;
+    let told = seen.last;
+    if seen.count >= FLOOD {
+        seen.last = volumes::remounted(volume).map_or(told, |at| at.max(told).min(cluster.now));
+    }
+    let engine = volumes::current_engine(cluster, volume);
+    let works = volume.status.state == VolumeState::Attached
+        && engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running);
+    // starts of before belong to a workload that moved
+    let starts = engine
+        .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
+        .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
+    let deaths = seen.deaths(starts.map_or(0, |starts| starts.count));
+    let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
+    if deaths < MANY || over || events.explained_by_instance_manager(cluster, node, told) {
+        return None;
+    }
+    let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);
+    let evidence = vec![EvidenceSource::Event.says(text)];
+    let stuck = |cause, why: String, since, evidence| StuckVolume {
         cause,
         volume,
         node,
         why,
         since,
         dated: true,
-        evidence: Vec::new(),
+        loops: true,
+        evidence,
     };
-    if let Some(seen) = recent(events.detached.get(name)).filter(loops) {
-        let (count, last) = (seen.count, seen.last);
-        let mut hanging =
-            new(&ATTACH_LOOP, "its engine died three times or more within the last hour".into(), None);
-        let text = format!("{count} DetachedUnexpectedly within the last hour, the last at {last}");
-        hanging.evidence.push(EvidenceSource::Event.says(text));
-        return Some(hanging);
+    if !volumes::was_never_up(cluster, volume) {
+        let why = "its engine died three times or more within the last hour".to_owned();
+        return Some(stuck(&ATTACH_LOOP, why, None, evidence));
     }
+    let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().chain(evidence).collect();
+    evidence
+        .push(api("no replica of the volume was ever healthy: it has never been up, and nothing is lost"));
+    let why = format!("its engine does not start on node {node}");
+    Some(stuck(&ENGINE_CANNOT_START, why, Some(seen.first), evidence))
+}
+
+/// A volume that is on its way for too long.
+fn moves<'a>(
+    cluster: &'a Cluster,
+    out: &mut Outcome,
+    volume: &'a Volume,
+    node: &'a str,
+    events: &Events<'a>,
+) -> Option<StuckVolume<'a>> {
+    let name = volume.metadata.name.as_str();
     let (fact, cause) = match volume.status.state {
         VolumeState::Attaching => ("attaching", &ATTACHING),
         VolumeState::Detaching => ("detaching", &DETACHING),
@@ -224,51 +274,57 @@ fn hanging<'a>(
     };
     let engine = volumes::current_engine(cluster, volume);
     let begun = Begun::NotBefore(asked(cluster, volume, events));
-    let held = lasting(cluster, out, fact, &format!("{name} {node}"), begun, TRIES);
-    let since = held.and_then(|held| held.since);
-    let failed = engine.and_then(|engine| recent(events.failed.get(engine.metadata.name.as_str())));
+    let age = observe(cluster, out, fact, &format!("{name} {node}"), begun);
+    let since = age.since_or_later();
+    let (why, dated, loops, evidence) = (String::new(), true, false, Vec::new());
+    let stuck = StuckVolume { cause, volume, node, why, since, dated, loops, evidence };
+    let failed = engine.and_then(|engine| recent(cluster, events.failed.get(engine.metadata.name.as_str())));
     let error = engine.filter(|engine| engine.status.current_state == InstanceState::Error);
-    if cause == &ATTACHING && (failed.is_some() || error.is_some() && held.is_some()) {
-        let mut hanging =
-            new(&ENGINE_CANNOT_START, format!("its engine does not start on node {node}"), since);
-        hanging.evidence.extend(engine.and_then(start_error));
-        if let Some(SeenAttachment { count, last, said, .. }) = failed {
-            let text = format!(
-                "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
-                text::shortened(said.trim(), 300)
-            );
-            hanging.evidence.push(EvidenceSource::Event.says(text));
-        }
-        if let Some(engine) = error {
-            hanging.evidence.push(api(format!("engine {}: currentState is error", engine.metadata.name)));
-        }
-        return Some(hanging);
+    if cause == &ATTACHING && (failed.is_some() || error.is_some() && age.at_least(TRIES, Unknown::Counts)) {
+        return Some(cannot_start(stuck, engine, failed, error));
     }
-    let held = held.filter(|_| since.is_none_or(|since| cluster.age(since) >= QUIET))?;
-    // told as a ticket that is left over
-    if tickets::attaches_to_gone_node(cluster, volume) {
+    // a node that is gone is told as a ticket that is left over
+    if !age.at_least(QUIET, Unknown::Counts) || tickets::attaches_to_gone_node(cluster, volume) {
         return None;
     }
     let long = since.map_or("an unknown time".to_owned(), |since| text::duration(cluster.age(since)));
-    let mut hanging = new(cause, format!("it has been {fact} for {long}"), since);
-    // the ticket of a detaching volume is gone, and with it the time
-    hanging.dated = cause != &DETACHING || since.is_some() || tickets::csi_is_known(cluster);
-    if let Some(engine) = engine {
-        let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
-        hanging.evidence.push(api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name)));
-    }
+    let mut evidence: Vec<Evidence> = engine.map(wanted_and_is).into_iter().collect();
     let busy =
         cluster.replicas_of(name).filter(|replica| replica.spec.desire_state != replica.status.current_state);
-    for replica in busy.take(3) {
+    evidence.extend(busy.take(3).map(|replica| {
         let (wanted, current) = (replica.spec.desire_state.as_str(), replica.status.current_state.as_str());
+        let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
+        api(format!("replica {name} on {node}: wanted {wanted}, is {current}"))
+    }));
+    evidence.push(age.evidence());
+    // the ticket of a detaching volume is gone, and with it the time
+    let dated = cause != &DETACHING || since.is_some() || tickets::csi_is_known(cluster);
+    Some(StuckVolume { why: format!("it has been {fact} for {long}"), dated, evidence, ..stuck })
+}
+
+fn wanted_and_is(engine: &Engine) -> Evidence {
+    let (wanted, current) = (engine.spec.desire_state.as_str(), engine.status.current_state.as_str());
+    api(format!("engine {}: wanted {wanted}, is {current}", engine.metadata.name))
+}
+
+fn cannot_start<'a>(
+    stuck: StuckVolume<'a>,
+    engine: Option<&Engine>,
+    failed: Option<EventTally>,
+    error: Option<&Engine>,
+) -> StuckVolume<'a> {
+    let mut evidence: Vec<Evidence> = engine.and_then(start_error).into_iter().collect();
+    if let Some(EventTally { count, last, said, .. }) = failed {
         let text = format!(
-            "replica {} on {}: wanted {wanted}, is {current}",
-            replica.metadata.name, replica.spec.node_id
+            "{count} FailedStarting of its engine within the last hour, the last at {last}: {}",
+            text::shortened(said.trim(), 300)
         );
-        hanging.evidence.push(api(text));
+        evidence.push(EvidenceSource::Event.says(text));
     }
-    hanging.evidence.push(held.evidence());
-    Some(hanging)
+    evidence
+        .extend(error.map(|engine| api(format!("engine {}: currentState is error", engine.metadata.name))));
+    let why = format!("its engine does not start on node {}", stuck.node);
+    StuckVolume { cause: &ENGINE_CANNOT_START, why, evidence, ..stuck }
 }
 
 /// When the volume was asked for, or to be let go, at the earliest: by its attachments in Kubernetes, found by its tickets, which a
@@ -301,17 +357,17 @@ fn start_error(engine: &Engine) -> Option<Evidence> {
     said.then(|| api(format!("engine {}: {}", engine.metadata.name, text::shortened(&created.message, 300))))
 }
 
-fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
-    let Hanging { cause, volume, node, why, since, evidence, .. } = hanging;
+fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
+    let StuckVolume { cause, volume, node, why, since, evidence, .. } = stuck;
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(node)
         .since(since)
-        .impact(match cause.id {
-            "detaching" => format!("{whose} can be attached nowhere until it is detached"),
-            _ => format!("{whose} cannot be used: its pods wait or lose their device"),
+        .impact(match cause == &DETACHING {
+            true => format!("{whose} can be attached nowhere until it is detached"),
+            false => format!("{whose} cannot be used: its pods wait or lose their device"),
         })
         .volumes(users)
         .fact(format!(
@@ -321,15 +377,28 @@ fn finding(cluster: &Cluster, hanging: Hanging) -> Finding {
             volume.spec.node_id,
             volume.status.current_node_id
         ))
-        .remedy(remedy(cluster, cause, volume, node));
+        .with(Name::Value, if node.is_empty() { "its node".to_owned() } else { format!("node {node}") })
+        .with(
+            Name::Owner,
+            if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
+        );
     finding.evidence.extend(evidence);
+    // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
+    let policies = manager_release(cluster)
+        .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
+    if policies && cause != &ATTACH_LOOP {
+        finding = finding.fact(
+            "the default NetworkPolicies of 1.12.1 can keep a node from port 3260 of its instance manager, where the CNI enforces them \
+             (chart: networkPolicies.restrictInternalTraffic)",
+        );
+    }
     finding.evidence.extend(nodes::down(cluster, node));
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding
 }
 
 /// Several volumes whose engines fail on one node: it is the node.
-fn one_node(cluster: &Cluster, node: &str, all: &[Hanging], elsewhere: usize) -> Finding {
+fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize) -> Finding {
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
     let elsewhere = counted(elsewhere, "engine");
@@ -356,41 +425,4 @@ fn one_node(cluster: &Cluster, node: &str, all: &[Hanging], elsewhere: usize) ->
         finding.evidence.push(fact.clone());
     }
     finding
-}
-
-fn remedy(cluster: &Cluster, cause: &Cause, volume: &Volume, node: &str) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let owner = &volume.status.owner_id;
-    let words = match cause.id {
-        "attach_loop" => format!(
-            "See why the engine dies: the instance manager on node {node} (restarted, out of memory), the network to the replicas, and the disks. \
-             Scale the workload down to end the loop."
-        ),
-        "engine_cannot_start" => format!(
-            "See the error of the engine; then check node {node} for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the instance manager. On another node the volume may attach at once."
-        ),
-        "detaching" => format!(
-            "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on {owner}, \
-             which owns the volume."
-        ),
-        _ => format!(
-            "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
-             longhorn-manager on {owner}, which owns the volume."
-        ),
-    };
-    let mut remedy = Remedy::new(words);
-    // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
-    let policies = matches!(cause.id, "attaching" | "detaching" | "engine_cannot_start")
-        && manager_release(cluster)
-            .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));
-    if policies {
-        remedy.text += " The default NetworkPolicies of 1.12.1 can also keep the node from port 3260 of its instance \
-             manager, where the CNI enforces them (chart: networkPolicies.restrictInternalTraffic).";
-        remedy = remedy.read(format!("kubectl -n {namespace} get networkpolicies"));
-    }
-    remedy
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
 }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::cluster::Readability;
-use crate::facts::stuck::{self, Begun};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{DataLocality, Volume, VolumeAttachment, VolumeRobustness, VolumeState, condition};
 
@@ -40,7 +40,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         // the attachment of a shared volume is that of its share manager
-        let shared = volume.spec.access_mode == "rwx" && !volume.spec.migratable;
+        let shared = volume.is_shared();
         let tickets = tickets(cluster, attachment).filter(|ticket| !shared || ticket.kind != "csi-attacher");
         let tickets: Vec<Ticket> = tickets.collect();
         let left_over: Vec<&Ticket> = tickets.iter().filter(|ticket| is_left_over(cluster, ticket)).collect();
@@ -106,20 +106,13 @@ fn waits(volume: &Volume) -> bool {
 
 /// True where a ticket sends the volume to a node that Kubernetes no longer has: it never gets there.
 pub(super) fn attaches_to_gone_node(cluster: &Cluster, volume: &Volume) -> bool {
-    if volume.status.state != VolumeState::Attaching || !is_gone(cluster, &volume.spec.node_id) {
+    if volume.status.state != VolumeState::Attaching || !nodes::is_gone(cluster, &volume.spec.node_id) {
         return false;
     }
     let attachment = cluster.objects.volume_attachments.get(&volume.metadata.name);
     let mut tickets =
         attachment.into_iter().flat_map(|attachment| attachment.spec.attachment_tickets.values());
     tickets.any(|ticket| ticket.node_id == volume.spec.node_id)
-}
-
-/// True for a node that Kubernetes does not have, where all that it has are known.
-fn is_gone(cluster: &Cluster, node: &str) -> bool {
-    let nodes = &cluster.objects.kube_nodes;
-    let known = !nodes.is_empty() && cluster.decoded_all(Resource::KubeNodes);
-    known && !node.is_empty() && nodes.get(node).is_none()
 }
 
 /// From 1.7.0 on Longhorn does not choose between the two (selectAttachmentTicketToAttach); before, the first has it.
@@ -141,7 +134,9 @@ fn is_left_over(cluster: &Cluster, ticket: &Ticket) -> bool {
         && csi_is_known(cluster)
         && cluster.decoded_all(Resource::CsiAttachments)
         && !ticket.attached;
-    orphan || is_gone(cluster, ticket.node) || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
+    orphan
+        || nodes::is_gone(cluster, ticket.node)
+        || ticket.id == "longhorn-ui" && ticket.seen && !ticket.satisfied
 }
 
 fn lasting(
@@ -153,7 +148,8 @@ fn lasting(
 ) -> bool {
     let object = format!("{} {}", volume.metadata.name, ticket.id);
     // an old ticket may have come to wait, or lost its attachment, just now
-    stuck::lasting(cluster, out, fact, &object, Begun::NotBefore(ticket.since), QUIET).is_some()
+    let age = observe(cluster, out, fact, &object, Begun::NotBefore(ticket.since));
+    age.at_least(QUIET, Unknown::Counts)
 }
 
 fn find_left_over(
@@ -168,7 +164,10 @@ fn find_left_over(
     let whose = text::users_of(&users);
     let impact = match waits {
         Some(other) => format!("the workload on node {} waits for {whose}", other.node),
-        None => format!("{whose} stays attached to node {} although no pod there uses it", ticket.node),
+        None if volume.status.current_node_id == ticket.node => {
+            format!("{whose} stays attached to node {} although no pod there uses it", ticket.node)
+        }
+        None => format!("{whose} will be attached to node {} although no pod there uses it", ticket.node),
     };
     let patch = format!(r#"{{"spec":{{"attachmentTickets":{{"{}":null}}}}}}"#, ticket.id);
     let finding = Finding::new(
@@ -211,17 +210,18 @@ fn find(
     let at = &volume.status.current_node_id;
     let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
     let obstacle = obstacle(cluster, volume);
-    let why = match (cause.id, at.as_str()) {
+    let broke = cause == &MIGRATION_BROKE;
+    let why = match (broke, at.as_str()) {
         (_, at) if migrates => format!("its migration from node {at} to {} does not get ready", ticket.node),
-        ("migration_broke", _) => "its migration broke, and tickets for two nodes are left".to_owned(),
+        (true, _) => "its migration broke, and tickets for two nodes are left".to_owned(),
         (_, "") => format!("the workload on node {} waits, and it is detached", ticket.node),
         (_, at) if at == ticket.node => {
             format!("it is attached to node {at}, but Longhorn does not call the ticket satisfied")
         }
         (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
     };
-    let words = match cause.id {
-        "migration_broke" => {
+    let words = match broke {
+        true => {
             "Find out on which node the virtual machine should run, and delete the pod on the other: Longhorn attaches the \
                               volume as soon as one ticket is left.".to_owned()
         }

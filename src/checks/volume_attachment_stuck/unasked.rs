@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::cluster::Readability;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::stuck::{self, Begun};
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
@@ -34,7 +34,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         }
         let begun = Begun::NotBefore(csi.metadata.created());
         let object = format!("{} {}", volume.metadata.name, csi.metadata.name);
-        if stuck::lasting(cluster, out, "unasked", &object, begun, QUIET).is_some() {
+        if observe(cluster, out, "unasked", &object, begun).at_least(QUIET, Unknown::Counts) {
             let [name, namespace, claim] = volumes::labels(volume);
             out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id], 1.0);
             out.find(finding(cluster, volume, csi));

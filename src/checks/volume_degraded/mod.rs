@@ -19,27 +19,63 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::check::*;
+use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, InstanceState, ReplicaMode, ShareManagerState, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day";
-    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again";
+        "a rebuild runs and its progress has not changed for half an hour, or, at a first look, the volume has been degraded for a day"
+        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
+             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
+    REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume fail and start again"
+        fix "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both ends. If it \
+             is always the same disk, switch scheduling off for it, and the next replica goes elsewhere. Do not delete replicas that hold data." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
     REBUILD_DISABLED = warning "rebuild_disabled"
-        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off";
+        "concurrent-replica-rebuild-per-node-limit is 0, which switches rebuilds off"
+        fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless the work for which it was lowered still goes on." [
+            read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
+            change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"5\"}'",
+        ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
-        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end";
+        "Longhorn rebuilds nothing while the volume migrates or expands, and that does not end"
+        fix "See why the migration or expansion does not end; the rebuild begins after it." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
     UNSCHEDULABLE = warning "unschedulable"
-        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node";
+        "no disk takes the missing replica" but "info during the first hour of the maintenance of a node"
+        fix "Make room for the replica: another node or disk, more space, or fewer tags; the evidence has the figures of each disk. Longhorn then \
+             continues." [
+            read "kubectl -n <namespace> get nodes.longhorn.io",
+            read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
+        ];
     WAITS_FOR_NODE = warning "waits_for_node"
-        "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon";
-    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why";
+        "a failed replica is on a node that is down or cordoned" but "info during the first hour of a cordon"
+        fix "Bring node <node> back: Longhorn then rebuilds from what is left on it. If it never comes back, delete it from Kubernetes; the \
+             replica is then created on another node that has room." [
+            read "kubectl describe node <node>",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
+    NOT_REBUILDING = warning "not_rebuilding" "nothing is being rebuilt, and no object says why"
+        fix "See the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds." [
+            read "kubectl -n <namespace> get pods -o wide -l app=longhorn-manager",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Rebuil|<object>'",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -48,7 +84,7 @@ pub static CHECK: Check = Check {
     summary: "A volume has too few replicas and does not get them back: its rebuild stalls, fails again and again, finds no disk, \
               or is switched off. Silent while a rebuild advances or waits for its turn.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
-    uses: &[KubeNodes, Pods, Events],
+    uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,
@@ -89,7 +125,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let wanted = volume.spec.number_of_replicas.0;
         let healthy = healthy(cluster, volume);
         out.sample(&MISSING, &volumes::labels(volume), wanted.saturating_sub(healthy).max(1) as f64);
-        let age = Age::of(cluster, out, volume);
+        let begun = Begun::At(volume.status.last_degraded_at.get());
+        let age = observe(cluster, out, "degraded", &volume.metadata.name, begun);
         if let Some(reason) = reasons::look(cluster, out, volume, &age, &wide) {
             let finding = finding(cluster, volume, reason, &age, healthy);
             if finding.severity > Severity::Info {
@@ -117,36 +154,20 @@ fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Since when a volume is degraded, and whether that is long enough to expect a rebuild.
-struct Age {
-    since: Option<Timestamp>,
-    /// `None` where nothing tells.
-    length: Option<SignedDuration>,
-    /// False while Longhorn may still wait for a failed replica.
-    waited: bool,
-    watched: bool,
+/// How long a degraded volume may take until a rebuild is to be expected: Longhorn may wait for a failed replica.
+fn patience(cluster: &Cluster) -> SignedDuration {
+    let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
+    let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
+    wait.saturating_add(QUIET)
 }
 
-impl Age {
-    fn of(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Self {
-        let seen = out.first_seen("degraded", &volume.metadata.name);
-        let since = volume.status.last_degraded_at.get().or(seen);
-        let length = since.map(|since| cluster.age(since));
-        let wait = cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
-        let wait = SignedDuration::from_secs(wait.parse().unwrap_or(600)).max(SignedDuration::from_mins(10));
-        // Longhorn always writes the time; without it a recording does not tell
-        let waited = length.is_some_and(|length| length >= wait.saturating_add(QUIET));
-        Age {
-            since,
-            length,
-            waited,
-            watched: volume.status.last_degraded_at.get().is_none() && seen.is_some(),
-        }
-    }
-
-    fn at_least(&self, limit: SignedDuration) -> bool {
-        self.length.is_some_and(|length| length >= limit)
-    }
+/// True where an engine runs and, for a shared volume, its NFS server: else another check says that it does not work.
+fn works(cluster: &Cluster, volume: &Volume) -> bool {
+    let engine = volumes::current_engine(cluster, volume);
+    let runs = engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running);
+    let share = cluster.objects.share_managers.get(&volume.metadata.name);
+    let served = share.is_none_or(|share| share.status.state == ShareManagerState::Running);
+    runs && (!volume.is_shared() || served)
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
@@ -165,18 +186,23 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     )
     .volumes(users)
     .since(age.since)
-    .impact(format!("{whose} works, but {left}"))
+    .impact(if works(cluster, volume) {
+        format!("{whose} works, but {left}")
+    } else {
+        format!("{whose}: {left}")
+    })
     .node(&reason.node);
     if reason.planned {
         finding = finding.severity(Severity::Info);
     }
-    let degraded = match age.length {
-        Some(length) => format!("status.robustness has been degraded for {}", text::duration(length)),
-        None => "status.robustness is degraded; how long is unknown".to_owned(),
-    };
-    let source = if age.watched { EvidenceSource::History } else { EvidenceSource::Api };
-    finding = finding.because(source, degraded);
+    finding = finding.fact("status.robustness is degraded");
+    finding.evidence.push(age.evidence());
     finding.evidence.extend(reason.evidence);
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
-    finding.remedy(reasons::remedy(cluster, volume, reason.cause, &reason.node))
+    let owner = &volume.status.owner_id;
+    let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
+    match reasons::remedy(cluster, reason.cause, &reason.node) {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::facts::stuck::{Begun, lasting};
 use crate::facts::{api, placement, volumes};
 use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
 
@@ -42,6 +41,7 @@ impl DegradedReason {
 /// What concerns all degraded volumes alike.
 pub(super) struct Wide<'a> {
     limit: Option<i64>,
+    patience: SignedDuration,
     /// True while any volume is being rebuilt, behind which others may wait.
     rebuilding: bool,
     /// Failed rebuilds by engine, from Events.
@@ -58,7 +58,7 @@ impl<'a> Wide<'a> {
             let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
             *failures.entry(event.involved_object.name.as_str()).or_default() += count;
         }
-        Wide { limit, rebuilding, failures }
+        Wide { limit, patience: patience(cluster), rebuilding, failures }
     }
 }
 
@@ -72,7 +72,11 @@ pub(super) fn look(
 ) -> Option<DegradedReason> {
     let engine = volumes::current_engine(cluster, volume);
     let rebuild = engine.and_then(|engine| running(cluster, out, volume, engine, age));
-    if !age.waited {
+    // Longhorn always writes the time
+    if !age.at_least(wide.patience, Unknown::Waits) {
+        if age.is_unknown() {
+            out.time_tells(&NOT_REBUILDING, &volume.metadata.name);
+        }
         return None;
     }
     if let Some(looping) = looping(cluster, volume, engine, wide) {
@@ -113,7 +117,8 @@ fn running(
     }
     let percent: Vec<String> = rebuild.progress.iter().map(i64::to_string).collect();
     let percent = percent.join(", ");
-    let unchanged = out.first_seen("progress", &format!("{name} {} {percent}", rebuild.replicas.join(" ")));
+    let key = format!("{name} {} {percent}", rebuild.replicas.join(" "));
+    let unchanged = observe(cluster, out, "progress", &key, Begun::At(None));
     let at =
         if percent.is_empty() { "without reported progress".to_owned() } else { format!("at {percent} %") };
     let of = match rebuild.replicas.as_slice() {
@@ -123,14 +128,16 @@ fn running(
     let stalled = |why: String| {
         DegradedReason::new(&REBUILD_STALLED, why).because(format!("the rebuild of {of} is {at}"))
     };
-    let Some(since) = unchanged else {
+    if unchanged.is_unknown() && age.at_least(LONGEST, Unknown::Waits) {
         let why = "a rebuild runs; a single look cannot tell whether it advances".to_owned();
-        let long = cluster.is_recorded() && age.at_least(LONGEST);
-        return Some(if long { RunningRebuild::Stalled(stalled(why)) } else { RunningRebuild::Advances });
-    };
-    if cluster.age(since) < STANDSTILL {
-        return Some(RunningRebuild::Advances);
+        return Some(RunningRebuild::Stalled(stalled(why)));
     }
+    if unchanged.is_unknown() {
+        out.time_tells(&REBUILD_STALLED, name);
+    }
+    let Some(since) = unchanged.since.filter(|_| unchanged.at_least(STANDSTILL, Unknown::Waits)) else {
+        return Some(RunningRebuild::Advances);
+    };
     let mut reason =
         stalled(format!("its rebuild has stood {at} for {}", text::duration(cluster.age(since))));
     let text = format!("the same progress is seen since {since}");
@@ -197,7 +204,7 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
 
 /// True while the node is cordoned and that for less than an hour, as far as the volume tells.
 fn is_planned(cluster: &Cluster, node: &str, age: &Age) -> bool {
-    nodes::is_cordoned(cluster, node) && age.length.is_some_and(|length| length < MAINTENANCE)
+    nodes::is_cordoned(cluster, node) && age.since.is_some_and(|since| cluster.age(since) < MAINTENANCE)
 }
 
 fn failed_on(cluster: &Cluster, volume: &Volume, wanted: impl Fn(&str) -> bool) -> Option<String> {
@@ -244,17 +251,19 @@ fn not_rebuilding(
 ) -> Option<DegradedReason> {
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
-    let idle = lasting(cluster, out, "idle", &volume.metadata.name, begun, QUIET);
+    let idle = observe(cluster, out, "idle", &volume.metadata.name, begun);
     let waits = |replica: &Replica| {
         !replica.spec.failed_at.is_set()
             && !replica.spec.healthy_at.is_set()
             && !replica.spec.node_id.is_empty()
     };
     let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| waits(replica));
-    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST) {
+    if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }
-    idle?;
+    if !idle.at_least(QUIET, Unknown::Counts) {
+        return None;
+    }
     let mut reason = DegradedReason::new(&NOT_REBUILDING, "nothing is being rebuilt, and no object says why");
     if let Some(replica) = queued {
         let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
@@ -265,49 +274,27 @@ fn not_rebuilding(
     Some(reason)
 }
 
-pub(super) fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, node: &str) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let replicas =
-        format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
-    let events =
-        format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Rebuil|{name}'");
-    match cause.id {
-        "rebuild_disabled" => {
-            let patch = r#"{"value":"5"}"#;
-            Remedy::new("Set the limit back to its default of 5 unless work that needs the limit is still going on.")
-                .read(format!("kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"))
-                .change(format!(
-                    "kubectl -n {namespace} patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{patch}'"
-                ))
-        }
-        "rebuild_blocked" => Remedy::new("See why the migration or expansion does not end; the rebuild begins after it.")
-            .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml"))
-            .read(events),
-        "unschedulable" => Remedy::new(
-            "Make room for the replica: another node or disk, more space, or fewer tags. The check replica_unschedulable has the \
-             arithmetic of each disk. Longhorn then continues by itself.",
-        )
-        .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-        .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {name}")),
-        "waits_for_node" => Remedy::new(format!(
-            "Bring node {node} back, or uncordon it when the work is done: Longhorn then rebuilds from what is left on it. If it never \
-             comes back, delete it from Kubernetes; the replica is then made on another node that has room."
+/// What to do about a node for which a replica waits, where it is there and only cordoned, or gone for good.
+pub(super) fn remedy(cluster: &Cluster, cause: &Cause, node: &str) -> Option<Remedy> {
+    if cause != &WAITS_FOR_NODE {
+        return None;
+    }
+    let namespace = &cluster.namespace;
+    if nodes::is_gone(cluster, node) {
+        return Some(
+            Remedy::new(format!(
+                "Node {node} no longer exists in Kubernetes, so its replica does not come back: see that another node has room for one. Longhorn \
+                 creates it there."
+            ))
+            .read(format!("kubectl -n {namespace} get nodes.longhorn.io")),
+        );
+    }
+    let cordoned = nodes::is_cordoned(cluster, node) && nodes::down(cluster, node).is_none();
+    cordoned.then(|| {
+        Remedy::new(format!(
+            "Uncordon node {node} once the work on it is done: Longhorn then rebuilds from what is left on it."
         ))
         .read(format!("kubectl describe node {node}"))
-        .change(format!("kubectl uncordon {node}")),
-        "rebuild_looping" | "rebuild_stalled" => Remedy::new(
-            "See what fails: the node and disk that receive the data, the network between the nodes, and the instance managers at both \
-             ends. Do not delete replicas that hold data. If it is always the same disk, switch scheduling off for it, and the \
-             next replica goes elsewhere.",
-        )
-        .read(replicas)
-        .read(format!("kubectl -n {namespace} get engines.longhorn.io -l longhornvolume={name} -o yaml | grep -A12 rebuildStatus"))
-        .read(events),
-        _ => Remedy::new(format!(
-            "See the log of the longhorn-manager on {}, which owns the volume and starts its rebuilds.",
-            volume.status.owner_id
-        ))
-        .read(replicas)
-        .read(events),
-    }
+        .change(format!("kubectl uncordon {node}"))
+    })
 }

@@ -5,6 +5,12 @@ use crate::check::{Follows, Same};
 
 /// Relations to other causes.
 pub const FOLLOWS: &[Follows] = &[
+    Follows::caused_by(
+        &["never_up"],
+        &["volume_attachment_stuck/engine_cannot_start"],
+        Same::Volume,
+        "volume faulted",
+    ),
     Follows::caused_by(&["replicas_unreachable"], &["disk_unavailable/*"], Same::Disk, "volume faulted"),
     Follows::caused_by(
         &["engine_died", "salvage_pending"],

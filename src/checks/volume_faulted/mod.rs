@@ -11,6 +11,8 @@
 //! - `healthyAt` is emptied when a failed replica is rebuilt, so a replica without it holds only part of the data.
 //! - `spec.lastHealthyAt` says when a replica last got in step (1.5.4, 1.6.1 and later); before that only `healthyAt` does.
 //! - v1.12.0 and later write `status.lastAutoSalvagedAt`.
+//! - In a volume that has never been up, no replica has `healthyAt`: it is called faulted when all of its replicas have failed, and for
+//!   the moment after each try to start its engine (isFirstAttachment, isAutoSalvageNeeded). There is nothing in it to be lost.
 //! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
 
 mod follows;
@@ -19,24 +21,69 @@ mod salvage;
 #[cfg(test)]
 mod tests;
 
+use jiff::SignedDuration;
+
 use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
-use salvage::{Candidate, is_automatic, together};
+use salvage::{Candidate, is_automatic, newer, together};
 
 causes! {
     REPLICAS_UNREACHABLE = critical "replicas_unreachable"
-        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use";
+        "the replicas that hold the data are on nodes that are down, or on disks that Longhorn cannot use"
+        fix "Bring node <node> and its disk back, or free space where the disk is full: it has the newest copy. Longhorn then salvages it, if \
+             auto-salvage is on. Do not delete replicas, they are the only copies." [
+            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
-        "a replica is usable, but auto-salvage is switched off, so a person has to choose";
+        "a replica is usable, but auto-salvage is switched off, so a person has to choose"
+        fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
+             of it. Replicas that failed earlier missed writes." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
+        ];
     SALVAGE_PENDING = critical "salvage_pending"
-        "a replica is usable and auto-salvage may take it, but has not";
+        "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
+        fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. Where it is detached, see the log of the \
+             longhorn-manager on <owner>, which owns the volume." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
     ENGINE_DIED = critical "engine_died"
-        "the engine stopped unexpectedly; replicas with the data have not failed";
+        "the engine stopped unexpectedly; replicas with the data have not failed"
+        but "info in the first minute, in which Longhorn attaches the volume again"
+        fix "Wait a minute: Longhorn detaches and attaches the volume. If it stays faulted, see the instance manager on the node of the engine \
+             and the longhorn-manager on <owner>." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+        ];
     RESTORE_FAILED = critical "restore_failed"
-        "every replica failed while data was restored into the volume, which auto-salvage leaves alone";
-    NO_DATA = critical "no_data" "no replica is left that ever held all data of the volume";
+        "every replica failed while data was restored into the volume, which auto-salvage leaves alone"
+        fix "Restore the backup into another volume once the reason in the evidence is gone: the data is in the backup. Delete this volume when \
+             that one is healthy." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
+    NO_DATA = critical "no_data"
+        "no replica is left that ever held all data of the volume, although it was up once or has no replica at all"
+        fix "Look for the directory of a replica whose object is gone, among the orphans and under replicas/<object>-* on the disks: a volume can \
+             be exported from a single one. Else restore the last backup into a new volume. Delete nothing before." [
+            read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
+        ];
+    NEVER_UP = warning "never_up"
+        "the volume has never been up, because its engine or its replicas do not start; nothing is lost"
+        but "info in the first minute"
+        fix "See why its engine and replicas do not start: their condition InstanceCreation, the engine image and the instance managers on \
+             their nodes, and the longhorn-manager on <owner>. Nothing is lost, and nothing has to be deleted." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -62,23 +109,32 @@ gauges! {
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
 
+/// Longhorn detaches, salvages and attaches within it.
+const PASSING: SignedDuration = SignedDuration::from_mins(1);
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         if volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting() {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
-            out.find(finding(cluster, volume));
+            let finding = finding(cluster, out, volume);
+            out.find(finding);
         }
     }
 }
 
-fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
+fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let candidates = Candidate::all(cluster, volume);
     let (cause, why) = cause(cluster, volume, &candidates);
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let failures = cluster.replicas_of(name).filter_map(|replica| replica.spec.failed_at.get());
-    let since = if cause == &ENGINE_DIED { None } else { failures.max() };
+    let failed = failures.max().filter(|_| cause != &ENGINE_DIED);
+    // these pass by themselves, and come back as often as the engine dies
+    let passes = [&ENGINE_DIED, &SALVAGE_PENDING, &NEVER_UP].contains(&cause);
+    let age = passes.then(|| observe(cluster, out, cause.id, name, Begun::NotBefore(failed)));
+    let young = age.is_some_and(|age| !age.at_least(PASSING, Unknown::Counts));
+    let since = failed.or(age.and_then(|age| age.since));
     let mut finding =
         Finding::new(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
             .volumes(users)
@@ -93,7 +149,7 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
         finding = finding.fact(candidate.text());
     }
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
-    if incomplete > 0 {
+    if incomplete > 0 && cause != &NEVER_UP {
         let text = format!(
             "{} without healthyAt: never complete, or being rebuilt when it failed",
             counted(incomplete, "replica")
@@ -112,7 +168,17 @@ fn finding(cluster: &Cluster, volume: &Volume) -> Finding {
     }
     // it is the manager that owns the volume which salvages it
     finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
-    finding.remedy(remedy(cluster, volume, cause, &candidates))
+    finding.evidence.extend(age.map(|age| age.evidence()));
+    let owner = &volume.status.owner_id;
+    finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
+    for one in together(&candidates).into_iter().filter(|_| cause == &AUTO_SALVAGE_OFF) {
+        finding = finding.with(Name::Replica, one.replica.metadata.name.as_str());
+    }
+    let finding = match remedy(cluster, volume, cause, &candidates) {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    };
+    if young { finding.severity(Severity::Info) } else { finding }
 }
 
 /// State in words, with the node where it is, or should be, attached.
@@ -128,12 +194,22 @@ fn state(volume: &Volume) -> String {
 fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'static Cause, String) {
     let healthy =
         cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count();
+    if volumes::was_never_up(cluster, volume) {
+        return (&NEVER_UP, "it has never been up, so nothing in it is lost".to_owned());
+    }
     if healthy > 0 {
-        let text = format!("its engine stopped unexpectedly while {} intact", are(healthy));
+        let usable = |one: &&Candidate| one.obstacle.is_none() && volumes::is_healthy(one.replica);
+        let text = match candidates.iter().filter(usable).count() {
+            0 => format!(
+                "its engine stopped unexpectedly; {} not failed, but none can be used now",
+                have(healthy)
+            ),
+            usable => format!("its engine stopped unexpectedly while {} intact", are(usable)),
+        };
         return (&ENGINE_DIED, text);
     }
     let Some(best) = candidates.first() else {
-        return (&NO_DATA, "no replica is left that ever held all of its data".to_owned());
+        return (&NO_DATA, "no replica object is left that ever held all of its data".to_owned());
     };
     if volume.status.is_standby || volume.status.restore_required {
         return (&RESTORE_FAILED, "every replica failed while data was restored into it".to_owned());
@@ -155,48 +231,41 @@ fn cause(cluster: &Cluster, volume: &Volume, candidates: &[Candidate]) -> (&'sta
     }
 }
 
+fn have(count: usize) -> String {
+    format!("{} {}", counted(count, "replica"), if count == 1 { "has" } else { "have" })
+}
+
 fn are(count: usize) -> String {
     format!("{} {}", counted(count, "replica"), if count == 1 { "is" } else { "are" })
 }
 
-fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Remedy {
+/// What to do where the case decides it: the node of the newest copy is gone, or only away while an older copy could be taken.
+fn remedy(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Option<Remedy> {
     let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let best = candidates.first();
-    let node = best.map_or("", |best| best.replica.spec.node_id.as_str());
-    let owner = &volume.status.owner_id;
-    let words = match cause.id {
-        "replicas_unreachable" => format!(
-            "Do not delete replicas: they are the only copies. If node {node} is down, bring it back; if its disk is full, free space on it. \
-             Longhorn then salvages the replica by itself, if auto-salvage is on."
-        ),
-        "auto_salvage_off" => "Scale the workload down until the volume is detached. Then salvage the replica that failed last, and any \
-                               that failed within a minute of it, in Longhorn's UI or with the commands below. Replicas that failed earlier missed writes."
-            .to_owned(),
-        "salvage_pending" => format!(
-            "Longhorn salvages only while the volume is detached. If it stays attached, scale the workload down; if it is detached, see \
-             the log of the longhorn-manager on {owner}, which owns the volume."
-        ),
-        "engine_died" => format!(
-            "Longhorn detaches and attaches the volume by itself within a minute. If it stays faulted, see the instance manager on the \
-             node of the engine and the longhorn-manager on {owner}."
-        ),
-        "restore_failed" => "Delete the volume and restore it from the backup again.".to_owned(),
-        _ => "There is nothing to salvage. Restore the volume from a backup, or delete it and its claim if it is new.".to_owned(),
-    };
-    let mut remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide"))
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io {name} -o yaml"));
-    if matches!(cause.id, "replicas_unreachable") && !node.is_empty() {
-        remedy = remedy.read(nodes::look_at(cluster, node));
+    let show = format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={name} -o wide");
+    let best = candidates.first()?;
+    let node = &best.replica.spec.node_id;
+    if cause == &REPLICAS_UNREACHABLE && (node.is_empty() || nodes::is_gone(cluster, node)) {
+        let replica = &best.replica.metadata.name;
+        return Some(
+            Remedy::new(format!(
+                "Find the disk of replica {replica}, which has the newest copy: its node no longer exists. Attach the disk to a node and add it to \
+                 Longhorn there, or export the volume from the replica's directory on it. Else restore the last backup into a new volume. Do \
+                 not delete replicas, they are the only copies."
+            ))
+            .read(show)
+            .read(nodes::look_at(cluster, node)),
+        );
     }
-    if matches!(cause.id, "auto_salvage_off") {
-        for one in together(candidates) {
-            let patch = r#"{"spec":{"failedAt":""}}"#;
-            let replica = &one.replica.metadata.name;
-            remedy = remedy.change(format!(
-                "kubectl -n {namespace} patch replicas.longhorn.io {replica} --type merge -p '{patch}'"
-            ));
-        }
-    }
-    remedy
+    let newer = newer(candidates).filter(|_| [&AUTO_SALVAGE_OFF, &SALVAGE_PENDING].contains(&cause))?;
+    let (replica, node) = (&newer.replica.metadata.name, &newer.replica.spec.node_id);
+    let why = newer.obstacle.as_deref().unwrap_or_default();
+    Some(
+        Remedy::new(format!(
+            "Bring back replica {replica} on {node} first if that is possible: it failed later than the usable one and alone has the last \
+             writes ({why}). Scale the workload down meanwhile, and switch auto-salvage off, which would take the older copy."
+        ))
+        .read(nodes::look_at(cluster, node))
+        .read(show),
+    )
 }

@@ -66,6 +66,14 @@ pub fn together<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a
     usable().filter(|one| failed(one).is_some_and(|at| last.duration_since(at) <= TOGETHER)).collect()
 }
 
+/// A copy with later writes than every usable one, which cannot be used now.
+pub fn newer<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Option<&'b Candidate<'a>> {
+    let failed = |candidate: &Candidate| candidate.replica.spec.failed_at.get();
+    let usable = candidates.iter().filter(|one| one.obstacle.is_none()).filter_map(failed).max()?;
+    let later = |one: &&Candidate| failed(one).is_some_and(|at| at.duration_since(usable) > TOGETHER);
+    candidates.iter().filter(|one| one.obstacle.is_some()).filter(later).max_by_key(|one| failed(one))
+}
+
 /// True unless the setting is off. Longhorn's default is on.
 pub fn is_automatic(cluster: &Cluster) -> bool {
     !cluster.setting_value("auto-salvage", DataEngine::V1).eq_ignore_ascii_case("false")

@@ -62,9 +62,20 @@ fn each_reason_for_which_no_replica_is_taken() {
         (volume("") + &replica("r-1", "node-2", &late), "replicas_unreachable"),
         (volume("") + &replica("r-1", "node-3", &late), "replicas_unreachable"),
         (volume("") + &replica("r-1", "node-9", &late), "replicas_unreachable"),
-        (volume("") + &replica("r-1", "node-1", ""), "no_data"),
-        (volume("") + &replica("r-1", "node-1", ", failedAt: '2026-03-01T11:00:00Z'"), "no_data"),
+        (volume("") + &replica("r-1", "node-1", ""), "never_up"),
+        (volume("") + &replica("r-1", "node-1", ", failedAt: '2026-03-01T11:00:00Z'"), "never_up"),
         (volume(""), "no_data"),
+        (volume(", actualSize: '4096'") + &replica("r-1", "node-1", ""), "no_data"),
+        (volume(", lastBackup: b, lastBackupAt: '2026-01-01T00:00:00Z'"), "no_data"),
+        (
+            volume("")
+                + &replica(
+                    "r-1",
+                    "node-1",
+                    ", lastHealthyAt: '2026-01-01T00:00:00Z', failedAt: '2026-03-01T11:00:00Z'",
+                ),
+            "no_data",
+        ),
         (volume(", isStandby: true") + &usable, "restore_failed"),
         (volume(", restoreRequired: true") + &usable, "restore_failed"),
         (volume("") + &replica("r-1", "node-1", ", healthyAt: '2026-01-01T00:00:00Z'"), "engine_died"),

@@ -14,14 +14,20 @@ mod tests;
 use jiff::SignedDuration;
 
 use crate::check::*;
-use crate::facts::stuck::{Begun, lasting};
+use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
 
 causes! {
-    FILESYSTEM_READ_ONLY = warning "filesystem_read_only"
-        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that";
+    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only"
+        "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that"
+        fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
+             <node> for the I/O error that made it read-only first; where mount options make it so on purpose, there is nothing to do." [
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
+            read "kubectl describe node <node>",
+            change "kubectl -n <key> delete pod <pod>",
+        ];
 }
 
 pub static CHECK: Check = Check {
@@ -36,7 +42,7 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
         when: When::Flag { gauge: &READ_ONLY, labels: &[] },
-        also: &[&FILESYSTEM_READ_ONLY],
+        also: &[&FILE_SYSTEM_READ_ONLY],
         hold: "5m",
         summary: "The file system of a Longhorn volume is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
@@ -83,31 +89,21 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let begun = Begun::At(read_only.last_transition_time.get());
-        if let Some(held) = lasting(cluster, out, "read_only", &volume.metadata.name, begun, REMOUNT) {
+        let age = observe(cluster, out, "read_only", &volume.metadata.name, begun);
+        if age.at_least(REMOUNT, Unknown::Counts) {
             out.sample(&READ_ONLY, &volumes::labels(volume), 1.0);
-            out.find(finding(cluster, volume, engine).since(held.since));
+            out.find(finding(cluster, volume, engine).since(age.since));
         }
     }
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
-    let (namespace, name, node) = (&cluster.namespace, &volume.metadata.name, &engine.spec.node_id);
+    let (name, node) = (&volume.metadata.name, &engine.spec.node_id);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let pods: Vec<&str> =
-        volume.status.kubernetes_status.workloads_status.iter().map(|pod| pod.pod_name.as_str()).collect();
-    let mut remedy = Remedy::new(
-        "Restart the pod, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of the \
-         node for the I/O error that made it read-only. If mount options make it so on purpose, there is nothing to do.",
-    )
-    .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep {name}"))
-    .read(format!("kubectl get persistentvolumes {} -o yaml", volume.status.kubernetes_status.pv_name));
-    if let Some(pod) = pods.first() {
-        let of = &volume.status.kubernetes_status.namespace;
-        remedy = remedy.change(format!("kubectl -n {of} delete pod {pod}"));
-    }
-    Finding::new(
-        &FILESYSTEM_READ_ONLY,
+    let status = &volume.status.kubernetes_status;
+    let finding = Finding::new(
+        &FILE_SYSTEM_READ_ONLY,
         volumes::object(cluster, volume),
         format!("the file system of {whose} is mounted read-only on node {node}"),
     )
@@ -115,5 +111,9 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
-    .remedy(remedy)
+    .with(Name::Key, status.namespace.as_str());
+    status
+        .workloads_status
+        .iter()
+        .fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
 }

@@ -16,6 +16,7 @@ mod others;
 mod outage;
 mod pods;
 mod rules;
+mod selector;
 mod service;
 #[cfg(test)]
 mod tests;

@@ -52,12 +52,6 @@ fn may_start(cluster: &Cluster, pod: &Pod) -> bool {
 fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     let (namespace, name, node) = (&cluster.namespace, &pod.metadata.name, &pod.spec.node_name);
     let (key, value) = ADMISSION_LABEL;
-    let remedy = Remedy::new(
-        "See whether a share manager of this node fails over (fast failover removes the label and restores it when the node proves alive). If the label stays away, delete the pod: a new manager puts it on itself.",
-    )
-    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager --show-labels"))
-    .read(format!("kubectl -n {namespace} logs {name} -c longhorn-manager --tail=100"))
-    .change(format!("kubectl -n {namespace} delete pod {name}"));
     Finding::new(
         &causes::LABEL_MISSING,
         ObjectRef::new("Pod", namespace, name),
@@ -68,7 +62,6 @@ fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
     .node(node)
     .impact("one endpoint fewer for the admission webhook; none at all if every manager is like this")
     .fact(format!("the Service selects {key}={value}; the pod is Ready without it"))
-    .remedy(remedy)
 }
 
 /// The Lease under which managers start their webhooks one node after the other.
@@ -106,12 +99,6 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
         Some(pod) => format!("manager pod {} is on node {node}, which is not Ready", pod.metadata.name),
         None => format!("there is no manager pod on {node}"),
     };
-    let remedy = Remedy::new(
-        "Something on this node renews the Lease although no manager that we see can: look for a manager process that \
-         outlived its pod, and for a second installation. Where nothing renews the Lease, others take it after 20 s.",
-    )
-    .read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"))
-    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"));
     Finding::new(
         &causes::LOCK_STUCK,
         ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
@@ -121,5 +108,4 @@ fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDura
     .impact("managers of all other nodes that start wait for this one")
     .fact(format!("Lease {WEBHOOK_LOCK}: holder {node}, it is being renewed"))
     .fact(state)
-    .remedy(remedy)
 }

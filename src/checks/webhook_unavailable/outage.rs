@@ -1,44 +1,57 @@
 //! A webhook that no one serves: a rollout, an outage, or managers that wait for each other.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::pods::{self, States};
 use super::service::{ServiceEndpoints, WebhookRole};
-use super::{HOLD, causes, configurations};
+use super::{HOLD, causes, configurations, selector};
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping, pods as facts_of_pods, probes, starts};
+use crate::facts::{age, looping, not_started, probes, starts, unreached};
 use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
 const DAEMON_SET: &str = "longhorn-manager";
+
+/// A pod that becomes Ready is listed in the EndpointSlices within moments.
+const LISTED: SignedDuration = SignedDuration::from_secs(60);
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
     let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
     let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
+    let selector = selector::wrong(cluster, webhook);
+    // those that are refused are none of a rollout
+    let refused = not_started::refused(cluster, DAEMON_SET)
+        .filter(|_| !webhook.has_deployment(cluster) && webhook.pods(cluster).next().is_none());
     let cause = match since {
+        _ if selector.is_some() => &causes::SELECTOR_WRONG,
+        _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
         Some(since) if cluster.age(since) < HOLD => &causes::ROLL_OUT,
         _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
         _ => &causes::NO_READY_ENDPOINT,
     };
-    let message = message(cluster, webhook, cause, since, &states);
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
+    let (message, remedy) = match (&selector, &refused) {
+        (Some(wrong), _) => (wrong.message(webhook, &states), wrong.remedy(cluster, webhook)),
+        (None, Some(refused)) => (
+            format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
+            not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
+        ),
+        (None, None) => (message(cluster, webhook, cause, since, &states), remedy(cluster, webhook, cause)),
+    };
     let mut finding = Finding::new(cause, object, message)
         .since(since)
         .impact(impact(cluster, webhook, manager_release(cluster)))
-        .remedy(remedy(cluster, webhook, cause));
+        .remedy(remedy);
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.fact(text);
     }
-    if webhook.pods(cluster).next().is_none() {
-        let refusal = facts_of_pods::refusal(cluster, DAEMON_SET);
-        finding.evidence.extend(refusal.map(|refusal| facts_of_pods::not_created(DAEMON_SET, refusal)));
-    }
+    finding.evidence.extend(refused.into_iter().flat_map(|refused| refused.evidence));
     finding = match (since, seen) {
         (None, _) => finding.because(
             EvidenceSource::History,
@@ -60,7 +73,7 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
             // pods that became Ready a moment ago may not be in the EndpointSlices yet
             let newest =
                 webhook.pods(cluster).filter(|pod| pod.is_ready()).filter_map(pods::ready_changed).max();
-            newest.filter(|newest| cluster.age(*newest) < HOLD)
+            newest.filter(|newest| cluster.age(*newest) < LISTED)
         });
     // no pods at all: an installation has just begun
     let set = cluster.manager_daemon_set().filter(|_| webhook.pods(cluster).next().is_none());
@@ -78,19 +91,25 @@ fn since(cluster: &Cluster, webhook: WebhookRole, seen: Option<Timestamp>) -> Op
     }
 }
 
-/// True when those who should serve it run or loop and none becomes Ready. Managers that end before
-/// they come to their webhook, or whose node is away, are no part of it. Where the holder of the start Lease
+/// True when several who should serve it run or loop and none becomes Ready, and neither log nor object names another reason. Managers
+/// that end before they come to their webhook, or whose node is away, are no part of it. Where the holder of the start Lease
 /// hangs for a reason of its own, they wait for that one and not for each other; where the readiness probe asks a port
 /// that their release does not serve, no wait helps.
 ///
 /// Up to 1.4 the webhook's own Deployment is meant, and managers that wait for it in their init
 /// container (longhorn v1.4.4 deploy/longhorn.yaml).
 fn is_deadlock(cluster: &Cluster, webhook: WebhookRole, states: &States) -> bool {
-    let waits_for_one = starts::stuck_holder(cluster).is_some() || misprobed(cluster).is_some();
-    if states.ready > 0 || states.trying() == 0 || waits_for_one || all_are_new(cluster, webhook) {
+    let other = starts::stuck_holder(cluster).is_some()
+        || misprobed(cluster).is_some()
+        || unreached::named(cluster).is_some();
+    if states.ready > 0 || states.trying() == 0 || other || all_are_new(cluster, webhook) {
         return false;
     }
-    !webhook.has_deployment(cluster) || managers(cluster).init > 0
+    match webhook.has_deployment(cluster) {
+        true => managers(cluster).init > 0,
+        // one alone waits for no other
+        false => states.trying() > 1,
+    }
 }
 
 /// True when every pod behind it was made a moment ago, as after its manifest was put right: they start, and do not wait for
@@ -138,13 +157,27 @@ fn message(
         _ if webhook.is_undeployed(cluster) => {
             format!("Service {service} has had no ready endpoint{age}: its Deployment does not exist")
         }
-        _ => match starts::stuck_holder(cluster) {
-            Some(pod) => format!(
-                "Service {service} has had no ready endpoint{age}: the manager of node {} holds the start Lease and hangs",
-                pod.spec.node_name
-            ),
-            None => format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}"),
-        },
+        _ => {
+            let why = match (starts::stuck_holder(cluster), unreached::named(cluster)) {
+                (Some(pod), _) => {
+                    format!("the manager of node {} holds the start Lease and hangs", pod.spec.node_name)
+                }
+                (None, Some((pod, why))) => {
+                    format!(
+                        "the manager of node {} does not get through to it, {}",
+                        pod.spec.node_name,
+                        why.briefly()
+                    )
+                }
+                (None, None) if states.ready > 0 => {
+                    return format!(
+                        "Service {service} has had no ready endpoint{age}, although pods behind it are {states}"
+                    );
+                }
+                (None, None) => format!("pods behind it are {states}"),
+            };
+            format!("Service {service} has had no ready endpoint{age}: {why}")
+        }
     }
 }
 
@@ -233,6 +266,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
     let looping = pods::crash_looping(cluster, webhook.pods(cluster), app);
     let hanging = States::of(cluster, webhook.pods(cluster), app).hanging;
     let holder = starts::stuck_holder(cluster);
+    let blocked = unreached::named(cluster).filter(|_| holder.is_none());
     let text = match *cause {
         _ if holder.is_some() => {
             "This does not end by itself: the holder of the start Lease hangs, and the others wait for it. Fix what its \
@@ -243,6 +277,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
             "This does not end by itself: the readiness probe asks a port that the release does not serve. Apply the manifest of \
              the release (the finding of cause manifest_stale)."
         }
+        _ if blocked.is_some() => blocked.map_or("", |(_, why)| why.remedy()),
         causes::ROLL_OUT if looping > 0 => {
             "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop."
         }
@@ -279,7 +314,6 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
         ))
         .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
         .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
-    let remedy = facts_of_pods::admitted(cluster, facts_of_pods::refusal(cluster, DAEMON_SET), remedy);
     let remedy = match holder {
         Some(pod) => {
             remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))

@@ -132,7 +132,7 @@ fn ends_early(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> bool {
         // a panic, or a container that could not even be started
         2 | 126..=128 => true,
         1 => ran.is_some_and(|seconds| seconds < least),
-        _ => end.reason == "OOMKilled",
+        _ => looping::is_oom_killed(end),
     }
 }
 

@@ -9,6 +9,7 @@ pub const ALERTS: &[Alert] = &[
         name: "LonghornWebhookUnavailable",
         when: When::Found(&[
             &causes::NO_READY_ENDPOINT,
+            &causes::SELECTOR_WRONG,
             &causes::CONFIGURATION_MISSING,
             &causes::CONFIGURATION_FOREIGN,
         ]),

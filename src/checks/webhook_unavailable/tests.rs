@@ -1,6 +1,7 @@
 mod configurations;
 mod lease;
 mod releases;
+mod selector;
 
 use super::CHECK;
 use crate::cluster::{Cluster, Readability};
@@ -160,9 +161,9 @@ fn zero_endpoints_by_what_managers_do() {
     for (name, managers, expected) in [
         ("running", two(RUNNING, RUNNING), DEADLOCK),
         ("looping", two(LOOPING, LOOPING), DEADLOCK),
-        ("looping, history unknown", two("state: {waiting: {reason: CrashLoopBackOff}}", NO_IMAGE), DEADLOCK),
-        ("ended just now", two("state: {terminated: {exitCode: 1}}", NO_IMAGE), DEADLOCK),
-        ("one of them", two(LOOPING, PANIC), DEADLOCK),
+        ("looping, history unknown", two("state: {waiting: {reason: CrashLoopBackOff}}", LOOPING), DEADLOCK),
+        ("ended just now", two("state: {terminated: {exitCode: 1}}", LOOPING), DEADLOCK),
+        ("one alone waits for no other", two(LOOPING, PANIC), DOWN),
         ("ending before the webhook", two(ISCSI, PANIC), DOWN),
         ("ending for another reason", two(FATAL, FATAL), DOWN),
         ("no image", two(NO_IMAGE, NO_IMAGE), DOWN),
@@ -191,8 +192,10 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
         assert_eq!(ready_sample(&cluster, "admission"), Some(0.0));
     }
     // pods that became Ready a moment ago are not in the slices yet
-    let fresh = manager("n1", "True", RECENTLY, RUNNING);
-    assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [ROLL_OUT]);
+    for (since, expected) in [("2026-03-01T11:59:10Z", ROLL_OUT), ("2026-03-01T11:59:00Z", DOWN)] {
+        let fresh = manager("n1", "True", since, RUNNING);
+        assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [expected], "{since}");
+    }
     // all were told to go, and the next ones are not there yet
     let going = |end: &str| {
         let pod = manager("n1", "True", LONG_AGO, RUNNING);
@@ -256,7 +259,8 @@ fn a_recording_without_slices_is_judged_by_its_pods() {
     let pods = release("v1.12.1") + &daemon_set(2);
     let up = pods.clone() + &manager("n1", "True", LONG_AGO, RUNNING);
     assert_eq!(found(&CHECK, &cluster_at(NOW, &up)), Vec::<String>::new());
-    let down = pods.clone() + &manager("n1", "False", LONG_AGO, LOOPING);
+    let down = ["n1", "n2"].map(|node| manager(node, "False", LONG_AGO, LOOPING)).concat();
+    let down = pods.clone() + &down;
     assert_eq!(found(&CHECK, &cluster_at(NOW, &down)), [DEADLOCK]);
     let unlabelled = pods + &pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING);
     let label = "warning label_missing Pod longhorn-manager-n1";

@@ -125,7 +125,7 @@ fn description(finding: &Finding) -> String {
     for fact in &finding.evidence {
         let _ = writeln!(text, "because: {}", fact.text);
     }
-    let _ = writeln!(text, "remedy: {}", finding.remedy.text);
+    let _ = writeln!(text, "fix: {}", finding.remedy.fix);
     for command in &finding.remedy.commands {
         let changes = if command.changes { "# changes the cluster, needs an administrator:\n" } else { "" };
         let _ = writeln!(text, "{changes}{}", command.run);

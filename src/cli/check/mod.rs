@@ -211,7 +211,8 @@ impl CheckArgs {
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
-        let style = Style { colours: terminal && super::colours_wanted(), width: width() };
+        let (width, rows) = room();
+        let style = Style { colours: terminal && super::colours_wanted(), width, rows };
         let mut out = io::BufWriter::new(stdout.lock());
         let detailed = self.details.is_some();
         let usual = if terminal || detailed { OutputFormat::Table } else { OutputFormat::Wide };
@@ -282,13 +283,14 @@ impl ShownArgs {
     }
 }
 
-/// Columns for text: those of the terminal, if it is one and narrower than is good to read.
-fn width() -> usize {
-    let terminal = terminal_size::terminal_size_of(io::stdout());
-    terminal.map_or(Style::PLAIN.width, |(width, _)| usize::from(width.0).clamp(NARROWEST, WIDEST))
+/// Columns and lines for text: those of the terminal, if it is one.
+fn room() -> (usize, Option<usize>) {
+    match terminal_size::terminal_size_of(io::stdout()) {
+        Some((width, height)) => (usize::from(width.0).max(NARROWEST), Some(usize::from(height.0))),
+        None => (Style::PLAIN.width, None),
+    }
 }
 
-const WIDEST: usize = 120;
 const NARROWEST: usize = 40;
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -42,7 +42,7 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, wish: &Wish) -> Re
     Ok(Waited::Interrupted(exit::by_signal(kind.as_raw_value())))
 }
 
-/// Facts age from one look to the next, as in a serving exporter.
+/// Each look counts for itself: what may be wrong because no object says since when it is so is waited for, too.
 async fn look_until_healthy(
     args: &CheckArgs,
     limit: Duration,
@@ -72,10 +72,9 @@ async fn look_until_healthy(
     let first = patience.min(limit.saturating_sub(begin.elapsed()));
     let _ = tokio::time::timeout(first, live.complete()).await;
     loop {
-        let now = clock();
-        let cluster = live.snapshot(now);
-        let evaluation = args.evaluate(&cluster, wish);
-        let report = args.shown(&evaluation.report);
+        let mut cluster = live.snapshot(clock());
+        cluster.one_look = true;
+        let report = args.shown(&args.evaluate(&cluster, wish).report);
         let waited = begin.elapsed();
         let healthy = report.exit_code == exit::OK;
         if healthy || waited >= limit {
@@ -87,7 +86,6 @@ async fn look_until_healthy(
             };
         }
         progress.show(&report, waited);
-        live.keep_facts(evaluation.facts, &evaluation.blind, now);
         tokio::time::sleep(BETWEEN.min(limit.saturating_sub(waited))).await;
     }
 }

@@ -14,6 +14,7 @@ mod table;
 mod tests;
 mod triggers;
 
+use super::releases;
 use crate::check::uncapitalised;
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
@@ -99,30 +100,43 @@ impl KnownIssue {
                 && images.any(|image| std::mem::replace(&mut last, image) != image && has_it(image))
     }
 
-    /// The release to go to from this one: the first fixed one of the same minor line, else the
-    /// first fixed one after it.
-    pub fn way_out(&self, release: Release) -> Option<Release> {
-        let later = || self.fixed.iter().copied().filter(|fixed| *fixed > release);
+    /// The release to go to from this one, among those that exist and run on this Kubernetes: the first fixed one of the same minor
+    /// line, else the first fixed one after it, else the first newest one of a line that does not have the bug.
+    pub fn way_out(&self, cluster: &Cluster, release: Release) -> Option<Release> {
+        let later = || {
+            let fixed = self.fixed.iter().copied().filter(|fixed| *fixed > release);
+            fixed.filter(|fixed| releases::can_be_reached(cluster, *fixed))
+        };
         let same_line = |fixed: &Release| (fixed.major, fixed.minor) == (release.major, release.minor);
-        later().filter(same_line).min().or_else(|| later().min())
+        let newest = || {
+            let newest =
+                releases::NEWEST.into_iter().filter(|newest| *newest > release && !self.affects(*newest));
+            newest.filter(|newest| releases::can_be_reached(cluster, *newest)).min()
+        };
+        later().filter(same_line).min().or_else(|| later().min()).or_else(newest)
     }
 
-    /// What to do on this release, as sentences.
-    pub fn advice(&self, release: Release) -> String {
+    /// Where it is described.
+    pub fn link(&self) -> String {
+        format!("https://github.com/longhorn/longhorn/issues/{}", self.number)
+    }
+
+    /// What to do on this release, as sentences; the first is the fix.
+    pub fn advice(&self, cluster: &Cluster, release: Release) -> String {
+        let link = self.link();
         if !self.affects(release) {
-            return self.until_then.to_owned();
+            return format!("{} See {link}.", self.until_then);
         }
-        let way_out = match self.way_out(release) {
-            Some(fixed) if (fixed.major, fixed.minor) == (release.major, release.minor) => {
-                format!("Upgrade to {fixed} or later.")
+        let way_out = match self.way_out(cluster, release) {
+            Some(fixed) if releases::is_refused(release, fixed) => {
+                let next = releases::next_step(cluster, release);
+                let next = next.map_or_else(String::new, |next| format!(", {next} first"));
+                format!("Upgrade to {fixed}, one minor release at a time{next}")
             }
-            Some(fixed) => format!(
-                "No {}.{} release has the fix; the next release that has it is {fixed}. Upgrade one minor release at a time.",
-                release.major, release.minor
-            ),
-            None => "Upgrade to a later release.".to_owned(),
+            Some(fixed) => format!("Upgrade to {fixed} or later"),
+            None => "Upgrade once a release has the fix that runs here".to_owned(),
         };
-        format!("{way_out} Until then: {}", uncapitalised(self.until_then))
+        format!("{way_out} ({link}). Until then: {}", uncapitalised(self.until_then))
     }
 
     /// Whether this cluster meets what triggers the bug.

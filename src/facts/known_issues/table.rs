@@ -114,6 +114,18 @@ pub const ALL: &[KnownIssue] = &[
         trigger: backing_image_eviction,
     },
     KnownIssue {
+        number: 10502,
+        cause: "issue_10502",
+        effect: "the manager panics when it looks for a disk while one reports no size",
+        harms: Harms::ManagerPanics,
+        // v1.7.0 and v1.8.0 scheduler/replica_scheduler.go IsSchedulableToDiskConsiderDiskPressure divides by StorageMaximum
+        ranges: &[(r(1, 7, 0), r(1, 7, 4)), (r(1, 8, 0), r(1, 8, 1))],
+        fixed: &[r(1, 8, 1)],
+        frames: &["IsSchedulableToDiskConsiderDiskPressure"],
+        until_then: "Set replica-auto-balance to disabled, and bring the disk that reports no size in order or remove it.",
+        trigger: disk_without_size,
+    },
+    KnownIssue {
         number: 11016,
         cause: "issue_11016",
         effect: "the pods of recurring jobs crash, so that no backup or snapshot is taken",

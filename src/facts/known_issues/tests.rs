@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::{cluster, kube_node};
 
 fn affected(number: u32, text: &str) -> bool {
     let issue = ALL.iter().find(|issue| issue.number == number).unwrap();
@@ -28,6 +29,7 @@ fn both_sides_of_every_release_edge() {
             &["v1.8.1", "v1.9.0", "v1.9.0-hotfix-1"],
             &["v1.7.3", "v1.8.0", "v1.8.2", "v1.9.1", "v1.10.0"],
         ),
+        (10502, &["v1.7.0", "v1.7.3", "v1.8.0"], &["v1.6.4", "v1.7.4", "v1.8.1", "v1.9.0"]),
         (11169, &["v1.4.0", "v1.8.2", "v1.9.0"], &["v1.3.3", "v1.9.1", "v1.10.0"]),
         (11420, &["v1.7.0", "v1.9.1"], &["v1.6.4", "v1.9.2", "v1.10.0"]),
         (11939, &["v1.10.0"], &["v1.9.2", "v1.10.0-hotfix-1", "v1.10.1", "v1.11.0"]),
@@ -50,11 +52,20 @@ fn both_sides_of_every_release_edge() {
 
 #[test]
 fn the_way_out_stays_in_the_line_where_it_can() {
-    let out = |number, text: &str| {
+    let on = |kubernetes: &str, number, text: &str| {
         let issue = ALL.iter().find(|issue| issue.number == number).unwrap();
-        issue.way_out(Release::parse(text).unwrap()).map(|release| release.to_string())
+        let cluster =
+            cluster(&kube_node("n", &format!("status: {{nodeInfo: {{kubeletVersion: {kubernetes}}}}}")));
+        issue.way_out(&cluster, Release::parse(text).unwrap()).map(|release| release.to_string())
     };
-    assert_eq!(out(10464, "v1.7.2").as_deref(), Some("v1.7.4"));
+    let out = |number, text: &str| on("v1.34.1", number, text);
+    // 1.7.4 has no manifest, and 1.10.4 no tag
+    assert_eq!(out(10464, "v1.7.2").as_deref(), Some("v1.8.2"));
+    assert_eq!(out(13087, "v1.10.2").as_deref(), Some("v1.11.3"));
+    // 1.11.3 needs Kubernetes 1.34
+    assert_eq!(on("v1.33.4", 13087, "v1.10.2").as_deref(), Some("v1.12.1"));
+    assert_eq!(on("v1.33.4", 13245, "v1.11.2").as_deref(), Some("v1.12.1"));
+    assert_eq!(out(13482, "v1.11.2").as_deref(), Some("v1.12.1"));
     // 1.8.1 has the fix of 10464 but not that of 11034
     assert_eq!(out(10464, "v1.8.0").as_deref(), Some("v1.8.2"));
     assert_eq!(out(11034, "v1.9.0").as_deref(), Some("v1.9.1"));
@@ -69,8 +80,37 @@ fn every_affected_release_has_a_way_out_that_is_not_affected() {
     for issue in ALL {
         assert_eq!(issue.cause, format!("issue_{}", issue.number));
         for (first, _) in issue.ranges {
-            let out = issue.way_out(*first).unwrap();
+            let out = issue.way_out(&cluster(""), *first).unwrap();
             assert!(!issue.affects(out), "{} {first} -> {out}", issue.number);
         }
     }
+}
+
+#[test]
+fn a_disk_without_size_hurts_where_replicas_are_balanced() {
+    let issue = ALL.iter().find(|issue| issue.number == 10502).unwrap();
+    let trigger = |balance: &str, size: i64| {
+        let node = crate::testing::object(
+            "Node",
+            "n",
+            &format!("status: {{diskStatus: {{c: {{storageMaximum: 9}}, d: {{storageMaximum: {size}}}}}}}"),
+        );
+        issue.trigger(&cluster(&(node + &crate::testing::setting("replica-auto-balance", balance))))
+    };
+    assert!(matches!(trigger("best-effort", 0), Trigger::Met(_)));
+    assert!(matches!(trigger("best-effort", 5), Trigger::Possible(_)));
+    assert_eq!(trigger("disabled", 0), Trigger::Absent);
+}
+
+#[test]
+fn the_advice_names_the_issue_and_the_next_step() {
+    let issue = ALL.iter().find(|issue| issue.number == 13087).unwrap();
+    let old = cluster(&kube_node("n", "status: {nodeInfo: {kubeletVersion: v1.33.4}}"));
+    let advice = issue.advice(&old, Release::new(1, 9, 2));
+    assert!(
+        advice.starts_with(
+            "Upgrade to v1.12.1, one minor release at a time, v1.10.2 first (https://github.com/longhorn/longhorn/issues/13087). Until then: "
+        ),
+        "{advice}"
+    );
 }

@@ -82,6 +82,28 @@ pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
     }
 }
 
+/// Auto-balancing asks each disk for its share of use.
+pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
+    let balances = cluster
+        .setting("replica-auto-balance")
+        .is_some_and(|one| !["", "disabled"].contains(&one.value.as_str()));
+    let found = cluster.objects.longhorn_nodes.iter().find_map(|node| {
+        let (disk, _) = node.status.disk_status.iter().find(|(_, status)| status.storage_maximum.0 == 0)?;
+        Some(format!(
+            "disk {disk} of node {} reports no size, and replica-auto-balance is on",
+            node.metadata.name
+        ))
+    });
+    // a recording may leave sizes out
+    let mut disks = cluster.objects.longhorn_nodes.iter().flat_map(|node| node.status.disk_status.values());
+    let sizes = disks.any(|status| status.storage_maximum.0 > 0);
+    match found.filter(|_| balances && sizes) {
+        Some(text) => Trigger::Met(text),
+        None if balances => Trigger::Possible("a disk that reports no size triggers it"),
+        None => Trigger::Absent,
+    }
+}
+
 pub(super) fn engine_image_missing(cluster: &Cluster) -> Trigger {
     let missing = cluster.objects.engine_images.iter().find_map(|image| {
         let (node, _) = image.status.node_deployment_map.iter().find(|(_, deployed)| !**deployed)?;
@@ -124,9 +146,7 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
 
 pub(super) fn rwx_volume(cluster: &Cluster) -> Trigger {
     let mut volumes = cluster.objects.volumes.iter();
-    match volumes
-        .find(|volume| volume.spec.access_mode.eq_ignore_ascii_case("rwx") && !volume.spec.migratable)
-    {
+    match volumes.find(|volume| volume.is_shared()) {
         Some(volume) => Trigger::Met(format!("volume {} is RWX", volume.metadata.name)),
         None => Trigger::Absent,
     }

@@ -14,6 +14,7 @@ use crate::check::Check;
 use crate::generate::yaml;
 use crate::longhorn::Resource;
 use crate::longhorn::resource::{Scope, TABLE};
+use crate::plan::conditions;
 
 #[derive(Debug, Clone)]
 pub struct Right {
@@ -52,7 +53,7 @@ pub fn rights(checks: &[&Check]) -> Vec<Right> {
         let (reach, name) = match info.scope {
             Scope::Namespaced => (Reach::Longhorn, None),
             Scope::InNamespace { namespace, .. } => (Reach::Namespace(namespace), None),
-            Scope::Cluster => (Reach::Cluster, None),
+            Scope::Cluster | Scope::ClusterLabelled(_) => (Reach::Cluster, None),
             Scope::ClusterNamed(name) => (Reach::Cluster, Some(name)),
         };
         // nothing is ever read one by one
@@ -117,6 +118,15 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
              deploy/node-problem-detector. Without node-problem-detector you can leave this out: the check then \
              reports unknown instead of OK.",
         ),
+        Resource::CustomResourceDefinitions => (
+            "crds",
+            "The API versions that Longhorn's CustomResourceDefinitions have stored, for plan upgrade; only those with \
+             Longhorn's label are asked for.",
+        ),
+        Resource::HelmCharts => (
+            "helmcharts",
+            "What K3s and RKE2 do when an upgrade of Longhorn's chart fails, for plan upgrade; others have no such kind.",
+        ),
         _ => (LONGHORN, "Longhorn's objects, and its pods with what Kubernetes keeps for them."),
     }
 }
@@ -137,8 +147,15 @@ fn without(checks: &[&Check], id: &str) -> String {
             number => Some(format!("{number} checks {verb}.")),
         }
     };
-    let sentences: Vec<_> =
+    let mut sentences: Vec<_> =
         [(needing, "are unknown"), (using, "know less")].into_iter().filter_map(said).collect();
+    let planned: Vec<&str> = conditions()
+        .filter(|(_, condition)| reads(condition.needs))
+        .map(|(_, condition)| condition.id)
+        .collect();
+    if !planned.is_empty() {
+        sentences.push(format!("Of plans these conditions are unknown: {}.", planned.join(", ")));
+    }
     if sentences.is_empty() { "No check changes.".to_owned() } else { sentences.join(" ") }
 }
 

@@ -6,6 +6,7 @@ mod checks;
 mod command_line;
 mod configuration;
 mod markdown;
+mod plans;
 mod report_schema;
 mod runbooks;
 
@@ -27,6 +28,8 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
         page("configuration.md", configuration::page()),
         page("configuration.schema.json", pretty(&configuration::schema())),
         page("report.schema.json", pretty(&report_schema::schema())),
+        page("plan.schema.json", pretty(&report_schema::plan())),
+        page("plan.md", plans::page()),
         page("command-line.md", command_line::page(command)),
     ];
     artifacts.extend(runbooks::pages(settings)?);

@@ -1,4 +1,4 @@
-//! docs/report.schema.json, from the types of the report; here are only the lists that the types do not close.
+//! docs/report.schema.json and docs/plan.schema.json, from the types of report and plan; here are only the lists that the types do not close.
 //! Checks and causes stay open, so that the schema also holds for the report of a newer exporter.
 
 use schemars::Schema;
@@ -8,11 +8,31 @@ use serde_json::{Map, Value, json};
 
 use super::json_schema;
 use crate::longhorn::{Resource, VolumeHealth, VolumeState};
+use crate::plan::Plan;
 use crate::report::Report;
 
+/// docs/plan.schema.json.
+pub fn plan() -> Value {
+    let mut schema = json_schema::<Plan>(settings(), "Plan of longhorn-health-exporter");
+    for (pointer, keywords) in [
+        ("/properties/schema", json!({ "const": "v1" })),
+        ("/properties/plan", json!({ "enum": ["upgrade", "drain", "loss"] })),
+        ("/properties/exit_code", json!({ "enum": [0, 1, 2] })),
+    ] {
+        if let (Some(Value::Object(found)), Value::Object(keywords)) = (schema.pointer_mut(pointer), keywords)
+        {
+            found.extend(keywords);
+        }
+    }
+    schema
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(strict))
+}
+
 pub fn schema() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(strict));
-    let mut schema = json_schema::<Report>(settings, "Report of longhorn-health-exporter");
+    let mut schema = json_schema::<Report>(settings(), "Report of longhorn-health-exporter");
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
     let states: Vec<&str> = VolumeState::KNOWN.iter().map(|state| state.as_str()).collect();
     let health = VolumeHealth::ALL.map(VolumeHealth::as_str);

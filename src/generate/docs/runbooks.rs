@@ -50,10 +50,43 @@ fn page(area: &Check, alert: &Alert, settings: &Settings) -> Result<String> {
     );
     let covered = |cause: &&&Cause| alert.causes().any(|listed| listed == **cause);
     causes(&mut page, area.causes.iter().filter(covered).copied());
-    page.paragraph(sections);
+    let advised: Vec<&Cause> =
+        area.causes.iter().filter(covered).copied().filter(|cause| !cause.fix.is_empty()).collect();
+    match sections.split_once(MITIGATION) {
+        Some((before, own)) if !advised.is_empty() => {
+            page.paragraph(before);
+            page.heading(2, "Mitigation");
+            advice(&mut page, &advised);
+            if !own.trim().is_empty() {
+                page.paragraph(own.trim_start());
+            }
+        }
+        _ => page.paragraph(sections),
+    }
     page.heading(2, "Rule");
     reasons(&mut page, area, alert, settings)?;
     Ok(page.finish())
+}
+
+/// What is written beside a check about mitigation begins behind this.
+const MITIGATION: &str = "## Mitigation\n";
+
+/// What each cause advises, under a heading of its own that reports link to. Causes with the same advice share it.
+pub fn advice(page: &mut Document, causes: &[&Cause]) {
+    for alike in causes.chunk_by(|a, b| (a.fix, a.steps) == (b.fix, b.steps)) {
+        for cause in alike {
+            page.heading(3, cause.id);
+        }
+        let Some(advice) = alike.first().map(|cause| cause.advice()) else { continue };
+        page.paragraph(&advice.fix);
+        for steps in advice.commands.chunk_by(|a, b| a.changes == b.changes) {
+            if steps.first().is_some_and(|step| step.changes) {
+                page.paragraph("**Changes the cluster**:");
+            }
+            let lines: Vec<&str> = steps.iter().map(|step| step.run.as_str()).collect();
+            page.code("console", &lines.join("\n"));
+        }
+    }
 }
 
 /// The expression of an alert, and why its numbers are what they are.

@@ -154,8 +154,8 @@ impl Card<'_> {
 fn write_remedy(html: &mut Html, finding: &Finding) {
     let remedy = &finding.remedy;
     html.raw("<h3>What to do</h3>");
-    if !remedy.text.is_empty() {
-        html.raw("<p>").text(&remedy.text).raw("</p>");
+    if !remedy.fix.is_empty() {
+        html.raw("<p>").text(&remedy.fix).raw("</p>");
     }
     for command in &remedy.commands {
         html.raw(if command.changes {

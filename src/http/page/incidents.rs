@@ -43,7 +43,11 @@ fn item(html: &mut Html, report: &Report, incident: &Incident) {
     }
     if let Some(waits) = waits(incident) {
         html.raw("<p class=\"more\">It ").text(waits).raw("</p>");
-    } else if let Some(command) = incident.first.as_ref().filter(|_| critical) {
+    } else if !incident.fix.is_empty() {
+        html.raw("<p>").text(&incident.fix).raw("</p>");
+    }
+    let first = incident.first.as_ref().filter(|_| incident.waits_for.is_empty());
+    if let Some(command) = first {
         html.raw(if command.changes {
             "<div class=\"command changes\"><p class=\"mark\">changes the cluster:</p><pre>"
         } else {

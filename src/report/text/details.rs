@@ -84,7 +84,7 @@ fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style
     for fact in &finding.evidence {
         style.labelled(out, INDENT, "because", &sentence(&fact.text))?;
     }
-    style.labelled(out, INDENT, "remedy", &finding.remedy.text)?;
+    style.labelled(out, INDENT, "fix", &finding.remedy.fix)?;
     for command in &finding.remedy.commands {
         // commands are copied, so they are never wrapped, and what they do stands in a comment
         if command.changes {
@@ -114,6 +114,17 @@ pub fn rest(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()
     for fact in &report.facts {
         style.hang(out, "fact        ", INDENT, &sentence(&fact.text))?;
         style.wrap(out, INDENT, &fact.advice)?;
+    }
+    for waits in &report.time_tells {
+        let more = waits.count.saturating_sub(waits.objects.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!(
+            "{}/{} if it lasts, which one look cannot tell: {}{more}",
+            waits.check,
+            waits.cause,
+            waits.objects.join(", ")
+        );
+        style.hang(out, "time tells  ", INDENT, &text)?;
     }
     if !report.not_recorded.is_empty() {
         let kinds = format!("not in this recording, treated as empty: {}", report.not_recorded.join(", "));

@@ -20,7 +20,12 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         }
         if let Some(waits) = waits(incident) {
             writeln!(out, "   It {waits}.")?;
-        } else if let Some(command) = &incident.first {
+            continue;
+        }
+        if !incident.fix.is_empty() {
+            writeln!(out, "   Fix: {}", escaped(&incident.fix))?;
+        }
+        if let Some(command) = &incident.first {
             let note = if command.changes { " (changes the cluster)" } else { "" };
             writeln!(out, "   First{note}:\n\n   ```sh")?;
             for line in command.run.lines() {
@@ -40,7 +45,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 /// Text in which nothing is markup.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in plain(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {

@@ -9,15 +9,20 @@ mod tests;
 pub mod wide;
 
 pub use crate::check::plain;
+pub use markdown::escaped;
 pub use style::{Style, duration};
 
 use crate::check::{VolumeRef, capitalised, counted};
 use crate::incidents::{Consequence, Incident, places};
-use crate::report::{Report, Unknown, rights};
+use crate::report::{ClusterSummary, Report, Unknown, rights};
 
 /// What was looked at: `cluster prod · Longhorn v1.8.0 in longhorn-system · 2026-01-01 12:00 UTC`.
 pub fn scope(report: &Report) -> String {
-    let cluster = &report.cluster;
+    scope_of(&report.cluster)
+}
+
+/// The same of a cluster alone.
+pub fn scope_of(cluster: &ClusterSummary) -> String {
     let mut parts = Vec::new();
     parts.extend(cluster.name.as_ref().map(|name| format!("cluster {name}")));
     let release = cluster.longhorn_version.as_deref().unwrap_or("of unknown release");

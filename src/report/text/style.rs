@@ -12,11 +12,13 @@ pub struct Style {
     pub colours: bool,
     /// Columns to fill; text is wrapped at words.
     pub width: usize,
+    /// Lines of the terminal; what does not fit in them is left to other views.
+    pub rows: Option<usize>,
 }
 
 impl Style {
     /// For a file: no colours, and as wide as is good to read.
-    pub const PLAIN: Style = Style { colours: false, width: 100 };
+    pub const PLAIN: Style = Style { colours: false, width: 100, rows: None };
 
     /// Text in a colour.
     pub fn paint(self, code: &str, text: &str) -> String {

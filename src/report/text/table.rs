@@ -11,10 +11,29 @@ use crate::report::Report;
 pub const INDENT: &str = "            ";
 /// Where the text beside a word in the margin begins.
 const MARGIN: &str = "          ";
-/// The number of incidents that are shown with their consequences and first command.
-const MAX_FIRST: usize = 4;
-/// The number of others that get a line each.
-const MAX_THEN: usize = 4;
+/// How much of the incidents is shown.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Incidents with fix and first command.
+    first: usize,
+    /// How many of these say what follows.
+    follows: usize,
+    /// Lines of a fix.
+    fix: usize,
+    /// Others, with a line each.
+    then: usize,
+}
+
+/// From all that is good to read down to what a terminal of 24 lines has room for. Where none fits, the last.
+const ROOMS: [Room; 7] = [
+    Room { first: 4, follows: 4, fix: 6, then: 4 },
+    Room { first: 4, follows: 4, fix: 2, then: 4 },
+    Room { first: 3, follows: 3, fix: 2, then: 3 },
+    Room { first: 3, follows: 1, fix: 2, then: 2 },
+    Room { first: 2, follows: 2, fix: 3, then: 3 },
+    Room { first: 2, follows: 1, fix: 2, then: 1 },
+    Room { first: 1, follows: 1, fix: 3, then: 1 },
+];
 /// The number of reasons for an unknown verdict that are shown.
 const MAX_REASONS: usize = 4;
 
@@ -31,13 +50,12 @@ pub enum Details {
 
 /// Writes the report.
 pub fn write(out: &mut dyn Write, report: &Report, style: Style, shown: Details) -> io::Result<()> {
+    if shown == Details::Brief {
+        return out.write_all(&fitting(report, style)?);
+    }
     head(out, report, style)?;
     match shown {
-        Details::Brief => {
-            brief(out, report, style)?;
-            unknown(out, report, style)?;
-            footer(out, report, style)
-        }
+        Details::Brief => Ok(()),
         Details::All => {
             for (index, incident) in report.incidents.iter().enumerate() {
                 details::incident(out, report, incident, index + 1, style)?;
@@ -56,6 +74,42 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style, shown: Details)
     }
 }
 
+/// The screen, with as much of the incidents as the terminal has lines for: its head must not scroll away.
+fn fitting(report: &Report, style: Style) -> io::Result<Vec<u8>> {
+    let mut screen = Vec::new();
+    for room in ROOMS {
+        screen.clear();
+        head(&mut screen, report, style)?;
+        brief(&mut screen, report, style, room)?;
+        unknown(&mut screen, report, style)?;
+        footer(&mut screen, report, style)?;
+        let lines: usize = String::from_utf8_lossy(&screen)
+            .lines()
+            .map(|line| seen(line).div_ceil(style.width.max(1)).max(1))
+            .sum();
+        // a line is left for the prompt
+        if style.rows.is_none_or(|rows| lines < rows) {
+            break;
+        }
+    }
+    Ok(screen)
+}
+
+/// How many columns a line takes: colours take none.
+fn seen(line: &str) -> usize {
+    let mut columns = 0;
+    let mut in_colour = false;
+    for c in line.chars() {
+        match (in_colour, c) {
+            (false, '\u{1b}') => in_colour = true,
+            (false, _) => columns += 1,
+            (true, 'm') => in_colour = false,
+            (true, _) => {}
+        }
+    }
+    columns
+}
+
 fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
     style.hang(out, &format!("{}  ", style.status(report.status)), MARGIN, &scope(report))?;
     style.hang(out, "Data      ", MARGIN, &report.data.line)?;
@@ -72,26 +126,27 @@ fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
     writeln!(out)
 }
 
-fn brief(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::Result<()> {
     let urgent: Vec<(usize, &Incident)> =
         report.incidents.iter().enumerate().filter(|(_, one)| one.severity > Severity::Info).collect();
     let worst = urgent.iter().map(|(_, incident)| incident.severity).max();
-    let first = urgent.iter().take_while(|(_, one)| Some(one.severity) == worst).count().min(MAX_FIRST);
+    let first = urgent.iter().take_while(|(_, one)| Some(one.severity) == worst).count().min(room.first);
     let (first, then) = urgent.split_at(first);
     if !first.is_empty() {
         writeln!(out, "{}", style.bold("Do first"))?;
     }
-    for (index, incident) in first {
-        told(out, incident, index + 1, style)?;
+    for (place, (index, incident)) in first.iter().enumerate() {
+        let follows = place < room.follows;
+        told(out, incident, index + 1, style, Room { follows: usize::from(follows), ..room })?;
     }
     if !then.is_empty() {
         writeln!(out, "{}", style.bold("Then"))?;
     }
-    for (index, incident) in then.iter().take(MAX_THEN) {
+    for (index, incident) in then.iter().take(room.then) {
         let line = style.one_line(INDENT, &short_names(&with_consequences(incident)));
         writeln!(out, "{}{line}", margin(index + 1, incident, style))?;
     }
-    match then.len().checked_sub(MAX_THEN) {
+    match then.len().checked_sub(room.then) {
         Some(more) if more > 0 => writeln!(out, "{INDENT}and {more} more (-v)"),
         _ => Ok(()),
     }
@@ -128,21 +183,20 @@ fn with_consequences(incident: &Incident) -> String {
     }
 }
 
-fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style) -> io::Result<()> {
+fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style, room: Room) -> io::Result<()> {
     let margin = margin(number, incident, style);
     let title = style.lines(INDENT, &incident.title);
     for (index, line) in title.iter().enumerate() {
         writeln!(out, "{}{}", if index == 0 { margin.as_str() } else { INDENT }, style.bold(line))?;
     }
-    if !incident.consequences.is_empty() {
+    if !incident.consequences.is_empty() && room.follows > 0 {
         style.labelled(out, INDENT, "follows", &follows(incident))?;
     }
     if let Some(waits) = waits(incident) {
         return writeln!(out, "{INDENT}{waits}");
     }
-    let Some(command) = &incident.first else {
-        return style.wrap(out, INDENT, &incident.remedy);
-    };
+    fix(out, &incident.fix, style, room.fix)?;
+    let Some(command) = &incident.first else { return Ok(()) };
     let mark = if command.changes { style.paint("33", "!") } else { "$".to_owned() };
     // commands are copied, so they are never wrapped
     let mut lines = command.run.lines();
@@ -154,6 +208,24 @@ fn told(out: &mut dyn Write, incident: &Incident, number: usize, style: Style) -
         0 => Ok(()),
         more => writeln!(out, "{INDENT}and the same for {more} more (--details {number})"),
     }
+}
+
+/// The fix, whole where there is room, else its first sentence, which says what to do.
+fn fix(out: &mut dyn Write, text: &str, style: Style, most: usize) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let first = text.split_inclusive(". ").next().unwrap_or(text).trim_end();
+    let mut lines = style.lines(INDENT, &format!("fix: {text}"));
+    if lines.len() > most {
+        lines = style.lines(INDENT, &format!("fix: {first}"));
+    }
+    let is_cut = lines.len() > most;
+    lines.truncate(most);
+    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+        last.push_str(" …");
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{INDENT}{line}"))
 }
 
 fn unknown(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {

@@ -436,7 +436,7 @@ impl Recording {
         let home = match resource.info().scope {
             Scope::Namespaced => Some(namespace),
             Scope::InNamespace { namespace, .. } => Some(namespace),
-            Scope::Cluster | Scope::ClusterNamed(_) => None,
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => None,
         };
         // a fresh installation has managers and no object of Longhorn's kinds yet
         let of_longhorn = resource.is_longhorn() || name == "longhorn-manager";

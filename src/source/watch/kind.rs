@@ -102,7 +102,7 @@ fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
     match T::RESOURCE.info().scope {
         Scope::Namespaced => Api::namespaced_with(client, namespace, &()),
         Scope::InNamespace { namespace, .. } => Api::namespaced_with(client, namespace, &()),
-        Scope::Cluster | Scope::ClusterNamed(_) => Api::all_with(client, &()),
+        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => Api::all_with(client, &()),
     }
 }
 
@@ -112,6 +112,7 @@ fn config<T: Kind>(shared: &SharedState) -> watcher::Config {
     match T::RESOURCE.info().scope {
         Scope::InNamespace { field_selector, .. } => config.fields(field_selector),
         Scope::ClusterNamed(name) => config.fields(&format!("metadata.name={name}")),
+        Scope::ClusterLabelled(label) => config.labels(label),
         Scope::Namespaced | Scope::Cluster => config,
     }
 }

@@ -177,7 +177,7 @@ impl SharedState {
         let mut state = self.lock();
         if T::RESOURCE == Resource::Pods {
             let state = &mut *state;
-            pods::relisted(&mut state.history, &state.objects.pods, &listed, now);
+            pods::relisted(&mut state.history, &state.objects, &listed, now);
         }
         let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
         let kind = &mut state.kinds[T::RESOURCE];
@@ -223,7 +223,7 @@ impl SharedState {
         kinds[T::RESOURCE].undecodable.remove(name);
         let stored = T::store_mut(objects).remove(name);
         if let Some(last) = last.map(Arc::new).or(stored) {
-            pods::deleted(history, last, now);
+            pods::deleted(history, objects, last, now);
         }
         drop(state);
         self.touched(T::RESOURCE);

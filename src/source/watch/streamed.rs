@@ -32,7 +32,8 @@ pub(super) fn is_asked_for(uri: &Uri) -> bool {
 /// that one of several that lags (kubernetes#59848) must not lead back behind what was `seen`. It then answers that
 /// the version is too large, and pages follow, which etcd answers for.
 pub(super) fn as_list(uri: &Uri, seen: Option<&str>) -> Option<Uri> {
-    let selects = |parameter: &&str| parameter.starts_with("fieldSelector=");
+    let selects =
+        |parameter: &&str| parameter.starts_with("fieldSelector=") || parameter.starts_with("labelSelector=");
     let selectors = uri.query()?.split('&').filter(selects).map(|parameter| format!("&{parameter}"));
     let version = match seen {
         Some(seen) => format!("resourceVersion={seen}&resourceVersionMatch=NotOlderThan"),

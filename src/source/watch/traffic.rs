@@ -198,7 +198,9 @@ fn collection_path(resource: Resource, namespace: &str) -> String {
     match info.scope {
         Scope::Namespaced => format!("{group}/namespaces/{namespace}/{}", info.plural),
         Scope::InNamespace { namespace, .. } => format!("{group}/namespaces/{namespace}/{}", info.plural),
-        Scope::Cluster | Scope::ClusterNamed(_) => format!("{group}/{}", info.plural),
+        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => {
+            format!("{group}/{}", info.plural)
+        }
     }
 }
 

@@ -114,6 +114,8 @@ fn each_right_can_be_withheld() -> Result<()> {
         ("{rbac: {clusterRoles: {volumeattachments: false}}}", "volumeattachments"),
         ("{rbac: {clusterRoles: {priorityclasses: false}}}", "priorityclasses"),
         ("{rbac: {clusterRoles: {webhookConfigurations: false}}}", "webhook-configurations"),
+        ("{rbac: {clusterRoles: {crds: false}}}", "crds"),
+        ("{rbac: {clusterRoles: {helmcharts: false}}}", "helmcharts"),
         ("{rbac: {roles: {backups: false}}}", "backups"),
         ("{rbac: {roles: {nodeEvents: false}}}", "node-events"),
         ("{crashLogs: \"off\"}", "crash-logs"),

@@ -18,7 +18,7 @@ const TRIED_AGAIN: Duration = Duration::from_secs(60);
 /// All managers crash here, 120 s after each start: by this fingerprint and the Service without
 /// endpoint the webhook cannot be reached.
 const SCENARIO: &str = "incident-004-webhook-deadlock";
-const FINGERPRINT: &str = "webhook_service_unreachable";
+const FINGERPRINT: &str = "webhook_unserved";
 const MANAGERS: usize = 3;
 
 const BINDING: &str = "longhorn-health-exporter-crash-logs";

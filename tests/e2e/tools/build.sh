@@ -1,17 +1,19 @@
 #!/bin/sh
-# Builds the tools pinned in go.mod into a cache, once for each state of this directory.
+# Builds the tools pinned in a go.mod into a cache, once for each state of it.
 #
-#   build.sh            builds what is missing below $LHE_E2E_BIN (default: target/e2e-bin) and
-#                       points its link `current` there
+#   build.sh                    builds what is missing of this directory's go.mod below $LHE_E2E_BIN
+#                               (default: target/e2e-bin) and points its link `current` there
+#   build.sh DIRECTORY LINK     the same for another go.mod and link
 #
-# Exit status: 0 all tools are there; 3 no usable Go, so the end-to-end tests cannot run (the
+# Exit status: 0 all tools are there; 3 no usable Go, so the tests that need them cannot run (the
 # caller has to say so); anything else is a failed build.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-cache=${LHE_E2E_BIN:-$(cd "$here/../../.." && pwd)/target/e2e-bin}
-tools="k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl helm.sh/helm/v4/cmd/helm
-github.com/yannh/kubeconform/cmd/kubeconform"
+self=$(cd "$(dirname "$0")" && pwd)
+cache=${LHE_E2E_BIN:-$(cd "$self/../../.." && pwd)/target/e2e-bin}
+here=$(cd "${1:-$self}" && pwd)
+link=${2:-current}
+tools=$(sed -n '/^tool (/,/^)/s/^\t//p' "$here/go.mod")
 
 say() { echo "e2e tools: $*"; }
 
@@ -28,7 +30,7 @@ cache=$(cd "$cache" && pwd)
 exec 9>"$cache/lock"
 flock 9
 
-key=$(cat "$here/go.mod" "$here/go.sum" "$here/build.sh" | sha256sum | cut -c1-16)
+key=$(cat "$here/go.mod" "$here/go.sum" "$self/build.sh" | sha256sum | cut -c1-16)
 bin=$cache/$key
 missing=
 for package in $tools; do
@@ -42,15 +44,14 @@ if [ -n "$missing" ]; then
     command -v go >/dev/null || no_go "go is not installed"
     why=$(go list -m 2>&1) || no_go "$why"
 
-    version() { go list -m -f '{{.Version}}' "$1"; }
+    version() { sed -n "s|^	\(.* \)\{0,1\}$1 \(v[^ ]*\).*|\2|p" go.mod | head -n 1; }
     kubernetes=$(version k8s.io/kubernetes)
-    helm=$(version helm.sh/helm/v4)
     minor=${kubernetes#v1.}
     minor=${minor%%.*}
     stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes"
     stamp="$stamp -X k8s.io/component-base/version.gitMajor=1"
     stamp="$stamp -X k8s.io/component-base/version.gitMinor=$minor"
-    stamp="$stamp -X helm.sh/helm/v4/internal/version.version=$helm"
+    stamp="$stamp -X helm.sh/helm/v4/internal/version.version=$(version helm.sh/helm/v4)"
     stamp="$stamp -X main.version=$(version github.com/yannh/kubeconform)"
 
     # A build that is cut short leaves whole files only.
@@ -68,5 +69,5 @@ if [ -n "$missing" ]; then
     done
 fi
 
-ln -sfn "$key" "$cache/current"
-say "ready in $cache/current"
+ln -sfn "$key" "$cache/$link"
+say "ready in $cache/$link"

@@ -30,10 +30,10 @@ fn a_volume_that_had_to_remount_tells_of_an_engine_that_died() {
 
 #[test]
 fn a_node_that_has_just_joined_took_no_pod_along() {
-    let joined = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:45:00Z");
+    let joined = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:48:00Z");
     let yaml = after().replace(&node(), &joined);
     let born = |at: &str| deleting(last("Running", "")).replace("2026-01-01T00:00:00Z", at);
     let found = |at: &str| found(&CHECK, &saw(&born(at), &yaml));
-    assert_eq!(found("2026-01-02T11:46:00Z"), ["info deleted InstanceManager im-1"]);
-    assert_eq!(found("2026-01-02T11:44:00Z"), ["info node_lost InstanceManager im-1"]);
+    assert_eq!(found("2026-01-02T11:49:00Z"), ["info deleted InstanceManager im-1"]);
+    assert_eq!(found("2026-01-02T11:46:00Z"), ["info node_lost InstanceManager im-1"]);
 }

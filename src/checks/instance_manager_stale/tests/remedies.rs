@@ -8,7 +8,7 @@ fn changes(yaml: &str) -> (String, Vec<String>) {
     assert_eq!(findings.len(), 1, "{findings:?}");
     let remedy = findings.remove(0).remedy;
     let changes = remedy.commands.into_iter().filter(|command| command.changes);
-    (remedy.text, changes.map(|command| command.run).collect())
+    (remedy.fix, changes.map(|command| command.run).collect())
 }
 
 #[test]

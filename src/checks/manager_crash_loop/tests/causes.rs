@@ -25,16 +25,12 @@ fn fingerprints_need_a_fact_of_the_api() {
         ("two minor releases at once", m("v1.8.2", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
         ("one minor release", m("v1.7.3", 1, 12) + &registered + setting, causes::UNKNOWN.id),
         ("downgrade", m("v1.5.5", 1, 12) + &registered + setting, causes::UPGRADE_PATH.id),
-        (
-            "60 s, no endpoint",
-            m("v1.9.1", 1, 61) + &registered + &slice(false),
-            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
-        ),
+        ("60 s, no endpoint", m("v1.9.1", 1, 61) + &registered + &slice(false), causes::WEBHOOK_UNSERVED.id),
         ("60 s is too short for 1.9.2", m("v1.9.2", 1, 61) + &registered + &slice(false), causes::UNKNOWN.id),
         (
             "120 s, no endpoint",
             m("v1.9.2", 1, 121) + &registered + &slice(false),
-            causes::WEBHOOK_SERVICE_UNREACHABLE.id,
+            causes::WEBHOOK_UNSERVED.id,
         ),
         ("120 s, ready endpoint", m("v1.9.2", 1, 121) + &registered + &slice(true), causes::UNKNOWN.id),
         (
@@ -172,7 +168,7 @@ fn incident_003_by_release_and_by_what_is_evicted() {
     }
     let cluster = cluster_at(NOW, &(manager("v1.8.0", &backing_off(2, 40)) + &evicting_node(true, true)));
     let finding = &run(&CHECK, &cluster).report.findings[0];
-    assert!(finding.remedy.text.contains("v1.8.2"));
+    assert!(finding.remedy.fix.contains("v1.8.2"));
     let changes: Vec<_> = finding.remedy.commands.iter().filter(|command| command.changes).collect();
     // the node and its disk in one patch, as the manager may be there for a moment only
     assert_eq!(changes.len(), 1);
@@ -189,7 +185,9 @@ fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
     let base = |tag: &str, from: &str| manager(tag, &backing_off(1, 12)) + &node("node-1") + &installed(from);
     let without_flag = |yaml: String| yaml.replace(", --upgrade-version-check", "");
     let distribution =
-        |yaml: String| yaml.replace("{name: POD_IP}", "{name: POD_IP}, {name: LONGHORN_DISTRO}");
+        |yaml: String| yaml.replace("{name: POD_IP}", "{name: POD_IP}, {name: LONGHORN_DISTRO, value: rke2}");
+    // what the published manifests of 1.11.3 and 1.12.1 say
+    let upstream = |yaml: String| distribution(yaml).replace("rke2", "longhorn");
     for (name, yaml, expected) in [
         ("1.4 does not look", base("v1.4.4", "v1.2.6"), causes::UNKNOWN.id),
         ("1.5 always looks", without_flag(base("v1.5.5", "v1.3.3")), causes::UPGRADE_PATH.id),
@@ -197,6 +195,7 @@ fn the_upgrade_path_is_looked_at_by_some_releases_and_flags_only() {
         ("1.6 without flag", without_flag(base("v1.6.4", "v1.4.4")), causes::UNKNOWN.id),
         ("two minor releases", base("v1.12.1", "v1.10.2"), causes::UPGRADE_PATH.id),
         ("two, of a distribution", distribution(base("v1.12.1", "v1.10.2")), causes::UNKNOWN.id),
+        ("two, of the published manifest", upstream(base("v1.12.1", "v1.10.2")), causes::UPGRADE_PATH.id),
         ("three, of a distribution", distribution(base("v1.12.1", "v1.9.2")), causes::UPGRADE_PATH.id),
         ("two, before 1.12", distribution(base("v1.11.3", "v1.9.2")), causes::UPGRADE_PATH.id),
         ("a build of the next minor release", base("v1.11.3-amd64", "v1.10.2"), causes::UNKNOWN.id),

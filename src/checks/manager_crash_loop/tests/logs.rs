@@ -32,11 +32,11 @@ const LINES: &[(&Cause, &str)] = &[
         r#"{"level":"fatal","msg":"Error starting manager: failed to check environment, please make sure you have iscsiadm/open-iscsi installed on the host: failed to execute iscsiadm","time":"2026-01-03T13:19:29Z"}"#,
     ),
     (
-        &causes::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_UNSERVED,
         r#"time="2023-11-01T00:00:00Z" level=fatal msg="Error starting manager: conversion webhook service is not accessible after 1m0s sec""#,
     ),
     (
-        &causes::WEBHOOK_SERVICE_UNREACHABLE,
+        &causes::WEBHOOK_UNSERVED,
         r#"time="2026-01-01T00:00:00Z" level=fatal msg="Error starting webhooks: admission webhook service is not accessible on cluster after 2m0s sec: timed out waiting for endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz to be available: TLS handshake timeout" func=main.main file="daemon.go:230""#,
     ),
     (
@@ -86,6 +86,10 @@ const LINES: &[(&Cause, &str)] = &[
     (
         &causes::PORT_IN_USE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error admission webhook server failed: listen tcp :9502: bind: address already in use""#,
+    ),
+    (
+        &causes::WRITE_CONFLICT,
+        r#"time="2026-11-22T19:46:09Z" level=fatal msg="Error starting manager: settings.longhorn.io \"v2-data-engine-fast-replica-rebuilding\" not found""#,
     ),
     (
         &causes::MANIFEST_STALE,
@@ -329,7 +333,7 @@ fn a_fatal_line_of_a_known_issue() {
     let finding = on("v1.6.2");
     assert_eq!(finding.cause, causes::KNOWN_PANIC.id);
     assert!(finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
-    assert!(finding.remedy.text.starts_with("Upgrade to v1.6.3 or later. Until then: set default-data-path"));
+    assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then: set default-data-path"));
     assert_eq!(on("v1.6.3").cause, causes::UNKNOWN.id);
 }
 

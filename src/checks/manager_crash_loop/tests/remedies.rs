@@ -40,7 +40,7 @@ fn open_iscsi_by_operating_system() {
     for os in ["Talos (v1.8.0)", "Bottlerocket OS 1.20.0", "NixOS 24.05"] {
         assert!(changes(&on(os)).is_empty(), "{os}");
     }
-    assert_eq!(changes(&on("Something New")).len(), 4, "three ways and the pod");
+    assert_eq!(changes(&on("Something New")).len(), 3, "three ways");
 }
 
 fn daemon_set(namespace: &str, labels: &str, image: &str) -> String {
@@ -62,16 +62,16 @@ fn the_published_manifest_is_offered_only_where_it_fits() {
         ["kubectl apply --server-side --force-conflicts -f \
           https://raw.githubusercontent.com/longhorn/longhorn/v1.9.2/deploy/longhorn.yaml"]
     );
-    assert!(plain.text.contains("look at the difference first"));
+    assert!(plain.fix.contains("look at the difference first"));
     let helm = daemon_set(
         "longhorn-system",
         "app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: storage",
         "longhornio/longhorn-manager:v1.9.2",
     );
     let by_helm = stale("v1.9.2", &helm);
-    assert!(changes(&by_helm).is_empty());
-    assert!(
-        by_helm.commands.iter().any(|command| command.run == "helm -n longhorn-system get values storage")
+    assert_eq!(
+        changes(&by_helm),
+        ["helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.9.2 --reuse-values"]
     );
     for (tag, set) in [
         ("v1.9.2", daemon_set("longhorn-system", "", "registry.example/longhornio/longhorn-manager:v1.9.2")),
@@ -92,14 +92,14 @@ fn memory_by_whose_limit_it_was() {
     let killed = manager("v1.12.1", &backing_off(137, 40)).replace("reason: Error", "reason: OOMKilled")
         + &node("node-1");
     let node_full = remedy(&killed);
-    assert!(node_full.text.contains("no memory limit"), "{}", node_full.text);
+    assert!(node_full.fix.contains("no memory limit"), "{}", node_full.fix);
     assert!(changes(&node_full).is_empty());
     let limited = killed.replace(
         "{name: longhorn-manager, image:",
         "{name: longhorn-manager, resources: {limits: {memory: 256Mi}}, image:",
     );
     let own = remedy(&limited);
-    assert!(own.text.contains("memory limit of 256Mi"), "{}", own.text);
+    assert!(own.fix.contains("memory limit of 256Mi"), "{}", own.fix);
     assert_eq!(
         changes(&own),
         [
@@ -150,13 +150,15 @@ fn a_known_panic_leads_to_the_release_that_mends_it() {
                  github.com/longhorn/longhorn-manager/controller.(*ReplicaController).CreateInstance(0xc0)\n";
     let on = |tag: &str| {
         let cluster = with_log(&(manager(tag, &backing_off(2, 40)) + &node("node-1")), trace);
-        run(&CHECK, &cluster).report.findings.remove(0).remedy.text
+        run(&CHECK, &cluster).report.findings.remove(0).remedy.fix
     };
     // not to that which mends every other panic of 1.9.2, too
     assert!(
-        on("v1.9.2").starts_with("Upgrade to v1.9.2-hotfix-1 or later. Until then: "),
+        on("v1.9.2").starts_with(
+            "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then: "
+        ),
         "{}",
         on("v1.9.2")
     );
-    assert!(on("v1.10.0").starts_with("Upgrade to v1.10.1-hotfix-1 or later."), "{}", on("v1.10.0"));
+    assert!(on("v1.10.0").starts_with("Upgrade to v1.10.1-hotfix-1 or later ("), "{}", on("v1.10.0"));
 }

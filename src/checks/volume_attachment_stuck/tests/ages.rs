@@ -65,3 +65,20 @@ fn a_ticket_for_a_node_that_is_gone_is_told_as_that() {
         ["warning attaching Volume vol", "info ticket_left_over Volume vol"]
     );
 }
+
+#[test]
+fn a_single_look_finds_what_a_recording_of_it_finds() {
+    let yaml = volume("vol", "attaching", "nodeID: node-1", "")
+        + &tickets("vol", &[("csi-1", "csi-attacher", "node-1", false, LONG_AGO)])
+        + &csi("csi-1", "node-1", LONG_AGO);
+    let old = ["warning attaching Volume vol"];
+    assert_eq!(recorded(&yaml), old);
+    assert_eq!(causes(&one_look_at(NOW, &yaml)), old);
+    // an exporter that has just started waits until it has seen it for as long
+    let mut cluster = live_at(NOW, &yaml);
+    for _ in 0..10 {
+        assert!(causes(&cluster).is_empty());
+        cluster = later(cluster, 60);
+    }
+    assert_eq!(causes(&cluster), old);
+}

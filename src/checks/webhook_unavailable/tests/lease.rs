@@ -81,7 +81,7 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     // not since the last of its moments, and no promise
     assert_eq!(finding.since, Some(time("2026-03-01T11:58:40Z")));
-    assert!(finding.remedy.text.contains("does not end by itself"), "{}", finding.remedy.text);
+    assert!(finding.remedy.fix.contains("does not end by itself"), "{}", finding.remedy.fix);
     // the age goes on from one look to the next
     let mut next = cluster;
     for _ in 0..4 {
@@ -99,7 +99,10 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
 #[test]
 fn who_hangs_or_was_never_started_waits_for_nobody() {
     let down = ["longhorn-manager-n1=false"];
-    let of = |state: &str| modern(&manager("n1", "False", LONG_AGO, state), &down);
+    let of = |state: &str| {
+        let two = ["n1", "n2"].map(|node| manager(node, "False", LONG_AGO, state)).concat();
+        modern(&two, &down)
+    };
     assert_eq!(found(&CHECK, &at_now(&of(LOOPING))), [DEADLOCK]);
     let start_error = LOOPING.replace("exitCode: 1", "exitCode: 128, reason: StartError");
     assert_eq!(found(&CHECK, &at_now(&of(&start_error))), [DOWN]);
@@ -173,7 +176,7 @@ fn a_label_is_not_missing_before_the_start_is_over() {
 fn a_manager_that_is_over_its_crash_loop_is_none() {
     let state = "restartCount: 3, state: {running: {startedAt: '2026-03-01T11:57:50Z'}}, lastState: {terminated: \
                  {exitCode: 1, startedAt: '2026-03-01T11:57:00Z', finishedAt: '2026-03-01T11:57:40Z'}}";
-    let ready = manager("n1", "True", "2026-03-01T11:58:00Z", state);
+    let ready = manager("n1", "True", "2026-03-01T11:59:10Z", state);
     let node = |status: &str| {
         object("Node", "n1", &format!("status: {{conditions: [{{type: Ready, status: '{status}'}}]}}"))
     };
@@ -182,6 +185,38 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
         let cluster = at_now(&(down.clone() + &node(status)));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.cause.id, "roll_out");
-        assert!(finding.remedy.text.contains(text), "{status}: {}", finding.remedy.text);
+        assert!(finding.remedy.fix.contains(text), "{status}: {}", finding.remedy.fix);
+    }
+}
+
+#[test]
+fn a_log_that_names_dns_or_the_network_is_no_deadlock() {
+    let two = ["n1", "n2"].map(|node| manager(node, "False", LONG_AGO, LOOPING)).concat();
+    let yaml = modern(&two, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"]);
+    let attempt = |error: &str| {
+        format!(
+            "level=warning msg=\"Failed to check endpoint https://longhorn-admission-webhook.longhorn-system.svc:9502/v1/healthz\" \
+             error=\"Get: {error}\"\n"
+        )
+    };
+    for (error, cause, words) in [
+        ("dial tcp: lookup longhorn-admission-webhook.longhorn-system.svc: no such host", DOWN, "DNS"),
+        ("dial tcp 10.43.1.1:9502: connect: no route to host", DOWN, "firewall"),
+        ("dial tcp 10.43.1.1:9502: i/o timeout", DOWN, "packets are lost"),
+        // so it looks to each of several that wait for one another
+        ("dial tcp 10.43.1.1:9502: connect: connection refused", DEADLOCK, "each waits for another"),
+    ] {
+        let mut cluster = at_now(&yaml);
+        cluster.history.add_crash_log(crate::history::CrashLog {
+            pod: "longhorn-manager-n2".to_owned(),
+            container: "longhorn-manager".into(),
+            pod_uid: String::new(),
+            text: attempt(error),
+        });
+        assert_eq!(found(&CHECK, &cluster), [cause], "{error}");
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert!(finding.message.contains(words), "{}", finding.message);
+        let changes = finding.remedy.commands.iter().any(|command| command.changes);
+        assert_eq!(changes, cause == DEADLOCK, "{:?}", finding.remedy);
     }
 }

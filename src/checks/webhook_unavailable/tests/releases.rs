@@ -11,8 +11,8 @@ fn the_conversion_webhook_is_needed_up_to_1_9() {
         assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&conversion), expected, "{version}");
     }
     // both down, same pods: one finding
-    let yaml =
-        release("v1.9.2") + &daemon_set(1) + &manager("n1", "False", LONG_AGO, LOOPING) + &admission(&[]);
+    let two = ["n1", "n2"].map(|node| manager(node, "False", LONG_AGO, LOOPING)).concat();
+    let yaml = release("v1.9.2") + &daemon_set(2) + &two + &admission(&[]);
     assert_eq!(found(&CHECK, &at_now(&yaml)), [DEADLOCK]);
 }
 

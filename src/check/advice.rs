@@ -1,0 +1,212 @@
+//! What a cause advises, as templates: a sentence or two and the steps in the order of doing.
+//!
+//! A template names what a finding is about in angle brackets, `kubectl describe node <node>`; the names are a closed list, so
+//! that a misspelt one stops the build. A finding fills them in; runbooks and references print them in capitals, as people
+//! fill them in. Alerts take them from their labels.
+
+use std::borrow::Cow;
+
+use super::cause::same;
+use super::{Command, Remedy};
+use crate::word_enum::word_enum;
+
+word_enum! {
+    /// What a template may name.
+    pub enum Name {
+        /// Longhorn's namespace.
+        Namespace = "namespace",
+        /// The object of the finding.
+        Object = "object",
+        /// Its node.
+        Node = "node",
+        /// Its disk.
+        Disk = "disk",
+        /// The volume; the first where there are several.
+        Volume = "volume",
+        /// The claim of the volume, or its name where no claim is bound.
+        Claim = "claim",
+        /// A pod in Longhorn's namespace.
+        Pod = "pod",
+        /// A container of it.
+        Container = "container",
+        /// The node whose longhorn-manager looks after the object.
+        Owner = "owner",
+        /// The pod of the longhorn-manager that looks after the object.
+        Manager = "manager",
+        /// A Deployment, DaemonSet or Job.
+        Workload = "workload",
+        /// A setting of Longhorn.
+        Setting = "setting",
+        /// A value that is meant for it.
+        Value = "value",
+        /// A release of Longhorn.
+        Release = "release",
+        /// A container image.
+        Image = "image",
+        /// A replica.
+        Replica = "replica",
+        /// An engine.
+        Engine = "engine",
+        /// A backing image.
+        BackingImage = "backing_image",
+        /// An instance manager.
+        InstanceManager = "instance_manager",
+        /// A VolumeAttachment of Kubernetes.
+        Attachment = "attachment",
+        /// A Service.
+        Service = "service",
+        /// A webhook configuration.
+        Webhook = "webhook",
+        /// A backup target, backup or recurring job.
+        Backup = "backup",
+        /// A key of a label, annotation or taint.
+        Key = "key",
+        /// What an object or a log says, in its own words.
+        Reason = "reason",
+    }
+}
+
+/// A command of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandTemplate {
+    /// The command line, with names in angle brackets.
+    pub run: &'static str,
+    /// True when it changes something.
+    pub changes: bool,
+}
+
+impl CommandTemplate {
+    /// A command that only reads.
+    pub const fn read(run: &'static str) -> Self {
+        assert_names(run);
+        CommandTemplate { run, changes: false }
+    }
+
+    /// A command that changes something.
+    pub const fn change(run: &'static str) -> Self {
+        assert_names(run);
+        CommandTemplate { run, changes: true }
+    }
+
+    /// The command, where all that it names is known.
+    pub(super) fn filled<'a>(&self, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<Command> {
+        filled(self.run, value).map(|run| Command { run, changes: self.changes })
+    }
+}
+
+/// Stops the build where a template names what no finding has.
+///
+/// ```compile_fail,E0080
+/// const STEP: longhorn_health_exporter::check::CommandTemplate =
+///     longhorn_health_exporter::check::CommandTemplate::read("kubectl describe pod <podd>");
+/// ```
+pub const fn assert_names(template: &str) {
+    let mut rest = template.as_bytes();
+    while let [first, after @ ..] = rest {
+        if *first == b'<'
+            && let Some(name) = name_before(after)
+        {
+            assert!(is_known(name), "a template names what no finding has");
+        }
+        rest = after;
+    }
+}
+
+/// The name that ends at the next `>`, if there is nothing but a name before it.
+const fn name_before(text: &[u8]) -> Option<&[u8]> {
+    let (mut rest, mut length) = (text, 0);
+    while let [byte, after @ ..] = rest {
+        match *byte {
+            b'a'..=b'z' | b'_' => length += 1,
+            b'>' if length > 0 => return Some(text.split_at(length).0),
+            _ => return None,
+        }
+        rest = after;
+    }
+    None
+}
+
+const fn is_known(name: &[u8]) -> bool {
+    let mut names = &Name::ALL as &[Name];
+    while let [known, rest @ ..] = names {
+        if same(known.as_str().as_bytes(), name) {
+            return true;
+        }
+        names = rest;
+    }
+    false
+}
+
+/// The template with every name replaced; `None` where one has no value.
+pub fn filled<'a>(template: &str, value: impl Fn(Name) -> Option<Cow<'a, str>>) -> Option<String> {
+    let mut text = String::with_capacity(template.len() + 32);
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('<') {
+        text += before;
+        let named = after.split_once('>').and_then(|(name, after)| {
+            let name = Name::ALL.into_iter().find(|known| known.as_str() == name)?;
+            Some((name, after))
+        });
+        rest = match named {
+            Some((name, after)) => {
+                text += &value(name)?;
+                after
+            }
+            None => {
+                text.push('<');
+                after
+            }
+        };
+    }
+    text += rest;
+    Some(text)
+}
+
+/// The template as a person fills it in: names in capitals, `POD`. Longhorn's namespace is the usual one.
+pub fn in_capitals(template: &str) -> String {
+    let value = |name: Name| match name {
+        Name::Namespace => Some(Cow::Borrowed("longhorn-system")),
+        name => Some(Cow::Owned(name.as_str().replace('_', "-").to_ascii_uppercase())),
+    };
+    filled(template, value).unwrap_or_default()
+}
+
+impl super::Cause {
+    /// Its advice for people who have no finding at hand, with names in capitals.
+    pub fn advice(&self) -> Remedy {
+        let command = |step: &CommandTemplate| Command { run: in_capitals(step.run), changes: step.changes };
+        Remedy { fix: in_capitals(self.fix), commands: self.steps.iter().map(command).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(name: Name) -> Option<Cow<'static, str>> {
+        match name {
+            Name::Node => Some("node-1".into()),
+            Name::Namespace => Some("longhorn-system".into()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn names_are_replaced_and_nothing_else_is() {
+        let of = |template| filled(template, value);
+        assert_eq!(of("kubectl describe node <node>").as_deref(), Some("kubectl describe node node-1"));
+        assert_eq!(
+            of("a < b > c <(x) <<EOF {.a} <other>").as_deref(),
+            Some("a < b > c <(x) <<EOF {.a} <other>")
+        );
+        assert_eq!(of("kubectl -n <namespace> logs <pod>"), None);
+    }
+
+    #[test]
+    fn people_fill_in_capitals() {
+        assert_eq!(
+            in_capitals("kubectl -n <namespace> get <backing_image>"),
+            "kubectl -n longhorn-system get BACKING-IMAGE"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Why the node takes no pod of an instance manager. Longhorn presets `spec.nodeName`, so no scheduler is asked: the kubelet rejects
+//! the pod, Longhorn deletes it and makes the next one within seconds (longhorn-manager v1.12.1
+//! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod). All of them are one state.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::facts::api;
+use crate::history::ends::foreign_taints;
+use crate::longhorn::*;
+
+/// Longhorn's back-off between two pods is at most two minutes (longhorn-manager v1.12.1 controller/utils.go).
+const NEXT: SignedDuration = SignedDuration::from_mins(3);
+
+/// Why, since when, and what says so.
+pub struct Refusal {
+    pub why: String,
+    pub since: Option<Timestamp>,
+    pub evidence: Vec<Evidence>,
+}
+
+/// What the kubelet of the node says about the pod that is there, or about those that were there until just now.
+pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<Refusal> {
+    if pod.is_some_and(Pod::has_run) {
+        return None;
+    }
+    let name = &im.metadata.name;
+    let rejected = pod.and_then(|pod| Some((pod.rejection()?, pod)));
+    let mut gone = cluster.history.gone_pods().rev().filter(|gone| gone.last.metadata.name == *name);
+    let before = gone.next().filter(|gone| gone.refused.is_some() && cluster.age(gone.at) < NEXT);
+    let last = before.and_then(|gone| gone.last.rejection());
+    let (why, said) = match (rejected, last) {
+        (Some((why, pod)), _) => {
+            (why, format!("pod status: {}, {}", pod.status.reason, pod.status.message.trim()))
+        }
+        // one that is being made may be taken
+        (None, Some(why)) if pod.is_none_or(|pod| pod.status.phase == PodPhase::Pending) => {
+            (why, format!("the last pod was rejected: {why}"))
+        }
+        _ => return None,
+    };
+    let of_before = before.and_then(|gone| gone.refused);
+    let since = of_before.map(|(since, _)| since).or_else(|| said_since(cluster, name));
+    let mut evidence = vec![api(said)];
+    if let Some((since, times)) = of_before.filter(|(_, times)| *times > 1) {
+        let text = format!("{times} pods of it came and went since {since} without having run");
+        evidence.push(EvidenceSource::History.says(text));
+    }
+    let taints = taints_of(cluster, im);
+    let why = match taints.is_empty() || !why.contains("TaintToleration") {
+        true => why.trim().trim_end_matches('.').to_owned(),
+        false => format!("taint {}", taints.join(", ")),
+    };
+    let since = since.or_else(|| rejected.and_then(|(_, pod)| pod.metadata.created()));
+    Some(Refusal { why, since, evidence })
+}
+
+/// Since when Events say that the kubelet rejects its pods, without a longer gap until now.
+fn said_since(cluster: &Cluster, name: &str) -> Option<Timestamp> {
+    const SAID: [&str; 3] = ["TaintToleration", "NodeAffinity", "UnexpectedAdmissionError"];
+    let rejects = |event: &&Event| {
+        let reason = event.reason.as_str();
+        event.involved_object.kind == "Pod"
+            && event.involved_object.name == name
+            && (SAID.contains(&reason)
+                || reason.starts_with("OutOf")
+                || event.said().contains("node had condition"))
+    };
+    let mut said: Vec<_> = cluster.objects.events.iter().filter(rejects).collect();
+    said.sort_by_key(|event| std::cmp::Reverse(event.last_seen()));
+    let mut since = cluster.now;
+    for event in said {
+        let (Some(first), Some(last)) = (event.first_seen().or(event.last_seen()), event.last_seen()) else {
+            break;
+        };
+        if since.duration_since(last) > NEXT {
+            break;
+        }
+        since = since.min(first);
+    }
+    (since < cluster.now).then_some(since)
+}
+
+/// Taints by which the pod has to leave the node and that Longhorn was not told to tolerate.
+pub fn taints_of(cluster: &Cluster, im: &InstanceManager) -> Vec<String> {
+    let Some(node) = cluster.objects.kube_nodes.get(&im.spec.node_id) else { return Vec::new() };
+    let tolerated = cluster.setting("taint-toleration").map_or("", |setting| setting.value.as_str());
+    let key = |taint: &str| taint.split(['=', ':']).next().unwrap_or_default().to_owned();
+    let tolerated: Vec<String> = tolerated.split(';').map(|one| key(one.trim())).collect();
+    let mut taints = foreign_taints(node);
+    taints.retain(|taint| !tolerated.contains(&key(taint)));
+    taints
+}
+
+/// The manager of the node was driven away by a taint as the instance manager was: nobody is left there to make a pod.
+pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
+    let taints = taints_of(cluster, im);
+    let manager = cluster.manager_pod_on(&im.spec.node_id).filter(|pod| !pod.metadata.is_deleting());
+    if taints.is_empty() || manager.is_some() {
+        return None;
+    }
+    let marked =
+        |event: &&Event| event.is_taint_eviction() && event.involved_object.name == im.metadata.name.as_str();
+    let marked = cluster.objects.events.iter().filter(marked).max_by_key(|event| event.last_seen());
+    let mut evidence = vec![api(format!(
+        "node {} has taint {}, and no longhorn-manager runs there",
+        im.spec.node_id,
+        taints.join(", ")
+    ))];
+    evidence.extend(marked.map(|event| {
+        let at = event.last_seen().map(|at| format!(" at {at}")).unwrap_or_default();
+        EvidenceSource::Event.says(format!("event TaintManagerEviction{at}: {}", event.said()))
+    }));
+    let since = marked.and_then(|event| event.last_seen());
+    Some(Refusal { why: format!("taint {}", taints.join(", ")), since, evidence })
+}

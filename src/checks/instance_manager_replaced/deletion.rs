@@ -1,0 +1,165 @@
+//! Whether the end of an idle pod is Longhorn's own doing, and what is left to say where nothing names a cause.
+
+use super::judge::{Asked, Judged, ReplacementScene, ReplacementVerdict};
+use super::kubelet::{ProbeFailures, Stop, quote};
+use crate::check::*;
+use crate::facts::api;
+use crate::facts::instance_managers::container_of;
+use crate::longhorn::*;
+
+/// Who may stop a pod without a trace of it in a recording.
+const CANDIDATES: &str = "its kubelet was told to stop it: a deletion, an eviction through the API as by a drain, or a lost sandbox";
+
+/// Nothing else says how it ended.
+pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
+    let stopped: Vec<Evidence> = stop.map(|stop| quote(stop.event)).into_iter().collect();
+    let unharmed = scene.hits.facts.is_empty();
+    match (scene.asked(), stop) {
+        (Asked::Deleted, _) => {
+            let mut evidence = stopped;
+            evidence.push(api("the pod was deleted while it ran"));
+            if unharmed {
+                return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
+            }
+            evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
+            Judged::new(ReplacementVerdict::Deleted, evidence)
+        }
+        (Asked::No, Some(_)) => sandbox_lost(scene, stopped),
+        (Asked::No, None) => by_itself(scene),
+        (Asked::Unknown, Some(_)) if unharmed => idle(scene, stopped, ReplacementVerdict::StoppedIdle),
+        (Asked::Unknown, Some(_)) => {
+            let mut evidence = stopped;
+            evidence.extend(ProbeFailures::of(&scene.events).events.into_iter().map(quote));
+            evidence.push(fingerprint("whether its deletion was asked for before it ended was not seen"));
+            Judged::new(ReplacementVerdict::Unknown, evidence).detail(CANDIDATES)
+        }
+        (Asked::Unknown, None) => untold(scene, unharmed),
+    }
+}
+
+/// The kubelet stopped it, no one had asked for that, and its probe had not failed: the sandbox around it was gone.
+fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged {
+    let failures = ProbeFailures::of(&scene.events);
+    evidence.extend(failures.events.into_iter().map(quote));
+    let seen =
+        "its container ended before any deletion was asked for, and its probe had not failed often enough";
+    evidence.push(EvidenceSource::History.says(seen));
+    Judged::new(ReplacementVerdict::SandboxLost, evidence)
+}
+
+/// Neither an Event nor the watch tells. Longhorn deletes only what is idle, and deletes what has ended, too.
+fn untold(scene: &ReplacementScene, unharmed: bool) -> Judged {
+    let clean = scene.ended().is_none_or(|ended| [0, 143].contains(&ended.exit_code));
+    let may_be_asked = scene.ended().is_none() || scene.last.metadata.is_deleting();
+    // whoever deletes it, its kubelet writes that it stops the container
+    if unharmed && clean && may_be_asked && !scene.events_reach_back {
+        let settings = !changes(scene).is_empty() || scene.setting.is_some();
+        if settings || scene.last.metadata.is_deleting() {
+            return idle(scene, Vec::new(), ReplacementVerdict::StoppedIdle);
+        }
+    }
+    by_itself(scene)
+}
+
+/// The end of a pod in which nothing ran; `otherwise` where nothing says that it is Longhorn's own doing.
+fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: ReplacementVerdict) -> Judged {
+    if scene.retired {
+        evidence.push(api("its instance manager was removed or is no longer a default one"));
+        return Judged::new(ReplacementVerdict::StaleCleanup, evidence);
+    }
+    let changes = changes(scene);
+    if !changes.is_empty() || scene.setting.is_some() {
+        evidence.extend(changes.into_iter().chain(scene.setting.clone()).map(api));
+        evidence.push(api("no volume was affected: Longhorn deletes idle ones to apply settings"));
+        return Judged::new(ReplacementVerdict::SettingsSync, evidence);
+    }
+    let seen = scene.successor.map_or("it cannot be compared with its successor", |_| {
+        "its successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting \
+         waits to be applied"
+    });
+    evidence.push(api(format!("nothing ran in it; {seen}: by whom it was stopped is not known")));
+    let judged = Judged::new(otherwise, evidence);
+    match otherwise {
+        ReplacementVerdict::StoppedIdle => judged.detail(CANDIDATES),
+        _ => judged,
+    }
+}
+
+/// No matter who deletes a pod or which probe fails, the kubelet writes that it stops the container.
+fn by_itself(scene: &ReplacementScene) -> Judged {
+    let kept = scene.events_reach_back;
+    let failures = ProbeFailures::of(&scene.events);
+    let mut evidence: Vec<Evidence> = failures.events.into_iter().map(quote).collect();
+    let (text, detail) = match scene.ended() {
+        Some(ended) if ended.exit_code == 137 && kept => (
+            "exit code 137, and no event of the kubelet says that it stopped it".to_owned(),
+            "killed by the kernel for lack of memory, or by someone on the node",
+        ),
+        Some(ended) if ended.exit_code == 137 => (
+            "exit code 137, and events of that time are not kept".to_owned(),
+            "killed by its kubelet after a failed probe or a deletion, by the kernel for lack of memory, or by someone on the node",
+        ),
+        Some(ended) if kept => {
+            (format!("its process ended by itself with exit code {}", ended.exit_code), "its process ended by itself")
+        }
+        Some(ended) => (
+            format!("exit code {} does not name a cause", ended.exit_code),
+            "its process ended by itself, or its kubelet stopped it",
+        ),
+        None if kept => (
+            "no event of the kubelet says that it stopped it, so it was neither deleted nor killed by a probe".to_owned(),
+            "its process ended by itself, as for lack of memory or after a panic",
+        ),
+        None => ("how its container ended was not seen".to_owned(), "no object says why"),
+    };
+    evidence.push(fingerprint(text));
+    Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)
+}
+
+fn changes(scene: &ReplacementScene) -> Vec<String> {
+    scene.successor.map(|new| differences(scene.last, new)).unwrap_or_default()
+}
+
+/// What Longhorn compares with its settings and what differs between two pods of one instance
+/// manager (longhorn-manager v1.12.1 controller/instance_manager_controller.go
+/// areDangerZoneSettingsSyncedToIMPod).
+fn differences(old: &Pod, new: &Pod) -> Vec<String> {
+    let mut changes = Vec::new();
+    let mut differ = |what: &str, old: String, new: String| {
+        if old != new {
+            changes.push(format!("{what} changed from '{old}' to '{new}'"));
+        }
+    };
+    differ(
+        "priorityClassName",
+        old.spec.priority_class_name.to_string(),
+        new.spec.priority_class_name.to_string(),
+    );
+    let cpu = |pod: &Pod| {
+        let cpu = container_of(pod).and_then(|container| container.resources.requests.get("cpu"));
+        cpu.map(|quantity| quantity.0.clone()).unwrap_or_default()
+    };
+    differ("CPU request", cpu(old), cpu(new));
+    let patience = |pod: &Pod| {
+        let probe = container_of(pod).and_then(|container| container.liveness_probe.as_ref());
+        probe.map(|probe| format!("{} s", probe.tolerance())).unwrap_or_default()
+    };
+    differ("liveness window", patience(old), patience(new));
+    let tolerations = |pod: &Pod| {
+        let mut all: Vec<String> =
+            pod.applied_tolerations().iter().flatten().map(Toleration::to_string).collect();
+        all.sort();
+        all.join("; ")
+    };
+    differ("tolerations", tolerations(old), tolerations(new));
+    let selector = |pod: &Pod| {
+        let labels = pod.spec.node_selector.iter().map(|(label, value)| format!("{label}:{value}"));
+        labels.collect::<Vec<_>>().join("; ")
+    };
+    differ("node selector", selector(old), selector(new));
+    changes
+}
+
+fn fingerprint(text: impl Into<String>) -> Evidence {
+    EvidenceSource::Fingerprint.says(text)
+}

@@ -1,0 +1,111 @@
+//! What the node had to do with the end of a pod on it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::facts::{api, nodes};
+use crate::history::ends::{EndSeen, foreign_taints};
+use crate::longhorn::{Event, KubeNode, condition};
+
+/// A node may be away for as long after the end of a pod that it took along.
+const AWAY: SignedDuration = SignedDuration::from_mins(10);
+/// What a node's return has to do with the end of a pod shows within this time: the kubelet tidies up at once, and Longhorn makes
+/// the next pod after a back-off of up to two minutes (longhorn-manager v1.12.1 controller/utils.go).
+const RETURNED: SignedDuration = SignedDuration::from_mins(3);
+/// A kubelet that is back ends what was to be ended in its first seconds.
+const FIRST_ACT: SignedDuration = SignedDuration::from_secs(30);
+/// A node is made, and Ready for the first time, within this time.
+const JOINED: SignedDuration = SignedDuration::from_mins(5);
+
+/// The node of a pod about the time of its end.
+pub struct NodeStory<'a> {
+    pub name: &'a str,
+    node: Option<&'a KubeNode>,
+    /// It does not answer, or came back about then.
+    pub trouble: Option<Evidence>,
+    /// Since when it has been Ready, where it is.
+    returned: Option<Timestamp>,
+    seen: Option<&'a EndSeen>,
+}
+
+impl<'a> NodeStory<'a> {
+    /// Looks at the node of a pod that was born then and ended about `end`.
+    pub fn of(
+        cluster: &'a Cluster,
+        name: &'a str,
+        born: Option<Timestamp>,
+        end: Timestamp,
+        seen: Option<&'a EndSeen>,
+    ) -> Self {
+        let node = cluster.objects.kube_nodes.get(name);
+        let ready = node.and_then(|node| condition(&node.status.conditions, "Ready"));
+        let changed = ready.and_then(|ready| ready.last_transition_time.get());
+        let returned = changed.filter(|_| node.is_some_and(KubeNode::is_ready));
+        let near = |moment: Timestamp| {
+            let later = moment.duration_since(end);
+            -RETURNED <= later && later <= AWAY && born.is_none_or(|born| moment >= born)
+        };
+        // a node that has just joined takes none along
+        let made = node.and_then(|node| node.metadata.created());
+        let joined = |moment: Timestamp| {
+            made.is_some_and(|made| {
+                moment.duration_since(made) < JOINED && born.is_none_or(|born| born >= made)
+            })
+        };
+        let back = || {
+            let changed = changed.filter(|changed| near(*changed) && !joined(*changed))?;
+            Some(api(format!("node {name} became Ready at {changed}, about when the pod ended")))
+        };
+        let rebooted = || {
+            let events = cluster.objects.node_events.iter();
+            let mut of_node = events.filter(|event| event.is_reboot() && event.involved_object.name == name);
+            let event = of_node.find(|event| event.last_seen().is_some_and(near))?;
+            Some(EvidenceSource::Event.says(format!("event Rebooted: {}", event.message)))
+        };
+        let trouble = nodes::down(cluster, name).or_else(rebooted).or_else(back);
+        NodeStory { name, node, trouble, returned, seen }
+    }
+
+    /// Whether it was Ready at a moment, as far as what was seen or its condition tells.
+    pub fn was_ready(&self, moment: Timestamp) -> Option<bool> {
+        if let Some(then) = self.seen.and_then(|seen| seen.node.as_ref()) {
+            return Some(then.ready);
+        }
+        match (self.node, self.returned) {
+            (Some(_), Some(since)) => Some(since <= moment),
+            (Some(node), None) => Some(node.is_ready()),
+            (None, _) => None,
+        }
+    }
+
+    /// That it was not Ready when the deletion of the pod was seen.
+    pub fn was_away(&self) -> Option<Evidence> {
+        let away = self.seen?.node.as_ref().is_some_and(|then| !then.ready);
+        away.then(|| {
+            let text = format!("node {} was not Ready when the end of the pod was seen", self.name);
+            EvidenceSource::History.says(text)
+        })
+    }
+
+    /// That its kubelet came back just before it stopped the pod, after the node had been away.
+    pub fn came_back(&self, stopped: Timestamp, events: &[&Event]) -> Option<Evidence> {
+        let returned = self.returned?;
+        let away = events.iter().find(|event| event.reason == "NodeNotReady")?;
+        let lost = away.last_seen().filter(|lost| *lost < returned)?;
+        let first_act = stopped.duration_since(returned).abs() <= FIRST_ACT;
+        first_act.then(|| {
+            let text = format!(
+                "node {} was not Ready from {lost} until {returned}, when its kubelet stopped the pod",
+                self.name
+            );
+            EvidenceSource::Event.says(text)
+        })
+    }
+
+    /// The taints by which pods have to leave the node, as they were seen then or are now.
+    pub fn taints(&self) -> Vec<String> {
+        let then = self.seen.and_then(|seen| seen.node.as_ref()).map(|then| then.taints.clone());
+        let now = || self.node.map(foreign_taints).unwrap_or_default();
+        then.filter(|taints| !taints.is_empty()).unwrap_or_else(now)
+    }
+}

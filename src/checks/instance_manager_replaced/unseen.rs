@@ -1,0 +1,145 @@
+//! A replacement that happened before the exporter watched, as far as timestamps and Events tell: the pod is much younger than its
+//! instance manager.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::aftermath::{Aftermath, Span};
+use super::judge::{self, ReplacementScene, ReplacementVerdict};
+use super::kubelet;
+use super::node::NodeStory;
+use super::seen::setting_that_replaces;
+use super::{DAY, End, is_made_good, remember_hits, severity_of};
+use crate::check::*;
+use crate::facts::api;
+use crate::facts::instance_managers::InstanceManagers;
+use crate::history::ends::EndSeen;
+use crate::longhorn::{DataEngine, Event, InstanceManager, Meta, Pod};
+
+/// A pod that is this much younger than its instance manager is not its first.
+const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
+/// The same where something else tells of an end, too.
+const AFTER_FIRST: SignedDuration = SignedDuration::from_mins(2);
+/// A container may take 30 s to end, and Longhorn makes the next pod some seconds later.
+const RECREATED: SignedDuration = SignedDuration::from_secs(45);
+/// The same with a back-off of up to two minutes (from 1.10 on, longhorn-manager v1.12.1 controller/utils.go), and a node that is
+/// away or takes no pod for some time.
+const LATE: SignedDuration = SignedDuration::from_mins(15);
+
+/// What is left of the pod before.
+struct Before<'a> {
+    /// Events of the last pod that ran, and of no other.
+    events: Vec<&'a Event>,
+    /// That the node did not take the pods that followed.
+    rejection: Option<&'a Event>,
+}
+
+impl<'a> Before<'a> {
+    fn of(aftermath: &Aftermath<'a>, name: &str, uid: &str, made: Timestamp) -> Self {
+        let mut pods: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
+        for event in aftermath.events_but(name, uid) {
+            pods.entry(event.involved_object.uid.as_str()).or_default().push(event);
+        }
+        pods.remove("");
+        let ran = |events: &[&Event]| {
+            const SIGNS: [&str; 4] = ["Started", "Killing", "Unhealthy", "NodeNotReady"];
+            events.iter().any(|event| SIGNS.contains(&event.reason.as_str()))
+        };
+        let rejected = |events: &[&'a Event]| {
+            let rejection = events.iter().copied().find(|event| kubelet::is_rejection(event));
+            rejection.filter(|_| !ran(events))
+        };
+        let soon = |event: &&Event, patience| {
+            event.last_seen().is_some_and(|seen| made.duration_since(seen).abs() <= patience)
+        };
+        let rejections: Vec<&Event> = pods.values().filter_map(|events| rejected(events)).collect();
+        let rejection =
+            rejections.into_iter().filter(|event| soon(event, LATE)).max_by_key(|event| event.last_seen());
+        pods.retain(|_, events| rejected(events).is_none());
+        // an earlier pod than the last one may have ended for another reason
+        let last = |events: &Vec<&Event>| events.iter().filter_map(|event| event.last_seen()).max();
+        let events = pods.into_values().max_by_key(last).unwrap_or_default();
+        let said_last = |event: &&Event| {
+            ["Killing", "Evicted", "NodeNotReady"].contains(&event.reason.as_str()) && soon(event, LATE)
+        };
+        let about_the_end = events.iter().any(|event| soon(event, RECREATED)) || events.iter().any(said_last);
+        Before { events: if about_the_end { events } else { Vec::new() }, rejection }
+    }
+
+    /// When it ended, where its kubelet says so.
+    fn ended(&self) -> Option<Timestamp> {
+        kubelet::stop(&self.events)?.at
+    }
+}
+
+/// Judges the end of the pod before this one, if there was any.
+pub(super) fn end<'a>(
+    cluster: &'a Cluster,
+    fleet: &InstanceManagers<'a>,
+    aftermath: &Aftermath<'a>,
+    im: &'a InstanceManager,
+    out: &mut Outcome,
+) -> Option<End<'a>> {
+    let (name, node) = (&im.metadata.name, &im.spec.node_id);
+    let pod = fleet.pod_of(im)?;
+    let (made, began) = (pod.metadata.created()?, im.metadata.created()?);
+    let watched = cluster.history.started.is_some_and(|started| made >= started);
+    let age = made.duration_since(began);
+    // so it is with nearly all of them
+    if watched || age < AFTER_FIRST.min(WELL_AFTER) || cluster.age(made) >= DAY {
+        return None;
+    }
+    let before = Before::of(aftermath, name, &pod.metadata.uid, made);
+    let ended = before.ended().filter(|ended| *ended <= made);
+    let taint_manager = aftermath.taint_manager(name, ended.unwrap_or(made), Some(began));
+    let span = Span { end: ended.unwrap_or(made), again: made, exact: false };
+    let mut hits = aftermath.hits(name, node, span);
+    // a first pod is made within seconds, and nothing can have run in an earlier one then
+    let traced = !hits.facts.is_empty() || !before.events.is_empty() || taint_manager.is_some();
+    let least = if traced { AFTER_FIRST } else { WELL_AFTER };
+    if age < least {
+        return None;
+    }
+    // a default v2 instance manager gets its first pod when the old one has gone
+    if im.spec.data_engine == DataEngine::V2 && hits.facts.is_empty() {
+        return None;
+    }
+    remember_hits(cluster, &pod.metadata.uid, &mut hits, out);
+    let metadata = Meta { name: name.clone(), ..Meta::default() };
+    let stranger = Pod { metadata, spec: pod.spec.clone(), ..Pod::default() };
+    let (nothing_seen, at) = (EndSeen::default(), ended.unwrap_or(made));
+    let scene = ReplacementScene {
+        last: &stranger,
+        successor: None,
+        end: &nothing_seen,
+        retired: false,
+        setting: setting_that_replaces(cluster, Some(pod)).filter(|_| hits.facts.is_empty()),
+        node: NodeStory::of(cluster, node, Some(began), at, None),
+        taint_manager,
+        events: before.events,
+        events_reach_back: aftermath.reach_back(at),
+        hits: &hits,
+    };
+    let mut judged = judge::judge(&scene);
+    let evidence = &mut judged.evidence;
+    evidence.extend(before.rejection.map(kubelet::quote));
+    evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
+    evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
+    let verdict = judged.verdict;
+    let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
+    let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);
+    Some(End {
+        manager: name,
+        node,
+        verdict,
+        detail: judged.detail,
+        unreachable: judged.unreachable,
+        kills: 0,
+        severity: if harmless { Severity::Info } else { severity_of(verdict) },
+        at: made,
+        successor: Some(pod),
+        evidence: judged.evidence,
+        hits,
+    })
+}

@@ -1,0 +1,95 @@
+//! What the kubelet itself says about the end of a container that it starts again.
+//!
+//! Recorded of kubelet 1.36.3 with restartPolicy Always: a failed liveness or startup probe ends the container with the Event
+//! `Killing: Container NAME failed liveness probe, will be restarted`, whatever exit code follows (0, 137, 143); a failed postStart
+//! hook with `FailedPostStartHook`, and the container waits with PostStartHookError. Repeated Events stop being written after some
+//! time (6 kills), so an old one still counts.
+
+use super::{CONTAINER, causes};
+use crate::check::*;
+use crate::facts::api;
+use crate::facts::looping::Loop;
+use crate::longhorn::{Event, Pod};
+
+/// Seconds between SIGTERM and SIGKILL, and a moment.
+const GRACE: i64 = 35;
+
+/// The cause by the kubelet's own words, where the last end may be what they are about: what a process asked to end leaves.
+pub(super) fn word(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Option<(&'static Cause, Evidence)> {
+    let status = pod.container_status(CONTAINER)?;
+    if let Some(waiting) = status.state.waiting.as_ref().filter(|one| one.reason == "PostStartHookError") {
+        let text = format!("the container waits with {}: {}", waiting.reason, waiting.message.trim());
+        return Some((&causes::CONTAINER_CANNOT_START, api(text)));
+    }
+    let events = cluster.events_about(&pod.metadata.name).filter(|event| is_about(event, pod, crash));
+    let found = events.filter_map(|event| Some((event.last_seen(), cause_in(event)?, event)));
+    let (_, cause, event) = found.max_by_key(|(seen, ..)| *seen)?;
+    let seen = counted(event.occurrences(), "time");
+    let text = format!("{}: {} (seen {seen})", event.reason, event.message.trim());
+    Some((cause, EvidenceSource::Event.says(text)))
+}
+
+fn cause_in(event: &Event) -> Option<&'static Cause> {
+    let killed = event.reason == "Killing" && event.message.contains(", will be restarted");
+    let by = |probe: &str| event.message.contains(&format!("failed {probe} probe"));
+    if killed && (by("liveness") || by("startup")) {
+        return Some(&causes::PROBE_KILLED);
+    }
+    let hook = event.reason == "FailedPostStartHook"
+        || event.reason == "Killing" && event.message.contains("FailedPostStartHook");
+    hook.then_some(&causes::CONTAINER_CANNOT_START)
+}
+
+/// Of this pod and not of one that had its name, of this container, and not written after the last end.
+fn is_about(event: &Event, pod: &Pod, crash: &Loop<'_>) -> bool {
+    let object = &event.involved_object;
+    let uid = &pod.metadata.uid;
+    let same = object.kind == "Pod" && (object.uid.is_empty() || uid.is_empty() || object.uid == *uid);
+    let field = object.field_path.as_str();
+    let container = field.is_empty() || field.contains(&format!("{{{CONTAINER}}}"));
+    // told to end, a manager ends with 0, and with 1 where it was still starting ("datastore cache sync up failed")
+    let fits = match (crash.end.map(|end| end.exit_code), crash.ended(), event.last_seen()) {
+        (Some(1), Some(ended), Some(seen)) => (0..=GRACE).contains(&ended.duration_since(seen).as_secs()),
+        (None | Some(0 | 137 | 143), Some(ended), _) => event.first_seen().is_none_or(|first| first <= ended),
+        (code, _, _) => code.is_none(),
+    };
+    same && container && fits
+}
+
+/// Takes away the probes that kill: no release of Longhorn ships one (longhorn deploy/longhorn.yaml v1.3.3 to v1.12.1).
+pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
+    let container = pod.spec.container(CONTAINER);
+    let liveness = container.is_none_or(|one| one.liveness_probe.is_some() || one.startup_probe.is_none());
+    let startup = container.is_some_and(|one| one.startup_probe.is_some());
+    let fields: Vec<&str> = [(liveness, "livenessProbe"), (startup, "startupProbe")]
+        .into_iter()
+        .filter_map(|(has, field)| has.then_some(field))
+        .collect();
+    remove(
+        cluster,
+        pod,
+        &format!(
+            "Remove {} from container longhorn-manager: no release of Longhorn has one, and a start may take minutes.",
+            fields.join(" and ")
+        ),
+        &fields,
+    )
+}
+
+/// Takes away the hook, which no release has either.
+pub(super) fn without_hook(cluster: &Cluster, pod: &Pod) -> Remedy {
+    let text = "Remove the postStart hook from container longhorn-manager: no release of Longhorn has one.";
+    remove(cluster, pod, text, &["lifecycle"])
+}
+
+fn remove(cluster: &Cluster, pod: &Pod, text: &str, fields: &[&str]) -> Remedy {
+    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let fields: Vec<String> = fields.iter().map(|field| format!("\"{field}\":null")).collect();
+    Remedy::new(format!("{text} Change the manifest or the values that it comes from, too."))
+        .change(format!(
+            "kubectl -n {namespace} patch daemonset {CONTAINER} -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
+             [{{\"name\":\"{CONTAINER}\",{}}}]}}}}}}}}'",
+            fields.join(",")
+        ))
+        .read(format!("kubectl -n {namespace} describe pod {name}"))
+}

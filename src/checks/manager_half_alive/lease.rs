@@ -1,0 +1,153 @@
+//! The one sign of life of Ready managers that the API server keeps: the Lease [`ROTATION_LOCK`], of 1.11.3 and later.
+//!
+//! One manager holds it and renews it every 10 s, others take it after 60 s (longhorn-manager v1.11.3 and v1.12.1
+//! webhook/cert/rotate.go RotateLoop). Measured on 1.12.1: 60 to 90 s after its holder lost the API server, or after etcd ran
+//! out of space, it stands still or has passed to another. The election is run once in the life of a manager: who failed to renew
+//! for 30 s never takes part again, so after some outages no one may be left who renews it, and nothing is wrong but that
+//! certificates are no longer rotated. What managers write later tells that from the outage.
+//!
+//! Earlier releases have no such Lease, and idle managers of any release write nothing for minutes: there a running manager that lost
+//! the API server shows in its log alone. The logs of Ready managers are read only while this Lease stands still or was taken over
+//! lately (source/wanted_logs.rs).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{API_LOST, ROTATION_STOPPED};
+use crate::check::*;
+use crate::facts::complaints::{self, Lacks};
+use crate::facts::text::{duration, shortened};
+use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LOCK, condition};
+
+const CONTAINER: &str = "longhorn-manager";
+/// A Lease of 60 s that is renewed every 10 s, and what a late answer may take.
+const STALE: SignedDuration = SignedDuration::from_secs(90);
+/// After an outage of the API server itself all managers need a moment to renew or to take it.
+const RECOVERY: SignedDuration = SignedDuration::from_secs(30);
+/// A manager takes part soon after it is Ready, and waits for the duration of the Lease.
+const TAKES_PART: SignedDuration = SignedDuration::from_mins(2);
+/// A log holds two minutes; what is still said later is repeated.
+const REPEATED: SignedDuration = SignedDuration::from_secs(150);
+
+/// Judges the managers by their Lease.
+pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
+    let Some(lease) =
+        cluster.objects.leases.get(ROTATION_LOCK).filter(|_| cluster.can_read(Resource::Leases))
+    else {
+        return;
+    };
+    let ready: Vec<&Pod> = cluster.manager_pods().filter(|pod| takes_part(cluster, pod)).collect();
+    let (Some(renewed), false) = (lease.spec.renew_time.get(), ready.is_empty()) else { return };
+    let holder = lease.spec.holder_identity.as_str();
+    // who gives it back leaves it without holder
+    let stale = !holder.is_empty() && cluster.age(renewed) >= STALE && {
+        let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
+        !cluster.is_watched() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
+    };
+    let complaining: Vec<(&Pod, &str)> = ready
+        .iter()
+        .filter_map(|pod| Some((*pod, complaint(cluster, pod)?)))
+        .filter(|(pod, _)| {
+            let since = out.first_seen("complains", &pod.metadata.name);
+            stale || since.is_some_and(|since| cluster.age(since) >= REPEATED)
+        })
+        .collect();
+    let all = complaining.len() == ready.len();
+    for (pod, line) in &complaining {
+        out.find(cut_off(cluster, pod, lease, line, all));
+    }
+    if !stale || !complaining.is_empty() {
+        return;
+    }
+    match written_since(cluster, renewed) {
+        Some(written) => out.find(stopped(cluster, lease, renewed, written)),
+        None => out.find(silent(cluster, lease, renewed, &ready)),
+    }
+}
+
+/// Ready for so long that it would have renewed or taken the Lease.
+fn takes_part(cluster: &Cluster, pod: &Pod) -> bool {
+    let ready = condition(&pod.status.conditions, "Ready").filter(|one| one.status == ConditionStatus::True);
+    let since = ready.and_then(|ready| ready.last_transition_time.get());
+    since.is_some_and(|since| cluster.age(since) >= TAKES_PART) && !pod.metadata.is_deleting()
+}
+
+/// That it gets no answer of the API server, as its log says last.
+fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
+    let log = cluster.history.current_log(pod, CONTAINER)?;
+    let found = complaints::newest(&log.text)?;
+    (found.lacks == Lacks::Api).then_some(found.line)
+}
+
+/// Something that only managers write, after the Lease was renewed for the last time and would have been renewed again.
+fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
+    let later = |at: Timestamp| at.duration_since(renewed) >= STALE;
+    let by_event = cluster.objects.events.iter().find_map(|event| {
+        let by_manager =
+            event.source.component.starts_with("longhorn-") && event.involved_object.kind != "Pod";
+        let at = event.last_seen().filter(|at| by_manager && later(*at))?;
+        Some(format!("Event {} of {} at {at}", event.reason, event.source.component))
+    });
+    by_event.or_else(|| {
+        cluster.objects.longhorn_nodes.iter().find_map(|node| {
+            let changed = node.status.conditions.iter().filter_map(|one| one.last_transition_time.get());
+            let at = changed.filter(|at| later(*at)).max()?;
+            Some(format!("a condition of nodes.longhorn.io {} at {at}", node.metadata.name))
+        })
+    })
+}
+
+fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, line: &str, all: bool) -> Finding {
+    let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
+    let message = match all {
+        true => format!(
+            "longhorn-manager on {node} is Ready and gets no answer of the API server, as do all others"
+        ),
+        false => format!("longhorn-manager on {node} is Ready and gets no answer of the API server"),
+    };
+    let found = Finding::new(&API_LOST, ObjectRef::new("Pod", &cluster.namespace, name), message)
+        .node(node)
+        .impact(format!(
+            "I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
+        ))
+        .because(EvidenceSource::Log, format!("its log says: {}", shortened(line, 400)))
+        .fact(held(cluster, lease));
+    found.with(Name::Manager, name.to_string())
+}
+
+/// Nothing says which manager it is.
+fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) -> Finding {
+    let node = lease.spec.holder_identity.as_str();
+    let name = cluster.manager_pod_on(node).or(ready.first().copied()).map_or("", |pod| &pod.metadata.name);
+    let message = format!(
+        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}, although {} Ready: that of node {node}, or all of them, get no \
+         answer of the API server, or it refuses writes",
+        duration(cluster.age(renewed)),
+        if ready.len() == 1 { "one is".to_owned() } else { format!("{} are", ready.len()) }
+    );
+    Finding::new(&API_LOST, ObjectRef::new("Lease", &cluster.namespace, ROTATION_LOCK), message)
+        .node(node)
+        .since(Some(renewed))
+        .impact("I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
+        .fact(held(cluster, lease))
+        .fact("nothing that managers write is newer")
+        .with(Name::Manager, name.to_string())
+}
+
+fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
+    let namespace = &cluster.namespace;
+    let message = format!(
+        "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}: certificates of the webhook are not rotated",
+        duration(cluster.age(renewed))
+    );
+    Finding::new(&ROTATION_STOPPED, ObjectRef::new("Lease", namespace, ROTATION_LOCK), message)
+        .since(Some(renewed))
+        .impact("none until a certificate expires; managers work")
+        .fact(held(cluster, lease))
+        .fact(format!("managers have written since: {written}"))
+}
+
+fn held(cluster: &Cluster, lease: &Lease) -> String {
+    let renewed = lease.spec.renew_time.get();
+    let age = renewed.map_or_else(String::new, |at| format!(", renewed {} ago", duration(cluster.age(at))));
+    format!("Lease {ROTATION_LOCK} is held by {}{age}; it is renewed every 10 s", lease.spec.holder_identity)
+}

@@ -1,0 +1,191 @@
+//! `plan`: what would happen, before it does.
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
+
+use super::source::positive_duration;
+use super::{Failure, SourceArgs};
+use crate::cluster::Cluster;
+use crate::longhorn::Release;
+use crate::plan::{self, Looked, Plan, drain, junit, loss, markdown, table, upgrade};
+use crate::report::text::Style;
+
+/// Options of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "A plan changes nothing.\n\nExit codes:\n  0   go\n  1   no, or not yet\n  \
+                        2   unknown: what decides could not be read\n  64  bad usage or unreadable input")]
+pub struct PlanArgs {
+    #[command(subcommand)]
+    plan: PlanTask,
+}
+
+#[derive(Debug, Subcommand)]
+enum PlanTask {
+    /// May Longhorn be upgraded, by which steps, and what stands against it; afterwards, whether it is done
+    Upgrade(UpgradeArgs),
+    /// May nodes be drained, restarted, emptied or removed: what blocks it, what is lost, and in which order
+    Drain(DrainArgs),
+    /// What is lost with each node, disk and zone, what could not be rebuilt, and what nobody backs up
+    Loss(LossArgs),
+}
+
+#[derive(Debug, Args)]
+struct UpgradeArgs {
+    /// Release to go to; without it the steps to the newest release that is known
+    #[arg(value_name = "VERSION", value_parser = release)]
+    to: Option<Release>,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct DrainArgs {
+    /// Nodes that are to go at the same time
+    #[arg(value_name = "NODE", required_unless_present = "all")]
+    nodes: Vec<String>,
+
+    /// Every node by itself: which may go now, one after the other
+    #[arg(long, conflicts_with = "nodes")]
+    all: bool,
+
+    #[command(flatten)]
+    intent: IntentArgs,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct LossArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// What is to become of the nodes; without any they are drained and come back.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct IntentArgs {
+    /// Empty them of replicas
+    #[arg(long)]
+    evict: bool,
+
+    /// Drain and restart them
+    #[arg(long)]
+    reboot: bool,
+
+    /// Remove them for good
+    #[arg(long)]
+    remove: bool,
+}
+
+impl IntentArgs {
+    fn intent(&self) -> drain::Intent {
+        match (self.evict, self.reboot, self.remove) {
+            (true, ..) => drain::Intent::Evict,
+            (_, true, _) => drain::Intent::Reboot,
+            (.., true) => drain::Intent::Remove,
+            _ => drain::Intent::Drain,
+        }
+    }
+}
+
+/// What every plan takes.
+#[derive(Debug, Args)]
+struct CommonArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// How to print the plan
+    #[arg(long, short = 'o', value_enum, default_value_t = PlanFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
+    output: PlanFormat,
+
+    /// Show every fact and note
+    #[arg(long, short = 'v')]
+    details: bool,
+
+    /// A condition that is no reason for you: it is told, and does not count (comma-separated)
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
+    accept: Vec<&'static str>,
+
+    /// Time to list a live cluster; what has not answered by then is unknown
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
+    timeout: SignedDuration,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PlanFormat {
+    /// For people
+    Table,
+    /// For summaries of CI, tickets and chats
+    Markdown,
+    /// The documented schema v1 (docs/plan.schema.json)
+    Json,
+    /// JUnit XML for CI systems
+    Junit,
+}
+
+fn release(text: &str) -> Result<Release, String> {
+    Release::parse(text).ok_or_else(|| "not a release; write it as v1.9.2".to_owned())
+}
+
+/// Runs `plan`.
+pub fn run(args: PlanArgs) -> Result<u8, Failure> {
+    match args.plan {
+        PlanTask::Upgrade(UpgradeArgs { to, common }) => {
+            common.answer(|looked| Ok(upgrade::plan(looked, upgrade::Asked { to })))
+        }
+        PlanTask::Drain(DrainArgs { nodes, all: _, intent, common }) => {
+            let asked = drain::Asked { nodes, intent: intent.intent() };
+            common.answer(|looked| drain::plan(looked, &asked))
+        }
+        PlanTask::Loss(LossArgs { common }) => common.answer(|looked| Ok(loss::plan(looked))),
+    }
+}
+
+impl CommonArgs {
+    #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
+    fn answer(&self, plan: impl FnOnce(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
+        let now = Timestamp::now();
+        let wish = self.source.wish(now)?;
+        let cluster = match self.source.recorded(now)? {
+            Some(cluster) => cluster,
+            None => self.live()?,
+        };
+        let report = plan::evaluate(&cluster, &wish.address).report;
+        let looked = Looked {
+            cluster: &cluster,
+            findings: &report.findings,
+            summary: &report.cluster,
+            accepted: &self.accept,
+        };
+        let plan = plan(looked).map_err(|message| Failure::usage(anyhow!(message)))?;
+        self.print(&plan)?;
+        Ok(plan.exit_code)
+    }
+
+    fn live(&self) -> Result<Cluster, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(Failure::unknown)?;
+        Ok(runtime.block_on(self.source.look(self.timeout.unsigned_abs()))?)
+    }
+
+    fn print(&self, plan: &Plan) -> Result<(), Failure> {
+        let terminal = io::stdout().is_terminal();
+        let style = Style { colours: terminal && super::colours_wanted(), ..Style::PLAIN };
+        let mut text = Vec::new();
+        let written = match self.output {
+            PlanFormat::Table => table::write(&mut text, plan, style, self.details),
+            PlanFormat::Markdown => markdown::write(&mut text, plan),
+            PlanFormat::Json => serde_json::to_writer_pretty(&mut text, plan)
+                .map_err(io::Error::from)
+                .and_then(|()| writeln!(text)),
+            PlanFormat::Junit => junit::render(plan).map_err(io::Error::other).map(|xml| text = xml),
+        };
+        written.map_err(Failure::unknown)?;
+        super::print(&String::from_utf8_lossy(&text))
+    }
+}

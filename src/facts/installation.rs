@@ -1,0 +1,255 @@
+//! How Longhorn was installed, and by which commands of that tool it comes to another release.
+//!
+//! What Helm, Argo CD or Flux installed is changed through them: a manifest that is applied beside them is taken back, or brings
+//! another namespace, other images and default settings.
+
+use super::releases;
+use crate::check::Remedy;
+use crate::cluster::Cluster;
+use crate::longhorn::{Release, Suffix};
+
+/// What installed Longhorn, by the marks that it leaves on the DaemonSet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Installer<'a> {
+    /// Argo CD, with the name of the application where a mark has it.
+    Argo(Option<&'a str>),
+    /// A HelmRelease of Flux: namespace and name.
+    FluxHelm(&'a str, &'a str),
+    /// A Kustomization of Flux: namespace and name.
+    FluxKustomize(&'a str, &'a str),
+    /// Helm, with the name of the release.
+    Helm(&'a str),
+    /// A distribution's chart, whose versions are its own (Rancher: `longhorn-106.2.1+up1.8.2`).
+    ForeignChart(&'a str),
+    /// None of these: most likely `kubectl apply`.
+    Manifest,
+}
+
+/// Reads the marks: labels of Flux, of Argo CD, of Helm, in this order, because each of them may install a chart, whose labels say Helm.
+pub fn installer(cluster: &Cluster) -> Installer<'_> {
+    let Some(meta) = cluster.manager_daemon_set().map(|set| &set.metadata) else {
+        return Installer::Manifest;
+    };
+    let flux = |kind: &str| {
+        let name = meta.label(&format!("{kind}.toolkit.fluxcd.io/name"))?;
+        Some((meta.label(&format!("{kind}.toolkit.fluxcd.io/namespace")).unwrap_or("flux-system"), name))
+    };
+    if let Some((namespace, name)) = flux("helm") {
+        return Installer::FluxHelm(namespace, name);
+    }
+    if let Some((namespace, name)) = flux("kustomize") {
+        return Installer::FluxKustomize(namespace, name);
+    }
+    let instance = meta.label("app.kubernetes.io/instance");
+    let tracked = meta.annotations.argocd_tracking_id.as_str();
+    if !tracked.is_empty() {
+        return Installer::Argo(tracked.split(':').next());
+    }
+    if let Some(name) = meta.label("argocd.argoproj.io/instance") {
+        return Installer::Argo(Some(name));
+    }
+    if meta.label("app.kubernetes.io/managed-by") != Some("Helm") {
+        return Installer::Manifest;
+    }
+    let release = meta.annotations.helm_release_name.as_str();
+    let name = if release.is_empty() { instance.unwrap_or("longhorn") } else { release };
+    match meta.label("helm.sh/chart").is_some_and(|chart| chart.contains("up1.")) {
+        true => Installer::ForeignChart(name),
+        false => Installer::Helm(name),
+    }
+}
+
+/// A step which Longhorn refuses, with the release that is installed.
+pub fn refused_step(cluster: &Cluster, to: Release) -> Option<Release> {
+    let installed = Release::parse(&cluster.setting("current-longhorn-version")?.value)?;
+    releases::is_refused(installed, to).then_some(installed)
+}
+
+/// Brings manifest, definitions and image to one release: `release`, unless Longhorn refuses the step to it.
+pub fn to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
+    if let Some((to, installed)) = release.and_then(|to| Some((to, refused_step(cluster, to)?))) {
+        return back_to(cluster, installed, to);
+    }
+    let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
+    let (fix, commands) = commands(cluster, release);
+    let remedy = Remedy::new(format!("{fix} {reason}"));
+    let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
+        true => remedy.change(run),
+        false => remedy.read(run),
+    });
+    remedy.read(look)
+}
+
+/// Undoes a step that Longhorn refuses: its managers stop before they change an object, so going back is safe (longhorn-manager
+/// v1.12.1 upgrade/upgrade.go Upgrade).
+pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remedy {
+    let namespace = &cluster.namespace;
+    let next = releases::next_step(cluster, installed);
+    let next = next
+        .map(|next| format!(" The next release that Longhorn accepts from there is {next}."))
+        .unwrap_or_default();
+    let text = format!(
+        "Put the image back to {installed}: Longhorn refuses the step from {installed} to {refused}.{next}"
+    );
+    let remedy = Remedy::new(text);
+    let remedy = match installer(cluster) {
+        Installer::Manifest => {
+            let image = cluster.manager_container().map_or("", |container| container.image.as_str());
+            let repository =
+                image.rsplit_once(':').map_or("longhornio/longhorn-manager", |(repository, _)| repository);
+            remedy.change(format!(
+                "kubectl -n {namespace} set image daemonset/longhorn-manager longhorn-manager={repository}:{installed}"
+            ))
+        }
+        _ => commands(cluster, Some(installed))
+            .1
+            .into_iter()
+            .filter(|(changes, _)| *changes)
+            .fold(remedy, |remedy, (_, run)| remedy.change(run)),
+    };
+    remedy.read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
+}
+
+/// What to do, in a sentence, and the commands in the order of doing; true for one that changes something.
+fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, String)>) {
+    let namespace = &cluster.namespace;
+    let named = release.map_or_else(|| "its release".to_owned(), |release| release.to_string());
+    match installer(cluster) {
+        Installer::Argo(app) => {
+            let app = app.unwrap_or("longhorn");
+            (
+                format!("Set the source of Argo CD's application {app} to {named}, and synchronize it."),
+                vec![(true, format!("argocd app sync {app}")), (false, format!("argocd app diff {app}"))],
+            )
+        }
+        Installer::FluxHelm(of, name) => (
+            format!("Set the chart version of HelmRelease {of}/{name} to {named} in its source, and reconcile it."),
+            vec![(true, format!("flux -n {of} reconcile helmrelease {name} --with-source"))],
+        ),
+        Installer::FluxKustomize(of, name) => (
+            format!("Set the manifest of Kustomization {of}/{name} to {named} in its source, and reconcile it."),
+            vec![(true, format!("flux -n {of} reconcile kustomization {name} --with-source"))],
+        ),
+        Installer::ForeignChart(name) => (
+            format!("Upgrade {name} to the chart of {named} through the distribution that installed it: its charts have versions of their own."),
+            vec![(false, format!("helm -n {namespace} history {name}"))],
+        ),
+        Installer::Helm(name) => {
+            let version = release.map(|release| format!("{}.{}.{}", release.major, release.minor, release.patch));
+            let upgrade = version.map(|version| {
+                let run = format!("helm upgrade {name} longhorn/longhorn -n {namespace} --version {version} --reuse-values");
+                (true, run)
+            });
+            let history = (false, format!("helm -n {namespace} history {name}"));
+            (
+                format!("Upgrade the Helm release to the chart of {named}, with the values that it has."),
+                upgrade.into_iter().chain([history]).collect(),
+            )
+        }
+        Installer::Manifest => match published(cluster, release) {
+            Some(url) => (
+                "Apply the whole manifest of the release. It brings default settings and a StorageClass: look at the difference first."
+                    .to_owned(),
+                vec![
+                    (false, format!("kubectl diff --server-side --force-conflicts -f {url}")),
+                    (true, format!("kubectl apply --server-side --force-conflicts -f {url}")),
+                ],
+            ),
+            None => (
+                "Apply the whole manifest of this release from the source that Longhorn was installed from; the published one has \
+                 another namespace or other images."
+                    .to_owned(),
+                Vec::new(),
+            ),
+        },
+    }
+}
+
+/// Address of the published manifest, where Longhorn was installed from one.
+pub fn published(cluster: &Cluster, release: Option<Release>) -> Option<String> {
+    let release = release.filter(|release| release.suffix == Suffix::None)?;
+    let image = cluster.manager_container().map(|container| container.image.as_str())?;
+    // from 1.10 on the published images are named with their registry
+    let own = image.strip_prefix("docker.io/").unwrap_or(image).starts_with("longhornio/");
+    (cluster.namespace == "longhorn-system" && own && installer(cluster) == Installer::Manifest).then(|| {
+        format!("https://raw.githubusercontent.com/longhorn/longhorn/{release}/deploy/longhorn.yaml")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+
+    fn with(meta: &str, installed: &str) -> Cluster {
+        cluster(&format!(
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: {NAMESPACE}, {meta}}}\n\
+             spec: {{template: {{spec: {{containers: [{{name: longhorn-manager, image: 'longhornio/longhorn-manager:v1.10.1'}}]}}}}}}\n---\n{}",
+            release(installed)
+        ))
+    }
+
+    fn changes(meta: &str, installed: &str) -> Vec<String> {
+        let remedy = to_release(&with(meta, installed), Release::parse("v1.10.1"), "");
+        remedy.commands.into_iter().filter(|command| command.changes).map(|command| command.run).collect()
+    }
+
+    #[test]
+    fn each_tool_is_asked_by_its_own_command() {
+        const HELM: &str = "app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: storage";
+        for (meta, command) in [
+            (
+                "",
+                "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/longhorn/longhorn/v1.10.1/deploy/longhorn.yaml",
+            ),
+            (
+                &format!("labels: {{{HELM}}}"),
+                "helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.10.1 --reuse-values",
+            ),
+            (
+                &format!("labels: {{{HELM}}}, annotations: {{meta.helm.sh/release-name: lh}}"),
+                "helm upgrade lh longhorn/longhorn -n longhorn-system --version 1.10.1 --reuse-values",
+            ),
+            // the chart's labels say Helm, whoever renders it
+            (
+                &format!(
+                    "labels: {{{HELM}}}, annotations: {{argocd.argoproj.io/tracking-id: 'lh:apps/DaemonSet:longhorn-system/longhorn-manager'}}"
+                ),
+                "argocd app sync lh",
+            ),
+            ("labels: {argocd.argoproj.io/instance: lh}", "argocd app sync lh"),
+            (
+                &format!(
+                    "labels: {{{HELM}, helm.toolkit.fluxcd.io/name: lh, helm.toolkit.fluxcd.io/namespace: flux}}"
+                ),
+                "flux -n flux reconcile helmrelease lh --with-source",
+            ),
+            (
+                "labels: {kustomize.toolkit.fluxcd.io/name: lh}",
+                "flux -n flux-system reconcile kustomization lh --with-source",
+            ),
+        ] {
+            assert_eq!(changes(meta, "v1.9.2"), [command], "{meta}");
+        }
+        let rancher = format!("labels: {{{HELM}, helm.sh/chart: longhorn-106.2.1_up1.10.1}}");
+        assert!(changes(&rancher, "v1.9.2").is_empty());
+    }
+
+    #[test]
+    fn no_one_is_sent_to_a_release_that_longhorn_refuses() {
+        assert_eq!(
+            changes("", "v1.8.0"),
+            [
+                "kubectl -n longhorn-system set image daemonset/longhorn-manager longhorn-manager=longhornio/longhorn-manager:v1.8.0"
+            ]
+        );
+        let helm = "labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: longhorn}";
+        assert_eq!(
+            changes(helm, "v1.8.0"),
+            ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reuse-values"]
+        );
+        let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
+        assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
+        assert!(remedy.fix.contains("accepts from there is v1.9.2"), "{}", remedy.fix);
+    }
+}

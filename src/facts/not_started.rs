@@ -1,0 +1,343 @@
+//! Why a pod of a DaemonSet has not started, or why there is none: in the words of the kubelet, the scheduler and the DaemonSet
+//! controller, as kubelet and controllers of Kubernetes 1.36.3 write them (recorded).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{api, looping, pods, text};
+use crate::check::{Evidence, EvidenceSource, Remedy};
+use crate::cluster::Cluster;
+use crate::longhorn::{
+    ConditionStatus, ContainerStatus, DaemonSet, Event, Pod, PodPhase, Taint, Waiting, condition,
+};
+
+/// How much of a message is repeated.
+const LONGEST: usize = 240;
+/// What the kubelet repeats for as long as it holds; later the spam filter of its events may keep it silent for five minutes.
+const LATELY: SignedDuration = SignedDuration::from_mins(10);
+
+/// What keeps a pod away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The image cannot be had.
+    Image,
+    /// A volume, the pod network or the container runtime on the node.
+    Node,
+    /// An init container ends or waits.
+    Init,
+    /// The scheduler or the kubelet finds no place for it.
+    Place,
+    /// A ResourceQuota.
+    Quota,
+    /// The Pod Security Standard of the namespace.
+    PodSecurity,
+    /// Admission refuses it for another reason: a ServiceAccount, a PriorityClass, a webhook.
+    Admission,
+    /// A taint that the DaemonSet does not tolerate.
+    Taint,
+    /// It waits, and nothing says for what: it may just take its time.
+    Waiting,
+}
+
+/// Why there is no running container.
+#[derive(Debug, Clone)]
+pub struct NotStarted {
+    /// What kind of reason.
+    pub obstacle: Obstacle,
+    /// In words, for a headline.
+    pub text: String,
+    /// The objects that say so.
+    pub evidence: Vec<Evidence>,
+}
+
+impl NotStarted {
+    fn new(obstacle: Obstacle, text: impl Into<String>) -> Self {
+        NotStarted { obstacle, text: text.into(), evidence: Vec::new() }
+    }
+
+    /// True where an object states a refusal, which does not pass with time alone.
+    pub fn is_definite(&self) -> bool {
+        self.obstacle != Obstacle::Waiting
+    }
+}
+
+/// Why the container of a pod has not been started.
+pub fn of_pod(cluster: &Cluster, pod: &Pod, container: &str) -> NotStarted {
+    rejected(pod)
+        .or_else(|| of_init(cluster, pod))
+        .or_else(|| of_container(cluster, pod, pod.container_status(container)?))
+        .or_else(|| by_event(cluster, pod))
+        .unwrap_or_else(|| NotStarted::new(Obstacle::Waiting, waits(pod, container)))
+}
+
+/// Why a DaemonSet has no pod on a node, where an object says so.
+pub fn no_pod(cluster: &Cluster, set: &str, node: &str, since: Option<Timestamp>) -> Option<NotStarted> {
+    let refused = refusal(cluster, set).filter(|event| {
+        // one from before is over: others may have got their pods since
+        let slack = SignedDuration::from_mins(1);
+        since.zip(event.last_seen()).is_none_or(|(since, seen)| since.duration_since(seen) <= slack)
+    });
+    if let Some(event) = refused {
+        return Some(by_refusal(set, &event.message));
+    }
+    let taint = untolerated(cluster, set, node)?;
+    let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+    let text =
+        format!("DaemonSet {set} does not tolerate taint {}{value}:{} of the node", taint.key, taint.effect);
+    let mut found = NotStarted::new(Obstacle::Taint, text);
+    found.evidence.extend(taint_eviction(cluster, set));
+    Some(found)
+}
+
+/// Why a DaemonSet gets no pods at all, as the API server told its controller within the last hour.
+pub fn refused(cluster: &Cluster, set: &str) -> Option<NotStarted> {
+    refusal(cluster, set).map(|event| by_refusal(set, &event.message))
+}
+
+/// What the DaemonSet controller was refused within the last hour.
+fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a Event> {
+    let about = |event: &&Event| {
+        let object = &event.involved_object;
+        event.reason == "FailedCreate"
+            && object.kind == "DaemonSet"
+            && object.name == set
+            && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
+    };
+    cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())
+}
+
+/// A refusal of the API server in a few words.
+fn by_refusal(set: &str, message: &str) -> NotStarted {
+    let obstacle = match () {
+        _ if message.contains("PodSecurity") => Obstacle::PodSecurity,
+        _ if message.contains("exceeded quota") => Obstacle::Quota,
+        _ => Obstacle::Admission,
+    };
+    // `Error creating: pods "NAME" is forbidden: WHY`, behind "(combined from similar events): " from the tenth on
+    let why = message.split_once("is forbidden: ").map_or(message, |(_, why)| why);
+    let text = format!("its pods are refused: {}", text::shortened(why.trim(), LONGEST));
+    let mut found = NotStarted::new(obstacle, text);
+    found.evidence.push(pods::not_created(set, message));
+    found
+}
+
+/// Rejected by the kubelet before it ran, or without a place.
+fn rejected(pod: &Pod) -> Option<NotStarted> {
+    let said = |reason: &str, message: &str| match message.trim() {
+        "" => reason.to_owned(),
+        message => format!("{reason}: {}", text::shortened(message, LONGEST)),
+    };
+    if pod.status.phase == PodPhase::Failed && !pod.status.reason.is_empty() {
+        let text = said(&pod.status.reason, &pod.status.message);
+        return Some(NotStarted::new(Obstacle::Place, format!("the kubelet does not take the pod ({text})")));
+    }
+    let placed = condition(&pod.status.conditions, "PodScheduled")?;
+    (placed.status == ConditionStatus::False).then(|| {
+        let text = said(&placed.reason, &placed.message);
+        NotStarted::new(Obstacle::Place, format!("no node takes the pod ({text})"))
+    })
+}
+
+fn of_init(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
+    pod.status.init_container_statuses.iter().find_map(|status| {
+        let name = &status.name;
+        if let Some(since) = status.running_since() {
+            let text = format!("init container {name} has been running since {since}");
+            return Some(NotStarted::new(Obstacle::Waiting, text));
+        }
+        let end = looping::last_end(status).filter(|end| end.exit_code != 0);
+        let loops = status.state.waiting.as_ref().is_none_or(|one| one.reason == "CrashLoopBackOff");
+        match end.filter(|_| loops) {
+            Some(end) => {
+                let text = format!("init container {name} ends with exit code {}", end.exit_code);
+                Some(NotStarted::new(Obstacle::Init, text))
+            }
+            None => of_container(cluster, pod, status),
+        }
+    })
+}
+
+/// A container that waits with a reason of its own.
+fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Option<NotStarted> {
+    const IMAGE: [&str; 5] =
+        ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"];
+    let Waiting { reason, message } = status.state.waiting.as_ref()?;
+    if ["", "ContainerCreating", "PodInitializing"].contains(&reason.as_str()) {
+        return None;
+    }
+    let name = &status.name;
+    if IMAGE.contains(&reason.as_str()) {
+        // in its pauses a kubelet may leave out why
+        let why = || pulling(cluster, pod).filter(|_| !message.contains("rpc error"));
+        let message = why().unwrap_or(message);
+        let text = format!("image of container {name} cannot be pulled ({})", said(reason, message));
+        return Some(NotStarted::new(Obstacle::Image, text));
+    }
+    let message = match looping::last_end(status).filter(|_| message.is_empty()) {
+        Some(end) => end.message.as_str(),
+        None => message,
+    };
+    let text = format!("container {name} cannot be started ({})", said(reason, message));
+    Some(NotStarted::new(Obstacle::Node, text))
+}
+
+fn said(reason: &str, message: &str) -> String {
+    match message.trim() {
+        "" => reason.to_owned(),
+        message => format!("{reason}: {}", text::shortened(message, LONGEST)),
+    }
+}
+
+/// Why an image was not pulled, by its Event.
+fn pulling<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
+    let failed =
+        |event: &&Event| event.reason == "Failed" && event.message.starts_with("Failed to pull image");
+    let newest = newest(cluster, pod, failed)?;
+    Some(newest.message.as_str())
+}
+
+/// What holds a container up whose status says nothing: a volume, the pod network.
+fn by_event(cluster: &Cluster, pod: &Pod) -> Option<NotStarted> {
+    const REASONS: [&str; 6] = [
+        "FailedMount",
+        "FailedAttachVolume",
+        "FailedMapVolume",
+        "FailedCreatePodSandBox",
+        "NetworkNotReady",
+        "FailedCreatePodContainer",
+    ];
+    // written of every pod at its end, and no obstacle
+    let noise = |event: &Event| event.message.contains("kube-root-ca.crt\" not registered");
+    let held = |event: &&Event| REASONS.contains(&event.reason.as_str()) && !noise(event);
+    let event = newest(cluster, pod, held)?;
+    let text = said(&event.reason, &event.message);
+    let mut found = NotStarted::new(Obstacle::Node, text.clone());
+    found.evidence.push(EvidenceSource::Event.says(text));
+    Some(found)
+}
+
+fn newest<'a>(cluster: &'a Cluster, pod: &Pod, wanted: impl Fn(&&Event) -> bool) -> Option<&'a Event> {
+    let lately = |event: &&Event| event.last_seen().is_some_and(|at| cluster.age(at) < LATELY);
+    let same = |event: &&Event| {
+        let (of, uid) = (&event.involved_object.uid, &pod.metadata.uid);
+        of.is_empty() || uid.is_empty() || of == uid
+    };
+    let about = cluster.events_about(&pod.metadata.name).filter(lately).filter(same);
+    about.filter(wanted).max_by_key(|event| event.last_seen())
+}
+
+fn waits(pod: &Pod, container: &str) -> String {
+    let waiting = pod.container_status(container).and_then(|status| status.state.waiting.as_ref());
+    match waiting.filter(|waiting| !waiting.reason.is_empty()) {
+        Some(waiting) => waiting.reason.to_string(),
+        None => format!("phase {}", pod.status.phase.as_str()),
+    }
+}
+
+/// A taint of the node that keeps pods of a DaemonSet away: NoSchedule or NoExecute, and neither of the node's own, which such
+/// pods tolerate, nor tolerated by its template.
+fn untolerated<'a>(cluster: &'a Cluster, set: &str, node: &str) -> Option<&'a Taint> {
+    let set: &DaemonSet = cluster.objects.daemon_sets.get(set)?;
+    let tolerations = &set.spec.template.spec.tolerations;
+    let tolerated = |taint: &Taint| {
+        tolerations.iter().any(|one| {
+            (one.key.is_empty() || one.key == taint.key)
+                && (one.value.is_empty() || one.value == taint.value)
+                && (one.effect.is_empty() || one.effect == taint.effect)
+        })
+    };
+    let taints = &cluster.objects.kube_nodes.get(node)?.spec.taints;
+    taints.iter().find(|taint| {
+        ["NoSchedule", "NoExecute"].contains(&taint.effect.as_str())
+            && !taint.key.starts_with("node.kubernetes.io/")
+            && !tolerated(taint)
+    })
+}
+
+/// The taint manager says of each pod that it deletes it, and why only in the node.
+fn taint_eviction(cluster: &Cluster, set: &str) -> Option<Evidence> {
+    let of_set = |event: &&Event| {
+        event.reason == "TaintManagerEviction"
+            && event.involved_object.name.starts_with(set)
+            && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
+    };
+    let event = cluster.objects.events.iter().filter(of_set).max_by_key(|event| event.last_seen())?;
+    Some(EvidenceSource::Event.says(format!("{}: {}", event.reason, event.message.trim())))
+}
+
+/// The reason as evidence where none of its objects is.
+pub fn evidence(found: &NotStarted) -> Vec<Evidence> {
+    match found.evidence.is_empty() {
+        true => vec![api(found.text.clone())],
+        false => found.evidence.clone(),
+    }
+}
+
+/// What to do about it; `pod` where there is one, `node` where it is about one.
+pub fn remedy(
+    cluster: &Cluster,
+    set: &str,
+    node: Option<&str>,
+    pod: Option<&Pod>,
+    obstacle: Obstacle,
+) -> Remedy {
+    let namespace = &cluster.namespace;
+    let about_pod = |text: &str| match pod {
+        Some(pod) => {
+            Remedy::new(text).read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
+        }
+        None => Remedy::new(text).read(format!("kubectl -n {namespace} describe daemonset {set}")),
+    };
+    let about_node = |remedy: Remedy| match node {
+        Some(node) => remedy.read(format!("kubectl describe node {node}")),
+        None => remedy,
+    };
+    match obstacle {
+        Obstacle::Image => about_pod(
+            "Make the image available to this node: the name and tag in the DaemonSet, the registry and its pull secret, DNS and \
+             proxy of the node. The kubelet tries again within five minutes.",
+        ),
+        Obstacle::Node => about_node(about_pod(
+            "Give the node what the pod needs there: the path, Secret or ConfigMap that it mounts, the CNI plugin, a working container \
+             runtime. The kubelet tries again on its own.",
+        )),
+        Obstacle::Init => {
+            let remedy = about_pod("Fix what the init container complains about in its log.");
+            match pod {
+                Some(pod) => remedy.read(format!(
+                    "kubectl -n {namespace} logs {} --all-containers --previous --tail=30",
+                    pod.metadata.name
+                )),
+                None => remedy,
+            }
+        }
+        Obstacle::Place => {
+            about_node(about_pod("Make room on the node, or lower what the DaemonSet requests: CPU, memory, pods, ports."))
+        }
+        Obstacle::Quota => Remedy::new(
+            "Raise or remove the ResourceQuota of Longhorn's namespace. The DaemonSet controller tries again within minutes.",
+        )
+        .read(format!("kubectl -n {namespace} describe resourcequota")),
+        Obstacle::PodSecurity => Remedy::new(
+            "Allow privileged pods in Longhorn's namespace; Longhorn cannot do without. The DaemonSet controller tries again at growing \
+             intervals: a restart of the rollout makes it try at once.",
+        )
+        .change(format!("kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"))
+        .change(format!("kubectl -n {namespace} rollout restart daemonset {set}")),
+        Obstacle::Admission => about_pod(
+            "Create what the refusal names (a ServiceAccount, a PriorityClass), or change the policy that refuses the pods.",
+        ),
+        Obstacle::Taint => {
+            let remedy = about_node(Remedy::new(
+                "Decide whether this node should run Longhorn. If it should, remove the taint or add a toleration to the DaemonSet. If \
+                 not, let the manager run once more until its replicas are evicted, which only the manager of a node does.",
+            ));
+            match node {
+                Some(node) => {
+                    remedy.read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node}"))
+                }
+                None => remedy,
+            }
+        }
+        Obstacle::Waiting => about_pod("The Events of the pod say what it waits for."),
+    }
+}

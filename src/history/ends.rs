@@ -1,0 +1,108 @@
+//! What a watch sees of the end of a pod, which its last state does not tell.
+//!
+//! A deletion gives a pod its deletionTimestamp while its container runs. A container that ends otherwise (its probe, a lost
+//! sandbox, its own process) has ended before: Longhorn deletes the ended pod, and then both are there. The kubelet writes the
+//! same Event for most of them, and sets the deletionTimestamp anew when it is done, so that the last version of the pod does not
+//! tell them apart either (kubelet v1.36.3, recorded).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::History;
+use crate::longhorn::{KubeNode, Pod, SharedText};
+
+/// How many ends that are under way are kept.
+const MAX_ENDING: usize = 256;
+/// Longhorn makes the next pod within seconds, from 1.10 on with a back-off of up to two minutes (longhorn-manager v1.12.1
+/// controller/utils.go): pods that did not run and went in shorter steps went for one reason.
+pub(super) const SAME_REFUSAL: SignedDuration = SignedDuration::from_mins(5);
+/// Taints that the node controller sets for a node that does not answer.
+const OWN_TAINTS: &str = "node.kubernetes.io/";
+
+/// The end of a pod as the watch saw it; empty where no one watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, expecting = "an object")]
+pub struct EndSeen {
+    /// When its deletion was first seen, with a container still running.
+    pub deleted: Option<Timestamp>,
+    /// When its containers were first seen ended, without a deletion before.
+    pub ended: Option<Timestamp>,
+    /// Its node at that moment.
+    pub node: Option<NodeSeen>,
+}
+
+/// How a node was at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, expecting = "an object")]
+pub struct NodeSeen {
+    /// Its condition Ready was True.
+    pub ready: bool,
+    /// Taints with the effect NoExecute that someone else than the node controller had set.
+    pub taints: Vec<String>,
+}
+
+impl NodeSeen {
+    /// How a node is.
+    pub fn of(node: &KubeNode) -> Self {
+        NodeSeen { ready: node.is_ready(), taints: foreign_taints(node) }
+    }
+}
+
+/// Taints of a node by which pods have to leave it, but for those that its own condition gives it.
+pub fn foreign_taints(node: &KubeNode) -> Vec<String> {
+    let foreign = node
+        .spec
+        .taints
+        .iter()
+        .filter(|taint| taint.effect == "NoExecute" && !taint.key.starts_with(OWN_TAINTS));
+    foreign.map(|taint| taint.to_string()).collect()
+}
+
+/// Ends that are under way, by uid of the pod.
+pub(super) type Ending = Arc<BTreeMap<SharedText, EndSeen>>;
+
+impl History {
+    /// Notes how far the end of one of Longhorn's bare pods is, by each version of it that is seen.
+    pub fn pod_seen(&mut self, pod: &Pod, node: Option<&KubeNode>, at: Timestamp) {
+        let uid = &pod.metadata.uid;
+        let (deleting, over) = (pod.metadata.is_deleting(), pod.is_over());
+        if deleting == over || uid.is_empty() || pod.metadata.label("longhorn.io/component").is_none() {
+            return; // it runs, or the order of the two is not known
+        }
+        if self.ending.contains_key(uid) || self.gone_pods.iter().any(|gone| gone.last.metadata.uid == *uid) {
+            return; // what came first was noted
+        }
+        let (deleted, ended) = (deleting.then_some(at), over.then_some(at));
+        self.restore_end(uid.clone(), EndSeen { deleted, ended, node: node.map(NodeSeen::of) });
+    }
+
+    /// Takes over what was seen before a restart.
+    pub(super) fn restore_end(&mut self, uid: SharedText, seen: EndSeen) {
+        let ending = Arc::make_mut(&mut self.ending);
+        while ending.len() >= MAX_ENDING {
+            let moment = |seen: &EndSeen| seen.deleted.or(seen.ended);
+            let Some(oldest) = ending.iter().min_by_key(|(_, seen)| moment(seen)).map(|(uid, _)| uid.clone())
+            else {
+                return;
+            };
+            ending.remove(&oldest);
+        }
+        ending.entry(uid).or_insert(seen);
+    }
+
+    /// What was seen of the end of a pod that is still there.
+    pub fn end_seen(&self, uid: &str) -> Option<&EndSeen> {
+        self.ending.get(uid)
+    }
+
+    /// The same of one that is gone by now, which is kept with it.
+    pub(super) fn take_end(&mut self, uid: &str) -> EndSeen {
+        if !self.ending.contains_key(uid) {
+            return EndSeen::default();
+        }
+        Arc::make_mut(&mut self.ending).remove(uid).unwrap_or_default()
+    }
+}

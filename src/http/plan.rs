@@ -1,0 +1,75 @@
+//! `/plan/…`: the plans as text, or as JSON with `o=json`.
+
+use crate::check::plain;
+use crate::did_you_mean;
+use crate::longhorn::Release;
+use crate::plan::{Looked, Plan, drain, loss, upgrade};
+
+/// Which plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanRoute {
+    Upgrade,
+    Drain,
+    Loss,
+}
+
+/// What is asked of a plan.
+#[derive(Debug, Default)]
+pub struct PlanQuery {
+    to: Option<Release>,
+    nodes: Vec<String>,
+    intent: Option<drain::Intent>,
+    /// True for JSON.
+    pub json: bool,
+}
+
+const PARAMETERS: [&str; 4] = ["to", "node", "intent", "o"];
+
+impl PlanQuery {
+    /// Reads a query; the error is for people.
+    pub fn parse(query: &str) -> Result<Self, String> {
+        let mut asked = PlanQuery::default();
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            match (&*key, &*value) {
+                ("to", "") => {}
+                ("to", to) => {
+                    let release = Release::parse(to);
+                    asked.to = Some(
+                        release.ok_or_else(|| format!("no release '{}'; write it as v1.9.2", plain(to)))?,
+                    );
+                }
+                ("node", nodes) => {
+                    let nodes = nodes.split(',').map(str::trim).filter(|node| !node.is_empty());
+                    asked.nodes.extend(nodes.map(str::to_owned));
+                }
+                ("intent", word) => {
+                    let known = drain::Intent::ALL.map(drain::Intent::as_str);
+                    let intent = drain::Intent::ALL.into_iter().find(|intent| intent.as_str() == word);
+                    let hint =
+                        || format!("no such intent '{}'; {}", plain(word), did_you_mean::hint(word, &known));
+                    asked.intent = Some(intent.ok_or_else(hint)?);
+                }
+                ("o", "json") => asked.json = true,
+                ("o", "text") => asked.json = false,
+                ("o", other) => return Err(format!("no such form '{}'; text or json", plain(other))),
+                (other, _) => {
+                    let hint = did_you_mean::hint(other, &PARAMETERS);
+                    return Err(format!("no such parameter '{}'; {hint}", plain(other)));
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    /// The plan; without a node, a drain is about each by itself.
+    pub fn plan(&self, which: PlanRoute, looked: Looked<'_>) -> Result<Plan, String> {
+        match which {
+            PlanRoute::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),
+            PlanRoute::Loss => Ok(loss::plan(looked)),
+            PlanRoute::Drain => {
+                let intent = self.intent.unwrap_or(drain::Intent::Drain);
+                drain::plan(looked, &drain::Asked { nodes: self.nodes.clone(), intent })
+            }
+        }
+    }
+}

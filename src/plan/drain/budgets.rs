@@ -1,0 +1,88 @@
+//! The PodDisruptionBudgets of instance managers: what keeps them, and what kubectl drain makes of that.
+
+use super::super::{Found, reuse};
+use super::data::{Moves, moves};
+use super::{Draining, REUSED};
+use crate::check::counted;
+use crate::facts::drain::Blocker;
+use crate::facts::nodes::manager_not_ready;
+use crate::facts::text::listed;
+use crate::longhorn::{InstanceManager, InstanceManagerState, Replica, Volume};
+
+/// Only running instance managers: of others Longhorn leaves the budget alone, and their pods are gone.
+pub fn stays(draining: &Draining<'_>, out: &mut Found) {
+    // what leaves holds no budget any more
+    if moves(draining) == Moves::All {
+        return;
+    }
+    let cluster = draining.cluster;
+    let kept = |manager: &&InstanceManager| {
+        let name = manager.metadata.name.as_str();
+        let runs = manager.status.current_state == InstanceManagerState::Running;
+        runs && cluster.objects.pod_disruption_budgets.get(name).is_some()
+    };
+    // what keeps them is the same for all of a node
+    let mut budgets = Vec::new();
+    let mut replicas: Vec<&Replica> = Vec::new();
+    for manager in draining.budgets.managers_of(draining.node).filter(kept) {
+        if let Blocker::Unprotected(alone) = draining.budgets.blocker_once_detached(manager) {
+            budgets.push(manager.metadata.name.as_str());
+            replicas = alone;
+        }
+    }
+    if budgets.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let volumes: Vec<&Volume> = names.iter().filter_map(|name| cluster.objects.volumes.get(name)).collect();
+    let text = format!(
+        "{} {}, by node-drain-policy {}: {} without a healthy copy that another budget protects",
+        counted(budgets.len(), "PodDisruptionBudget"),
+        if budgets.len() == 1 { "stays" } else { "stay" },
+        draining.budgets.policy,
+        counted(replicas.len(), "replica")
+    );
+    let replicas: Vec<&str> = replicas.iter().map(|replica| replica.metadata.name.as_str()).collect();
+    let reason = match moves(draining) {
+        Moves::Last => out.note(text).fix(
+            "Longhorn copies them to other nodes when the node is cordoned, and the drain waits for that.",
+        ),
+        _ => out.say(text),
+    };
+    reason.fact(listed(&budgets)).fact(format!("replicas {}", listed(&replicas))).volumes(cluster, &volumes);
+}
+
+/// The manager of the node owns its instance managers, and with them their budgets.
+pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
+    if let Some(why) = manager_not_ready(draining.cluster, draining.node) {
+        out.say(why);
+    }
+}
+
+pub fn unwell(draining: &Draining<'_>, out: &mut Found) {
+    let about = |finding: &&crate::check::Finding| finding.node.as_deref() == Some(draining.node);
+    draining.looked.found(REUSED).filter(about).for_each(|finding| reuse(out, finding));
+}
+
+pub fn how(draining: &Draining<'_>, out: &mut Found) {
+    let attached = |volume: &&Volume| volume.status.current_node_id == draining.node;
+    let attached = draining.cluster.objects.volumes.iter().filter(attached).count();
+    let policy = draining.budgets.policy.as_str();
+    let does = match policy {
+        "always-allow" => "lets the drain through, whatever is on the node",
+        "allow-if-replica-is-stopped" => "lets replicas of detached volumes go, the last copy too",
+        "block-for-eviction" => {
+            "copies every replica elsewhere first, and holds the drain until that is done"
+        }
+        "block-for-eviction-if-contains-last-replica" => {
+            "copies last copies elsewhere first, and holds the drain until that is done"
+        }
+        _ => "holds the drain while the last healthy copy of a volume is on the node",
+    };
+    out.say(format!(
+        "a drain evicts the pods that use {}; then Longhorn removes the budgets of the node's instance managers. node-drain-policy {policy} {does}",
+        counted(attached, "attached volume")
+    ));
+}

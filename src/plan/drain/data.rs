@@ -1,0 +1,218 @@
+//! What the node holds that is nowhere else, and where its replicas could go.
+
+use std::collections::BTreeMap;
+
+use super::super::{Found, Weight};
+use super::{Draining, Intent};
+use crate::check::counted;
+use crate::facts::nodes::down;
+use crate::facts::placement::{bytes, nearest, refusals_without, room_without};
+use crate::facts::text::listed;
+use crate::facts::volumes::{is_healthy, rebuild};
+use crate::longhorn::{DataEngine, DataLocality, Owner, Release, Replica, Volume, VolumeHealth, VolumeState};
+
+/// Policies that evict by themselves came with these releases (longhorn-manager v1.5.4 controller/node_controller.go).
+const EVICTS: &[Release] = &[Release::new(1, 5, 4)];
+
+/// What Longhorn moves away by itself once the node is cordoned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// Every replica.
+    All,
+    /// Those that are the last healthy one.
+    Last,
+    /// Nothing.
+    Nothing,
+}
+
+/// What leaves the node: because that is asked for, or by the policy.
+pub fn moves(draining: &Draining<'_>) -> Moves {
+    let evicts = draining.release.is_some_and(|release| release.has_fix(EVICTS));
+    match draining.budgets.policy.as_str() {
+        _ if draining.intent.empties() => Moves::All,
+        "block-for-eviction" if evicts => Moves::All,
+        "block-for-eviction-if-contains-last-replica" if evicts => Moves::Last,
+        _ => Moves::Nothing,
+    }
+}
+
+pub fn another_away(draining: &Draining<'_>, out: &mut Found) {
+    for node in draining.cluster.objects.longhorn_nodes.iter() {
+        let name = node.metadata.name.as_str();
+        if draining.together.contains(name) {
+            continue;
+        }
+        if let Some(why) = down(draining.cluster, name) {
+            out.say(format!("node {name} is down already")).fact(why.text);
+        }
+    }
+}
+
+/// The replicas of the node, by volume.
+fn here<'a>(draining: &Draining<'a>) -> BTreeMap<&'a str, Vec<&'a Replica>> {
+    let mut by_volume: BTreeMap<&str, Vec<&Replica>> = BTreeMap::new();
+    for replica in draining.cluster.objects.replicas.of(Owner::Node, draining.node) {
+        by_volume.entry(&replica.spec.volume_name).or_default().push(replica);
+    }
+    by_volume
+}
+
+fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> bool) -> Vec<&'a Volume> {
+    let volumes = here(draining).into_keys().filter_map(|name| draining.cluster.objects.volumes.get(name));
+    volumes.filter(|volume| wanted(volume)).collect()
+}
+
+pub fn faulted(draining: &Draining<'_>, out: &mut Found) {
+    let faulted = volumes_here(draining, |volume| volume.status.health() == VolumeHealth::Faulted);
+    if !faulted.is_empty() {
+        let one = if faulted.len() == 1 { "has" } else { "have" };
+        let text =
+            format!("{} {one} replicas on {}", counted(faulted.len(), "faulted volume"), draining.node);
+        out.say(text).volumes(draining.cluster, &faulted);
+    }
+}
+
+pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
+    let rebuilt = volumes_here(draining, |volume| {
+        let attached = volume.status.state == VolumeState::Attached;
+        attached && draining.cluster.engines_of(&volume.metadata.name).any(|engine| rebuild(engine).is_some())
+    });
+    if !rebuilt.is_empty() {
+        let one = if rebuilt.len() == 1 { "is" } else { "are" };
+        let text = format!(
+            "{} with a replica on {} {one} being rebuilt",
+            counted(rebuilt.len(), "volume"),
+            draining.node
+        );
+        out.say(text).volumes(draining.cluster, &rebuilt);
+    }
+}
+
+/// Healthy replicas of a volume that stay: on nodes that neither leave nor are down.
+fn staying(draining: &Draining<'_>, volume: &str) -> usize {
+    let stays = |replica: &&Replica| {
+        let node = replica.spec.node_id.as_str();
+        is_healthy(replica) && !draining.together.contains(node) && down(draining.cluster, node).is_none()
+    };
+    draining.cluster.replicas_of(volume).filter(stays).count()
+}
+
+/// Volumes whose healthy copies are all on nodes that leave, this one among them.
+pub fn alone<'a>(draining: &Draining<'a>) -> Vec<&'a Volume> {
+    let volumes = &draining.cluster.objects.volumes;
+    let last = |(name, replicas): (&'a str, Vec<&'a Replica>)| {
+        let healthy_here = replicas.iter().any(|replica| is_healthy(replica));
+        (healthy_here && staying(draining, name) == 0).then(|| volumes.get(name)).flatten()
+    };
+    here(draining).into_iter().filter_map(last).collect()
+}
+
+pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
+    let alone = alone(draining);
+    if alone.is_empty() {
+        return;
+    }
+    let moved = moves(draining) != Moves::Nothing;
+    let strict = |volume: &&Volume| volume.spec.data_locality == DataLocality::StrictLocal;
+    let single = alone.iter().filter(|volume| volume.spec.number_of_replicas.0 == 1).count();
+    let strict: Vec<&str> =
+        alone.iter().copied().filter(strict).map(|volume| volume.metadata.name.as_str()).collect();
+    let one = if alone.len() == 1 { "has its" } else { "have their" };
+    let text = format!("{} {one} last healthy copy on {}", counted(alone.len(), "volume"), draining.node);
+    let reason = if moved { out.note(text) } else { out.say(text) };
+    reason.volumes(draining.cluster, &alone);
+    if single > 0 {
+        reason.fact(format!("{} by choice: one replica is wanted", counted(single, "volume")));
+    }
+    if moved {
+        reason.fix("They are copied to other nodes before the node goes.");
+    } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
+        reason.fact("they are not lost by a restart, but cannot be used until the node is back");
+    }
+    if !strict.is_empty() && moved {
+        reason.weight(Weight::NotYet);
+        let names = listed(&strict);
+        reason.fact(format!("strict-local volumes cannot be moved while they are attached: {names}"));
+        reason.fix("Detach the strict-local volumes, set their dataLocality to disabled and give them a second replica first.");
+    }
+}
+
+pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
+    if moves(draining) == Moves::All {
+        return;
+    }
+    let volumes = &draining.cluster.objects.volumes;
+    let mut degraded: Vec<&Volume> = Vec::new();
+    let mut one_left = 0;
+    for (name, replicas) in here(draining) {
+        let stay = staying(draining, name);
+        let healthy_here = replicas.iter().any(|replica| is_healthy(replica));
+        let Some(volume) = volumes.get(name).filter(|_| healthy_here && stay > 0) else { continue };
+        if volume.status.health() == VolumeHealth::Healthy {
+            degraded.push(volume);
+            one_left += usize::from(stay == 1);
+        }
+    }
+    if degraded.is_empty() {
+        return;
+    }
+    let wait = draining.cluster.setting_value("replica-replenishment-wait-interval", DataEngine::V1);
+    let wait = if wait.is_empty() { "600".to_owned() } else { wait };
+    let text = format!("{} degraded while the node is away", counted(degraded.len(), "volume"));
+    let reason = out.say(text);
+    reason.fact(format!("Longhorn rebuilds them elsewhere when the node is away for more than {wait} s (replica-replenishment-wait-interval)"));
+    if one_left > 0 {
+        reason.fact(format!(
+            "{} one healthy copy meanwhile",
+            if one_left == 1 { "1 of them keeps".to_owned() } else { format!("{one_left} of them keep") }
+        ));
+    }
+    reason.volumes(draining.cluster, &degraded);
+}
+
+/// Each volume by itself, and all of them by the room that is left.
+pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
+    let leaves = |node: &str| draining.together.contains(node);
+    let wanted: Vec<&Volume> = match moves(draining) {
+        Moves::Nothing => return,
+        Moves::Last => alone(draining),
+        Moves::All => {
+            here(draining).keys().filter_map(|name| draining.cluster.objects.volumes.get(name)).collect()
+        }
+    };
+    let mut homeless = Vec::new();
+    let mut why = BTreeMap::new();
+    for volume in wanted.iter().copied() {
+        if let Some(mut refusals) = refusals_without(draining.cluster, volume, leaves) {
+            refusals.retain(|refusal| !leaves(&refusal.node));
+            let near = nearest(&refusals);
+            let nearest = refusals.into_iter().filter(|refusal| Some(refusal.obstacle) == near);
+            nearest.take(1).for_each(|refusal| *why.entry(refusal.text).or_insert(0) += 1);
+            homeless.push(volume);
+        }
+    }
+    if !homeless.is_empty() {
+        let one = if homeless.len() == 1 { "has" } else { "have" };
+        let text = format!(
+            "{} {one} no other node or disk for the replica on {}",
+            counted(homeless.len(), "volume"),
+            draining.node
+        );
+        let reason = out.say(text);
+        reason.volumes(draining.cluster, &homeless);
+        why.keys().take(3).for_each(|text: &String| {
+            reason.fact(text.as_str());
+        });
+        return;
+    }
+    let needed: i64 = wanted.iter().map(|volume| volume.spec.size.0).fold(0, i64::saturating_add);
+    let room = room_without(draining.cluster, leaves);
+    if needed > room {
+        let text = format!(
+            "replicas of {} have to leave, and all other disks together take {} more",
+            bytes(needed),
+            bytes(room)
+        );
+        out.say(text);
+    }
+}

@@ -1,0 +1,95 @@
+//! The order in which it is done, and the answer in a sentence.
+
+use super::super::{Part, Step, Verdict, Weight};
+use super::{Asked, Draining, Intent};
+use crate::facts::kubectl::patch;
+use serde_json::json;
+
+pub fn question(nodes: &[&str], asked: &Asked, each_alone: bool) -> String {
+    let what = match asked.intent {
+        Intent::Drain => "drained",
+        Intent::Evict => "emptied of replicas",
+        Intent::Reboot => "drained and restarted",
+        Intent::Remove => "removed for good",
+    };
+    match (each_alone, nodes) {
+        (true, _) => format!("Which nodes may be {what}, one after the other?"),
+        (false, [node]) => format!("May node {node} be {what}?"),
+        (false, nodes) => format!("May nodes {} be {what} at the same time?", nodes.join(", ")),
+    }
+}
+
+pub fn answer(parts: &[Part], each_alone: bool) -> String {
+    let named = |verdict: Verdict| -> Vec<&str> {
+        parts.iter().filter(|part| part.verdict == verdict).map(|part| part.subject.as_str()).collect()
+    };
+    if !each_alone && let [part] = parts {
+        let mut heavy = part.reasons.iter().filter(|reason| reason.weight != Weight::Note);
+        let why =
+            heavy.next().map_or("nothing that is known stands against it", |reason| reason.text.as_str());
+        return format!("{}: {why}", part.verdict.said());
+    }
+    let all = [Verdict::Go, Verdict::NotYet, Verdict::No, Verdict::Unknown];
+    let said = all.into_iter().filter(|verdict| !named(*verdict).is_empty());
+    let said: Vec<String> =
+        said.map(|verdict| format!("{}: {}", verdict.said(), named(verdict).join(", "))).collect();
+    if said.is_empty() { "no node of Longhorn can be seen".to_owned() } else { said.join("; ") }
+}
+
+pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
+    let (namespace, node) = (draining.cluster.namespace.as_str(), draining.node);
+    let set = |spec: serde_json::Value| patch(namespace, "nodes.longhorn.io", node, &json!({ "spec": spec }));
+    let drain = || {
+        Step::change(
+            "Drain it. Longhorn removes the budgets of its instance managers once its volumes are detached.",
+            format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
+        )
+    };
+    let mut steps = Vec::new();
+    if verdict != Verdict::Go {
+        steps.push(Step::said("See to the reasons above, and ask again."));
+    }
+    if draining.intent.empties() {
+        steps.push(Step::change(
+            "Ask Longhorn to empty it.",
+            set(json!({ "allowScheduling": false, "evictionRequested": true })),
+        ));
+        steps.push(Step::read(
+            "Wait until no replica is left on it. Volumes that are attached by nobody are attached for the time of the copy.",
+            format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} --watch"),
+        ));
+    }
+    match draining.intent {
+        Intent::Evict => {
+            steps.push(Step::change(
+                "Afterwards, give the node back to Longhorn.",
+                set(json!({ "allowScheduling": true, "evictionRequested": false })),
+            ));
+            return steps;
+        }
+        Intent::Remove => {
+            steps.push(drain());
+            steps.push(Step::change("Remove it from Kubernetes.", format!("kubectl delete node {node}")));
+            let text = "Remove it from Longhorn, if Longhorn has not done so itself.";
+            steps.push(Step::change(
+                text,
+                format!("kubectl -n {namespace} delete nodes.longhorn.io {node} --ignore-not-found"),
+            ));
+            return steps;
+        }
+        Intent::Reboot => {
+            steps.push(drain());
+            steps.push(Step::said("Restart it, and wait until Kubernetes calls it Ready."));
+        }
+        Intent::Drain => {
+            steps.push(drain());
+            steps.push(Step::said("Do what you drained it for."));
+        }
+    }
+    steps.push(Step::change("Let it take pods again.", format!("kubectl uncordon {node}")));
+    steps.push(Step::read(
+        "Wait until every volume has all its replicas again before the next node goes.",
+        "longhorn-health-exporter check --only volume_faulted,volume_degraded --fail-on info --wait-healthy 2h",
+    ));
+    steps
+}

@@ -1,0 +1,83 @@
+//! What uses volumes on the node and does not leave by itself.
+
+use super::super::Found;
+use super::Draining;
+use crate::check::counted;
+use crate::facts::text::listed;
+use crate::longhorn::{DataEngine, Pod, Volume, Workload};
+
+fn attached_here<'a>(draining: &Draining<'a>) -> impl Iterator<Item = &'a Volume> {
+    let node = draining.node;
+    draining.cluster.objects.volumes.iter().filter(move |volume| volume.status.current_node_id == *node)
+}
+
+fn uses(volume: &Volume) -> &[Workload] {
+    &volume.status.kubernetes_status.workloads_status
+}
+
+/// Attached through the UI or the API: by its ticket, which came with 1.5; before, by having no workload.
+fn is_attached_by_hand(draining: &Draining<'_>, volume: &Volume) -> bool {
+    if draining.release.is_some_and(|release| !release.at_least(1, 5, 0)) {
+        return uses(volume).is_empty();
+    }
+    let attachment = draining.cluster.objects.volume_attachments.get(&volume.metadata.name);
+    let tickets = attachment.map(|attachment| &attachment.spec.attachment_tickets);
+    tickets.is_some_and(|tickets| {
+        tickets.values().any(|ticket| ticket.kind == "longhorn-api" && ticket.node_id == *draining.node)
+    })
+}
+
+pub fn held(draining: &Draining<'_>, out: &mut Found) {
+    let detaches =
+        draining.cluster.setting_value("detach-manually-attached-volumes-when-cordoned", DataEngine::V1);
+    let by_hand: Vec<&Volume> =
+        attached_here(draining).filter(|volume| is_attached_by_hand(draining, volume)).collect();
+    if !by_hand.is_empty() && detaches != "true" {
+        let one = if by_hand.len() == 1 { "is" } else { "are" };
+        let text =
+            format!("{} {one} attached by hand on {}", counted(by_hand.len(), "volume"), draining.node);
+        out.say(text).volumes(draining.cluster, &by_hand);
+    }
+    let daemons =
+        |volume: &&Volume| uses(volume).iter().any(|workload| workload.workload_type == "DaemonSet");
+    let by_daemons: Vec<&Volume> = attached_here(draining).filter(daemons).collect();
+    if !by_daemons.is_empty() {
+        let text = format!(
+            "DaemonSets, which kubectl drain leaves alone, use {}",
+            counted(by_daemons.len(), "volume")
+        );
+        out.say(text).volumes(draining.cluster, &by_daemons);
+    }
+}
+
+pub fn bare_pods(draining: &Draining<'_>, out: &mut Found) {
+    let bare = |workload: &&Workload| workload.workload_name.is_empty() && !workload.pod_name.is_empty();
+    let with_bare: Vec<&Volume> = attached_here(draining)
+        .filter(|volume| uses(volume).iter().any(|workload| bare(&workload)))
+        .collect();
+    if with_bare.is_empty() {
+        return;
+    }
+    let pods = with_bare.iter().flat_map(|volume| uses(volume)).filter(bare);
+    let pods: Vec<&str> = pods.map(|workload| workload.pod_name.as_str()).collect();
+    let text = format!("{} without a controller: {}", counted(pods.len(), "pod"), listed(&pods));
+    out.say(text).volumes(draining.cluster, &with_bare);
+}
+
+pub fn shared(draining: &Draining<'_>, out: &mut Found) {
+    let server = |pod: &&Pod| {
+        pod.spec.node_name == *draining.node
+            && pod.metadata.label("longhorn.io/component") == Some("share-manager")
+    };
+    let servers = draining.cluster.objects.pods.iter().filter(server);
+    let volumes: Vec<&Volume> = servers
+        .filter_map(|pod| {
+            let volume = pod.metadata.name.as_str().strip_prefix("share-manager-")?;
+            draining.cluster.objects.volumes.get(volume)
+        })
+        .collect();
+    if !volumes.is_empty() {
+        let text = format!("the NFS servers of {} move", counted(volumes.len(), "shared volume"));
+        out.say(text).volumes(draining.cluster, &volumes);
+    }
+}

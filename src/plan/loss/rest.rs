@@ -1,0 +1,52 @@
+//! What a loss would make worse: no backups, long chains, orphans.
+
+use std::collections::BTreeMap;
+
+use super::super::Found;
+use super::Audit;
+use crate::check::counted;
+use crate::facts::text::duration;
+use crate::longhorn::{ConditionStatus, Volume, status};
+
+pub fn not_backed_up(audit: &Audit<'_>, out: &mut Found) {
+    let never = |volume: &&Volume| !volume.status.last_backup_at.is_set() && !volume.status.is_standby;
+    let never: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(never).collect();
+    if !never.is_empty() {
+        let one = if never.len() == 1 { "was" } else { "were" };
+        let text = format!("{} {one} never backed up", counted(never.len(), "volume"));
+        out.say(text).volumes(audit.cluster, &never);
+    }
+}
+
+pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {
+    let many =
+        |volume: &&Volume| status(&volume.status.conditions, "TooManySnapshots") == ConditionStatus::True;
+    let many: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(many).collect();
+    if !many.is_empty() {
+        let one = if many.len() == 1 { "has" } else { "have" };
+        let text = format!(
+            "{} {one} so many snapshots that Longhorn warns (TooManySnapshots)",
+            counted(many.len(), "volume")
+        );
+        out.say(text).volumes(audit.cluster, &many);
+    }
+}
+
+pub fn orphans(audit: &Audit<'_>, out: &mut Found) {
+    let mut by_node: BTreeMap<&str, (usize, Option<jiff::Timestamp>)> = BTreeMap::new();
+    for orphan in audit.cluster.objects.orphans.iter() {
+        let entry = by_node.entry(&orphan.spec.node_id).or_default();
+        entry.0 += 1;
+        let created = orphan.metadata.created();
+        entry.1 = entry.1.into_iter().chain(created).min();
+    }
+    if by_node.is_empty() {
+        return;
+    }
+    let all: usize = by_node.values().map(|(count, _)| count).sum();
+    let reason = out.say(format!("{} on {}", counted(all, "orphan"), counted(by_node.len(), "node")));
+    for (node, (count, oldest)) in by_node {
+        let age = oldest.map(|oldest| format!(", the oldest of {} ago", duration(audit.cluster.age(oldest))));
+        reason.fact(format!("node {node}: {count}{}", age.unwrap_or_default()));
+    }
+}

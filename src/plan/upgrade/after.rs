@@ -1,0 +1,77 @@
+//! Where an upgrade stands.
+
+use super::super::Found;
+use super::Rung;
+use super::target::users;
+use super::volumes::are;
+use crate::check::counted;
+use crate::cluster::Cluster;
+use crate::facts::releases::release_of;
+use crate::facts::text::listed;
+use crate::longhorn::{EngineImage, InstanceManager, Release, Suffix};
+
+/// The release without its hotfix, which the managers themselves do not know.
+fn plain(release: Release) -> Release {
+    match release.suffix {
+        Suffix::Hotfix(_) => Release { suffix: Suffix::None, ..release },
+        _ => release,
+    }
+}
+
+/// What is not of the release that the setting names: the DaemonSet, and manager pods.
+fn others(cluster: &Cluster, release: Release) -> Vec<String> {
+    let mut others = Vec::new();
+    if let Some(image) = cluster.manager_image_release().filter(|image| plain(*image) != plain(release)) {
+        others.push(format!("the DaemonSet longhorn-manager has the image of {image}"));
+    }
+    for pod in cluster.manager_pods() {
+        if let Some(runs) = release_of(cluster, pod).filter(|runs| plain(*runs) != plain(release)) {
+            others.push(format!("manager pod {} on {} is of {runs}", pod.metadata.name, pod.spec.node_name));
+        }
+    }
+    others
+}
+
+pub fn unfinished(rung: &Rung<'_>, out: &mut Found) {
+    let others = others(rung.cluster, rung.from);
+    if let Some(first) = others.first() {
+        let reason = out.say(format!("the setting current-longhorn-version says {}, and {first}", rung.from));
+        others.iter().skip(1).for_each(|other| {
+            reason.fact(other.as_str());
+        });
+    }
+}
+
+pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
+    unfinished(rung, out);
+    let not_ready = rung.cluster.manager_pods().filter(|pod| !pod.is_ready());
+    let names: Vec<&str> = not_ready.map(|pod| pod.metadata.name.as_str()).collect();
+    if !names.is_empty() {
+        out.say(format!("{} not Ready", are(names.len(), "manager pod"))).fact(listed(&names));
+    }
+}
+
+pub fn engines_left(rung: &Rung<'_>, out: &mut Found) {
+    let Some(default) = rung.cluster.setting("default-engine-image") else { return };
+    let old = |image: &&EngineImage| image.status.ref_count.0 > 0 && image.spec.image != default.value;
+    for image in rung.cluster.objects.engine_images.iter().filter(old) {
+        let volumes = users(rung, image);
+        let text = format!("{} still on engine image {}", are(volumes.len(), "volume"), image.spec.image);
+        out.say(text).volumes(rung.cluster, &volumes);
+    }
+}
+
+pub fn instance_managers_left(rung: &Rung<'_>, out: &mut Found) {
+    let Some(default) = rung.cluster.setting("default-instance-manager-image") else { return };
+    let old = |manager: &&InstanceManager| manager.spec.image != default.value;
+    let managers = rung.cluster.objects.instance_managers.iter().filter(old);
+    let mut nodes: Vec<&str> = managers.map(|manager| manager.spec.node_id.as_str()).collect();
+    if nodes.is_empty() {
+        return;
+    }
+    let number = nodes.len();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let text = format!("{} of an older image, on {}", counted(number, "instance manager"), listed(&nodes));
+    out.say(text).fact(format!("the default is {}", default.value));
+}

@@ -1,0 +1,203 @@
+//! Which release may follow which, and what each needs: the releases up to August 2026.
+//!
+//! The path is the rule of longhorn-manager v1.5.0 to v1.12.1 upgrade/util/util.go (CheckUpgradePathSupported,
+//! checkLHUpgradePath); 1.3 and 1.4 check nothing, and their documentation asks for the same. Engine versions are those of
+//! longhorn-engine pkg/meta/version.go as vendored at each tag. Kubernetes minima are kubeVersion of the charts; that of
+//! 1.11.3 is in its change log alone (csi-provisioner 6.3).
+
+use crate::longhorn::{Release, Suffix};
+
+/// A minor line that is known.
+#[derive(Debug)]
+pub struct Line {
+    /// Second number.
+    pub minor: u32,
+    /// The last patch with a manifest and a chart.
+    pub last: u32,
+    /// Versions of the engine's command line that its managers accept, from and to; none are checked before 1.6.
+    pub cli: Option<(i64, i64)>,
+    /// The same of the engine's controller.
+    pub controller: Option<(i64, i64)>,
+    /// The oldest Kubernetes 1.x.
+    pub kubernetes: u32,
+    /// A patch that needs another Kubernetes.
+    pub but: Option<(u32, u32)>,
+}
+
+const fn line(minor: u32, last: u32, engines: Option<(i64, i64)>, kubernetes: u32) -> Line {
+    let (cli, controller) = match engines {
+        Some((cli, controller)) => (Some((8, cli)), Some((4, controller))),
+        None => (None, None),
+    };
+    Line { minor, last, cli, controller, kubernetes, but: None }
+}
+
+/// Every line that is known, oldest first.
+pub const LINES: &[Line] = &[
+    line(3, 3, None, 18),
+    line(4, 4, None, 21),
+    line(5, 5, None, 21),
+    line(6, 4, Some((10, 5)), 21),
+    line(7, 3, Some((10, 5)), 21),
+    line(8, 2, Some((10, 5)), 25),
+    line(9, 2, Some((10, 5)), 25),
+    line(10, 2, Some((10, 5)), 25),
+    Line { but: Some((3, 34)), ..line(11, 3, Some((11, 6)), 25) },
+    line(12, 1, Some((12, 6)), 25),
+];
+
+/// The last Kubernetes that still has PodSecurityPolicies, which the manifest of 1.3 holds.
+pub const NEWEST_FOR_1_3: u32 = 24;
+
+impl Line {
+    /// The line of a release.
+    pub fn of(release: Release) -> Option<&'static Line> {
+        LINES.iter().find(|line| release.major == 1 && release.minor == line.minor)
+    }
+
+    /// The oldest Kubernetes 1.x for one of its patches.
+    pub fn kubernetes_for(&self, patch: u32) -> u32 {
+        match self.but {
+            Some((from, minimum)) if patch >= from => minimum,
+            _ => self.kubernetes,
+        }
+    }
+
+    /// The patch to take on this Kubernetes: the last, or the last that runs there.
+    pub fn advised(&self, kubernetes: Option<Release>) -> Release {
+        let runs =
+            |patch: &u32| kubernetes.is_none_or(|is| is >= Release::new(1, self.kubernetes_for(*patch), 0));
+        let patch = (0..=self.last).rev().find(runs).unwrap_or(self.last);
+        Release::new(1, self.minor, patch)
+    }
+}
+
+/// What the managers say to a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// The same release.
+    Same,
+    /// Let through.
+    Allowed,
+    /// Let through only where the build of a distribution says so (v1.12.0 and later).
+    DistributionOnly,
+    /// Refused: more than one minor release at once.
+    Skips,
+    /// Refused: an older release, of a patch too.
+    Downgrade,
+    /// Refused: another major release.
+    Major,
+}
+
+/// The rule of the managers of `to` on a cluster of `from`. Images of hotfixes report the release that they fix.
+pub fn path(from: Release, to: Release) -> Path {
+    let plain = |release: Release| match release.suffix {
+        Suffix::Hotfix(_) => Release { suffix: Suffix::None, ..release },
+        _ => release,
+    };
+    let (from, to) = (plain(from), plain(to));
+    if from == to {
+        return Path::Same;
+    }
+    match to.major.cmp(&from.major) {
+        std::cmp::Ordering::Less => return Path::Downgrade,
+        // accepted from minor 30 on, which no release has
+        std::cmp::Ordering::Greater => return Path::Major,
+        std::cmp::Ordering::Equal => {}
+    }
+    match i64::from(to.minor) - i64::from(from.minor) {
+        1 => Path::Allowed,
+        2 if to.at_least(1, 12, 0) => Path::DistributionOnly,
+        more if more > 1 => Path::Skips,
+        0 if to > from => Path::Allowed,
+        _ => Path::Downgrade,
+    }
+}
+
+/// The releases to go through, the target last; empty where there is no way.
+pub fn ladder(from: Release, to: Release, kubernetes: Option<Release>) -> Vec<Release> {
+    if from.major != to.major || to <= from {
+        return Vec::new();
+    }
+    let between = (from.minor + 1)..to.minor;
+    let step = |minor| LINES.iter().find(|line| line.minor == minor).map(|line| line.advised(kubernetes));
+    let steps: Option<Vec<_>> = between.map(step).collect();
+    let mut steps = steps.unwrap_or_default();
+    steps.push(to);
+    steps
+}
+
+/// The newest release that is known and runs on this Kubernetes.
+pub fn newest(kubernetes: Option<Release>) -> Release {
+    LINES.last().map_or(Release::new(1, 0, 0), |line| line.advised(kubernetes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(minor: u32) -> Release {
+        Release::new(1, minor, 0)
+    }
+
+    /// Rows are where from, columns where to, from 1.4 to 1.13: what the code of each target answers, and for 1.4 its documentation.
+    const TABLE: [(u32, &str); 10] = [
+        (3, "y n n n n n n n n n"),
+        (4, "s y n n n n n n n n"),
+        (5, "d s y n n n n n n n"),
+        (6, "d d s y n n n n n n"),
+        (7, "d d d s y n n n n n"),
+        (8, "d d d d s y n n n n"),
+        (9, "d d d d d s y n n n"),
+        (10, "d d d d d d s y b n"),
+        (11, "d d d d d d d s y b"),
+        (12, "d d d d d d d d s y"),
+    ];
+
+    #[test]
+    fn every_pair_of_minor_releases() {
+        for (from, row) in TABLE {
+            for (index, word) in row.split(' ').enumerate() {
+                let to = 4 + index as u32;
+                let expected = match word {
+                    "y" => Path::Allowed,
+                    "n" => Path::Skips,
+                    "s" => Path::Same,
+                    "b" => Path::DistributionOnly,
+                    _ => Path::Downgrade,
+                };
+                assert_eq!(path(release(from), release(to)), expected, "1.{from} to 1.{to}");
+            }
+        }
+    }
+
+    #[test]
+    fn patches_hotfixes_and_early_builds() {
+        let of = |from: &str, to: &str| path(Release::parse(from).unwrap(), Release::parse(to).unwrap());
+        for (from, to, expected) in [
+            ("v1.8.0", "v1.8.2", Path::Allowed),
+            ("v1.8.2", "v1.8.0", Path::Downgrade),
+            ("v1.10.1", "v1.10.1-hotfix-2", Path::Same),
+            ("v1.10.1-hotfix-2", "v1.10.2", Path::Allowed),
+            ("v1.9.2", "v1.9.2-rc1", Path::Downgrade),
+            ("v1.9.2-rc1", "v1.9.2", Path::Allowed),
+            ("v1.8.2", "v1.9.0-rc1", Path::Allowed),
+            ("v1.12.1", "v2.0.0", Path::Major),
+            ("v2.0.0", "v1.12.1", Path::Downgrade),
+        ] {
+            assert_eq!(of(from, to), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn the_patch_depends_on_kubernetes() {
+        let steps = |kubernetes: &str| {
+            let steps = ladder(Release::new(1, 9, 2), newest(None), Release::parse(kubernetes));
+            steps.iter().map(Release::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(steps("v1.32.5+k3s1"), "v1.10.2 v1.11.2 v1.12.1");
+        assert_eq!(steps("v1.34.0"), "v1.10.2 v1.11.3 v1.12.1");
+        assert_eq!(ladder(release(12), release(12), None), []);
+        assert_eq!(ladder(release(12), release(11), None), []);
+    }
+}

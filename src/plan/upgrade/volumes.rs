@@ -1,0 +1,131 @@
+//! Volumes that an upgrade must not meet as they are. Detached volumes are not degraded: Longhorn calls their robustness
+//! unknown.
+
+use super::super::{Found, Weight};
+use super::Rung;
+use crate::check::counted;
+use crate::facts::volumes::rebuild;
+use crate::longhorn::{
+    DataEngine, DataLocality, Engine, Release, Replica, Volume, VolumeHealth, VolumeState,
+};
+
+fn all<'a>(rung: &Rung<'a>) -> impl Iterator<Item = &'a Volume> {
+    rung.cluster.objects.volumes.iter()
+}
+
+fn of_health<'a>(rung: &Rung<'a>, health: VolumeHealth) -> Vec<&'a Volume> {
+    all(rung).filter(|volume| volume.status.health() == health).collect()
+}
+
+pub fn faulted(rung: &Rung<'_>, out: &mut Found) {
+    let faulted = of_health(rung, VolumeHealth::Faulted);
+    if !faulted.is_empty() {
+        out.say(format!("{} faulted", are(faulted.len(), "volume"))).volumes(rung.cluster, &faulted);
+    }
+}
+
+pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
+    let degraded = of_health(rung, VolumeHealth::Degraded);
+    if !degraded.is_empty() {
+        let text = format!("{} degraded", are(degraded.len(), "volume"));
+        out.say(text).volumes(rung.cluster, &degraded).fact(
+            "their engines cannot be upgraded live, and the next restart of an instance manager may take their last replica",
+        );
+    }
+}
+
+/// What is under way on volumes, each kind of it one reason.
+pub fn busy(rung: &Rung<'_>, out: &mut Found) {
+    type Test<'t> = (&'static str, &'t dyn Fn(&Volume) -> bool);
+    let engines = |volume: &Volume| rung.cluster.engines_of(&volume.metadata.name).collect::<Vec<&Engine>>();
+    let tests: [Test<'_>; 6] = [
+        ("being rebuilt", &|volume| {
+            volume.status.state == VolumeState::Attached
+                && engines(volume).iter().any(|engine| rebuild(engine).is_some())
+        }),
+        ("being expanded", &|volume| {
+            volume.status.expansion_required
+                || engines(volume).iter().any(|engine| engine.status.is_expanding)
+        }),
+        ("being restored", &|volume| volume.status.restore_required && !volume.status.is_standby),
+        ("being cloned", &|volume| {
+            let state = volume.status.clone_status.state.as_str();
+            !matches!(state, "" | "completed" | "failed")
+        }),
+        ("being migrated", &|volume| {
+            !volume.spec.migration_node_id.is_empty() || !volume.status.current_migration_node_id.is_empty()
+        }),
+        ("attaching or detaching", &|volume| {
+            matches!(
+                volume.status.state,
+                VolumeState::Attaching | VolumeState::Detaching | VolumeState::Creating
+            )
+        }),
+    ];
+    for (what, test) in tests {
+        let busy: Vec<&Volume> = all(rung).filter(|volume| test(volume)).collect();
+        if !busy.is_empty() {
+            out.say(format!("{} {what}", are(busy.len(), "volume"))).volumes(rung.cluster, &busy);
+        }
+    }
+}
+
+pub fn v2_attached(rung: &Rung<'_>, out: &mut Found) {
+    let attached = |volume: &&Volume| {
+        volume.spec.data_engine == DataEngine::V2 && volume.status.state != VolumeState::Detached
+    };
+    let volumes: Vec<&Volume> = all(rung).filter(attached).collect();
+    if !volumes.is_empty() {
+        let text = format!("{} of data engine v2 attached", are(volumes.len(), "volume"));
+        out.say(text).volumes(rung.cluster, &volumes);
+    }
+}
+
+/// A failed replica is in nobody's way from 1.5.5 and 1.6.2 on; a cluster of an older release does not know when it
+/// was last healthy, and the release after it may take the wrong one for the good one.
+pub fn failed_replicas(rung: &Rung<'_>, out: &mut Found) {
+    let failed = |replica: &&Replica| replica.spec.failed_at.is_set() && !replica.metadata.is_deleting();
+    let replicas: Vec<&Replica> = rung.cluster.objects.replicas.iter().filter(failed).collect();
+    if replicas.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = replicas.iter().map(|replica| replica.spec.volume_name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let volumes: Vec<&Volume> =
+        names.iter().filter_map(|name| rung.cluster.objects.volumes.get(name)).collect();
+    let remembers = rung.from.has_fix(&[Release::new(1, 5, 5), Release::new(1, 6, 2)]);
+    let reason = out.say(format!(
+        "{} failed, of {}",
+        counted(replicas.len(), "replica"),
+        counted(names.len(), "volume")
+    ));
+    reason.volumes(rung.cluster, &volumes);
+    if remembers {
+        reason.weight(Weight::Note);
+    } else {
+        reason.fact(format!("{} does not write down when a replica was last healthy", rung.from));
+    }
+}
+
+/// The rules of a live upgrade but for those that pass by themselves.
+pub fn offline_engines(rung: &Rung<'_>, out: &mut Found) {
+    let offline = |volume: &&Volume| {
+        let attached = volume.status.state == VolumeState::Attached;
+        let strict = volume.spec.data_locality == DataLocality::StrictLocal;
+        attached && (strict || volume.status.is_standby) && volume.spec.data_engine != DataEngine::V2
+    };
+    let volumes: Vec<&Volume> = all(rung).filter(offline).collect();
+    if !volumes.is_empty() {
+        let text = format!(
+            "{} attached whose engine is upgraded only while detached (strict-local, standby)",
+            are(volumes.len(), "volume")
+        );
+        out.say(text).volumes(rung.cluster, &volumes);
+    }
+}
+
+/// `1 volume is`, `3 volumes are`.
+pub fn are(number: usize, noun: &str) -> String {
+    format!("{} {}", counted(number, noun), if number == 1 { "is" } else { "are" })
+}

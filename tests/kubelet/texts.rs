@@ -1,0 +1,192 @@
+//! Events as Kubernetes writes them: reason and message by component, as the recordings have them. What the demo, the
+//! scenarios and the corpus hold must be among them, so that no judgement is tried on words that no kubelet writes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Component, reason, message. `…` stands for anything.
+const TEXTS: &[(&str, &str, &str)] = &[
+    // starts
+    ("kubelet", "Pulling", "Pulling image \"…\""),
+    ("kubelet", "Pulled", "Container image \"…\" already present on machine and can be accessed by the pod"),
+    ("kubelet", "Created", "Container created"),
+    ("kubelet", "Started", "Container started"),
+    ("kubelet", "Failed", "Error: …"),
+    ("kubelet", "Failed", "(combined from similar events): Error: …"),
+    ("kubelet", "Failed", "Failed to pull image \"…\": …"),
+    ("kubelet", "InspectFailed", "Failed to apply default image tag \"…\": …"),
+    ("kubelet", "ErrImageNeverPull", "Container image \"…\" is not present with pull policy of Never"),
+    ("kubelet", "BackOff", "Back-off pulling image \"…\""),
+    ("kubelet", "BackOff", "Back-off restarting failed container … in pod …"),
+    ("kubelet", "FailedCreatePodSandBox", "Failed to create pod sandbox: …"),
+    ("kubelet", "NetworkNotReady", "network is not ready: …"),
+    ("kubelet", "FailedMount", "MountVolume.… failed for volume \"…\" : …"),
+    ("kubelet", "FailedPostStartHook", "PostStartHook failed"),
+    // ends
+    ("kubelet", "Unhealthy", "Liveness probe failed: …"),
+    ("kubelet", "Unhealthy", "Readiness probe failed: …"),
+    ("kubelet", "Unhealthy", "Startup probe failed: …"),
+    ("kubelet", "Unhealthy", "Liveness probe errored and resulted in unknown state: …"),
+    ("kubelet", "Killing", "Stopping container …"),
+    ("kubelet", "Killing", "Container … failed liveness probe, will be restarted"),
+    ("kubelet", "Killing", "Container … failed startup probe, will be restarted"),
+    ("kubelet", "Killing", "Container … failed liveness probe"),
+    ("kubelet", "Killing", "FailedPostStartHook"),
+    ("kubelet", "FailedPreStopHook", "PreStopHook failed"),
+    ("kubelet", "FailedKillPod", "error killing pod: …"),
+    ("kubelet", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created."),
+    ("kubelet", "Evicted", "The node was low on resource: …"),
+    ("kubelet", "Evicted", "The node had condition: […]. "),
+    ("kubelet", "TaintToleration", "Predicate TaintToleration failed: …"),
+    ("kubelet", "NodeAffinity", "Predicate NodeAffinity failed: …"),
+    ("kubelet", "OutOfcpu", "Node didn't have enough resource: cpu, …"),
+    ("taint-eviction-controller", "TaintManagerEviction", "Marking for deletion Pod …"),
+    ("taint-eviction-controller", "TaintManagerEviction", "Cancelling deletion of Pod …"),
+    // nodes
+    ("kubelet", "Starting", "Starting kubelet."),
+    ("kubelet", "CgroupV1", "cgroup v1 detected. …"),
+    ("kubelet", "InvalidDiskCapacity", "invalid capacity …"),
+    ("kubelet", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods"),
+    ("kubelet", "Rebooted", "Node … has been rebooted, boot id: …"),
+    ("kubelet", "EvictionThresholdMet", "Attempting to reclaim …"),
+    ("kubelet", "NodeReady", "Node … status is now: NodeReady"),
+    ("kubelet", "NodeNotReady", "Node … status is now: NodeNotReady"),
+    ("kubelet", "NodeSchedulable", "Node … status is now: NodeSchedulable"),
+    ("kubelet", "NodeNotSchedulable", "Node … status is now: NodeNotSchedulable"),
+    ("kubelet", "NodeHasDiskPressure", "Node … status is now: NodeHasDiskPressure"),
+    ("kubelet", "NodeHasNoDiskPressure", "Node … status is now: NodeHasNoDiskPressure"),
+    ("kubelet", "NodeHasSufficientMemory", "Node … status is now: NodeHasSufficientMemory"),
+    ("kubelet", "NodeHasInsufficientMemory", "Node … status is now: NodeHasInsufficientMemory"),
+    ("kubelet", "NodeHasSufficientPID", "Node … status is now: NodeHasSufficientPID"),
+    ("node-controller", "NodeNotReady", "Node is not ready"),
+    ("node-controller", "NodeNotReady", "Node … status is now: NodeNotReady"),
+    ("node-controller", "RegisteredNode", "Node … event: Registered Node … in Controller"),
+    ("node-controller", "RemovingNode", "Node … event: Removing Node … from Controller"),
+    // the others
+    ("default-scheduler", "Scheduled", "Successfully assigned … to …"),
+    ("default-scheduler", "FailedScheduling", "…/… nodes are available: …"),
+    ("attachdetach-controller", "FailedAttachVolume", "AttachVolume.Attach failed for volume \"…\" : …"),
+    ("daemonset-controller", "FailedCreate", "Error creating: pods \"…\" is forbidden: …"),
+    (
+        "daemonset-controller",
+        "FailedCreate",
+        "(combined from similar events): Error creating: pods \"…\" is forbidden: …",
+    ),
+    ("replicaset-controller", "FailedCreate", "Error creating: pods \"…\" is forbidden: …"),
+    (
+        "replicaset-controller",
+        "FailedCreate",
+        "(combined from similar events): Error creating: pods \"…\" is forbidden: …",
+    ),
+];
+
+/// Who else writes Events: Longhorn's controllers, the node problem detector, the resizer of CSI.
+const OTHERS: [&str; 4] = ["longhorn-", "external-resizer", "node-problem-detector", "kernel-monitor"];
+
+/// An Event with where it stands.
+struct Found {
+    place: String,
+    event: Value,
+}
+
+#[test]
+fn every_recorded_event_is_in_the_list_and_nothing_else_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubelet/recordings");
+    let mut used = BTreeSet::new();
+    for found in yaml_below(&root).iter().flat_map(|path| events(path)) {
+        let known = row(&found.event);
+        assert!(known.is_some(), "{}: {}", found.place, found.event);
+        used.extend(known);
+    }
+    let unused: Vec<_> = (0..TEXTS.len()).filter(|row| !used.contains(row)).map(|row| TEXTS[row]).collect();
+    assert!(unused.is_empty(), "recorded nowhere: {unused:#?}");
+}
+
+#[test]
+fn what_we_wrote_ourselves_holds_only_texts_of_the_list() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut strange = Vec::new();
+    let mut seen = 0;
+    for folder in ["src/source/demo", "tests/scenarios", "tests/corpus", "tests/ordinary_day"] {
+        for found in yaml_below(&root.join(folder)).iter().flat_map(|path| events(path)) {
+            let component = component(&found.event);
+            if OTHERS.iter().any(|other| component.starts_with(other)) {
+                continue;
+            }
+            seen += 1;
+            if row(&found.event).is_none() {
+                let [reason, message] = ["reason", "message"].map(|field| &found.event[field]);
+                strange.push(format!("{}: {component} {reason} {message}", found.place));
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} Events of Kubernetes found");
+    assert!(strange.is_empty(), "no component of Kubernetes writes these:\n{}", strange.join("\n"));
+}
+
+/// The row of an Event.
+fn row(event: &Value) -> Option<usize> {
+    let text = |field: &str| event[field].as_str().unwrap_or_default();
+    let fits = |pattern: &str| {
+        let parts: Vec<String> = pattern.split('…').map(regex::escape).collect();
+        Regex::new(&format!("(?s)^{}$", parts.join(".*"))).unwrap().is_match(text("message"))
+    };
+    let of = component(event);
+    TEXTS.iter().position(|(who, reason, message)| *who == of && *reason == text("reason") && fits(message))
+}
+
+/// Who wrote it.
+fn component(event: &Value) -> &str {
+    let source = event["source"]["component"].as_str().filter(|component| !component.is_empty());
+    source.or(event["reportingComponent"].as_str()).unwrap_or_default()
+}
+
+/// Every YAML file below a folder.
+fn yaml_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(ending) if ending == "yaml" => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The Events of a file: its documents, their items, and what stands in it as text.
+fn events(path: &Path) -> Vec<Found> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut found = Vec::new();
+    for document in text.split("\n---\n").filter(|document| document.contains("kind: Event")) {
+        let value: Value =
+            serde_yaml::from_str(document).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        collect(&value, &mut found);
+    }
+    let place = path.display().to_string();
+    found.into_iter().map(|event| Found { place: place.clone(), event }).collect()
+}
+
+fn collect(value: &Value, found: &mut Vec<Value>) {
+    match value {
+        Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "Event") => {
+            found.push(value.clone())
+        }
+        Value::Object(object) => object.values().for_each(|value| collect(value, found)),
+        Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
+        Value::String(text) if text.contains("kind: Event") => {
+            for document in text.split("---\n").filter(|document| document.contains("kind: Event")) {
+                collect(&serde_yaml::from_str(document).unwrap(), found);
+            }
+        }
+        _ => {}
+    }
+}
