@@ -91,8 +91,12 @@ fn every_relation_occurs_in_a_scenario() {
             })
         });
     }
+    unused.retain(|(check, follows)| !PLAYED.contains(&(check, follows.causes)));
     assert!(unused.is_empty(), "{unused:#?}");
 }
+
+/// Relations of states that last for seconds: no recording holds them, the tests of the check play them.
+const PLAYED: &[(&str, &[&str])] = &[("volume_faulted", &["never_up"])];
 
 #[test]
 fn every_finding_is_in_exactly_one_incident() {

@@ -10,13 +10,26 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use super::archive::Member;
+use super::files::FileKind;
 use super::tree::Tree;
 use super::{RecordedFile, RecordingError, document, files, logs};
 
 /// The files of a recording, whatever form it has, with their paths inside it.
 pub fn files(path: &Path) -> Result<Vec<RecordedFile>, RecordingError> {
-    let mut all = match files::in_archive(path)? {
-        Some(files) => files,
+    let mut all = match files::archive(path)? {
+        Some(mut archive) => {
+            let mut all = Vec::new();
+            for kind in [FileKind::Objects, FileKind::Log] {
+                archive.each(kind, &mut |member| {
+                    if let Member::File(file) = member {
+                        all.push(file);
+                    }
+                    Ok(())
+                })?;
+            }
+            all
+        }
         None if path.is_dir() => {
             let (objects, logs) = files::below(path)?;
             let objects = objects.iter().map(|path| files::read(path));
@@ -272,7 +285,9 @@ fn pieces(text: &str, mut visit: impl FnMut(&str) -> Option<String>) -> String {
             from.find(|c: char| !(c.is_ascii_hexdigit() || c == ':' || c == '.')).unwrap_or(from.len());
         let wide = from[..wide].trim_end_matches(['.', ':']).len();
         let narrow = from.find(|c| !is_of_word(c)).unwrap_or(from.len());
-        let is_v6 = wide > narrow && from[..wide].parse::<Ipv6Addr>().is_ok();
+        // `x::b` is a path, no address
+        let begins = !(before.is_empty() && out.ends_with(is_of_word));
+        let is_v6 = begins && wide > narrow && from[..wide].parse::<Ipv6Addr>().is_ok();
         let end = if is_v6 { wide } else { narrow.max(1) };
         let (piece, after) = from.split_at(end);
         match visit(piece) {
