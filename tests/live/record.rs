@@ -49,7 +49,7 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     server.fault("nodes", Fault::Forbid);
     server.unserve("enginefrontends.longhorn.io");
     server.unserve("orphans.longhorn.io");
-    let (recorded, memory, recording) = recorded(&server).await;
+    let (recorded, _, recording) = recorded(&server).await;
 
     assert_eq!((recorded.objects, recorded.logs), (452, 1));
     let unread: Vec<_> = recorded.unread.iter().map(|what| what.split(": ").next().unwrap()).collect();
