@@ -24,7 +24,12 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
             Judged::new(ReplacementVerdict::Deleted, evidence)
         }
-        (Asked::No, Some(_)) => sandbox_lost(scene, stopped),
+        // a postStart hook that failed has an Event of its own words
+        (Asked::No, Some(stop)) if stop.event.said().starts_with("Stopping container") => {
+            sandbox_lost(scene, stopped)
+        }
+        (Asked::No, Some(_)) => Judged::new(ReplacementVerdict::Unknown, stopped)
+            .detail("its kubelet stopped it, for a reason that only its event names"),
         (Asked::No, None) => by_itself(scene),
         (Asked::Unknown, Some(_)) if unharmed => idle(scene, stopped, ReplacementVerdict::StoppedIdle),
         (Asked::Unknown, Some(_)) => {
