@@ -184,7 +184,7 @@ mod tests {
                 "Gauge longhorn_health_findings check,severity",
                 "Gauge longhorn_health_finding check,cause,severity,object_kind,object,node,disk",
                 "Gauge longhorn_health_check_unknown check",
-                "Gauge longhorn_health_resource_last_success_timestamp_seconds resource",
+                "Gauge longhorn_health_last_success_timestamp_seconds ",
                 "Gauge longhorn_health_exporter_build_info version,revision,rustc",
             ]
         );

@@ -76,14 +76,6 @@ fn the_modules_of_the_crate_form_no_circle() {
     }
 }
 
-#[test]
-fn a_file_is_read_in_one_sitting() {
-    let all = ["src", "tests", "benches"].into_iter().flat_map(files);
-    let long = all.map(|(path, text)| (path, text.lines().count())).filter(|(_, lines)| *lines > 500);
-    let long: Vec<_> = long.collect();
-    assert!(long.is_empty(), "{long:?}");
-}
-
 /// Declarations stand at the top of `mod.rs` or in the one file that has their name.
 #[test]
 fn every_check_folder_has_the_same_form() {
