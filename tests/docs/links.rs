@@ -141,9 +141,9 @@ fn runbooks_have_their_sections_in_order() {
 fn nothing_links_to_runbooks_that_are_not_published() {
     let address = text(Path::new("deploy/address.env"));
     let docs = address.lines().find_map(|line| line.strip_prefix("DOCS=")).unwrap();
+    let links = Regex::new(r#"https?://[^\s"'<>]*runbooks[^\s"'<>]*"#).unwrap();
     for path in files("rules", &[".yaml"]).into_iter().chain(files("dashboards", &[".json"])) {
         let text = text(&path);
-        let links = Regex::new(r#"https?://[^\s"'<>]*runbooks[^\s"'<>]*"#).unwrap();
         let wrong: Vec<_> = links
             .find_iter(&text)
             .filter(|link| docs.is_empty() || !link.as_str().starts_with(docs))
@@ -169,6 +169,15 @@ fn every_runbook_is_found_by_a_symptom_and_every_page_in_the_book() {
         .filter(|page| !book.contains(page) && !page.ends_with("SUMMARY.md"))
         .collect();
     assert!(missing.is_empty(), "not in src/generate/docs/summary.rs: {missing:?}");
+    // what a page of the book links to is a page or a file there, not a directory or a page that was left out
+    for page in &book {
+        for target in targets(&text(page)) {
+            let file = plain(&page.parent().unwrap().join(target.split('#').next().unwrap()));
+            let is_page = file.extension().is_some_and(|end| end == "md");
+            let is_there = if is_page { book.contains(&file) } else { root().join(&file).is_file() };
+            assert!(target.starts_with('#') || is_there, "{}: {target} is not in the book", page.display());
+        }
+    }
 }
 
 #[test]

@@ -46,7 +46,18 @@ const PAGES: &str = "\
 - [Security](security.md)
 - [Reliability](reliability.md)
 - [Performance](performance.md)
-- [How a release is made](releasing.md)";
+- [How a release is made](releasing.md)
+
+# The project
+
+- [Changelog](../CHANGELOG.md)
+- [Contributing](../CONTRIBUTING.md)
+- [Architecture](../ARCHITECTURE.md)
+- [Tools of the end-to-end tests](../tests/e2e/README.md)
+- [Roadmap](../ROADMAP.md)
+- [Maintainers](../MAINTAINERS.md)
+- [Code of conduct](../CODE_OF_CONDUCT.md)
+- [Reporting a vulnerability](../SECURITY.md)";
 
 pub fn page() -> String {
     let mut page = Document::new("Summary");

@@ -285,9 +285,9 @@ fn pieces(text: &str, mut visit: impl FnMut(&str) -> Option<String>) -> String {
             from.find(|c: char| !(c.is_ascii_hexdigit() || c == ':' || c == '.')).unwrap_or(from.len());
         let wide = from[..wide].trim_end_matches(['.', ':']).len();
         let narrow = from.find(|c| !is_of_word(c)).unwrap_or(from.len());
-        // `x::b` is a path, no address
-        let begins = !(before.is_empty() && out.ends_with(is_of_word));
-        let is_v6 = begins && wide > narrow && from[..wide].parse::<Ipv6Addr>().is_ok();
+        // a path of code has them too: `volume::attach`
+        let follows_word = out.ends_with(is_of_word);
+        let is_v6 = !follows_word && wide > narrow && from[..wide].parse::<Ipv6Addr>().is_ok();
         let end = if is_v6 { wide } else { narrow.max(1) };
         let (piece, after) = from.split_at(end);
         match visit(piece) {
