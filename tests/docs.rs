@@ -4,6 +4,8 @@
 #[path = "support/scenario.rs"]
 mod scenario;
 
+#[path = "docs/address.rs"]
+mod address;
 #[path = "docs/links.rs"]
 mod links;
 #[path = "docs/names.rs"]
@@ -48,7 +50,7 @@ fn files(directory: &str, endings: &[&str]) -> Vec<PathBuf> {
 fn pages() -> Vec<PathBuf> {
     let top = std::fs::read_dir(root()).unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
     let mut pages: Vec<_> = top.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    for directory in ["docs", "deploy", "tests/e2e"] {
+    for directory in ["docs", "deploy", "mixin", "tests/e2e"] {
         pages.extend(files(directory, &[".md"]));
     }
     pages

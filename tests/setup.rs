@@ -53,3 +53,66 @@ fn every_shell_asks_for_every_package() {
         }
     }
 }
+
+/// A machine with these programs, each a script; the rest of what a minimal system has is this one's.
+fn said_on(programs: &[(&str, &str)], without: &[&str], script_name: &str) -> (Option<i32>, String) {
+    let bin = tempfile::tempdir().unwrap();
+    for program in PROGRAMS.iter().chain(&["sh"]).filter(|program| !without.contains(program)) {
+        symlink(find(program).unwrap(), bin.path().join(program)).unwrap();
+    }
+    for (program, text) in programs {
+        let path = bin.path().join(program);
+        let _ = fs::remove_file(&path);
+        script(&path, text);
+    }
+    let output = Command::new(bin.path().join("sh"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(script_name))
+        .env_clear()
+        .envs([("PATH", bin.path()), ("HOME", bin.path())])
+        .env("LHE_SETUP_ONLY", "1")
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn where_nothing_can_be_installed_one_line_says_what_is_missing() {
+    let no_cc = ["cc"];
+    for (programs, script, said) in [
+        (&[("id", "echo 0"), ("dnf", "exit 1")][..], "demo", "sudo dnf install gcc"),
+        (&[("id", "echo 0"), ("dnf", "exit 1")], "test", "ShellCheck etcd"),
+        (&[("id", "echo 501"), ("brew", "exit 1")], "demo", "xcode-select --install"),
+        (&[("id", "echo 501"), ("brew", "exit 1")], "test", "brew install etcd prometheus"),
+        (&[("id", "echo 0")], "demo", "a C compiler"),
+        (
+            &[("id", "echo 1000"), ("apt-get", "exit 1")],
+            "demo",
+            "neither root nor sudo here; please have installed first: apt-get install gcc",
+        ),
+    ] {
+        let (code, text) = said_on(programs, &no_cc, script);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.lines().count() == 1 && text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn a_rust_that_is_too_old_is_replaced_or_told() {
+    let old = ("rustc", "echo 'rustc 1.75.0 (82e1608df 2023-12-21)'");
+    let (code, text) = said_on(&[("id", "echo 0"), ("cargo", "exit 1"), old], &[], "demo");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.lines().count() == 1 && text.contains("please install rustup first"), "{text}");
+    // what rustup installs is found by the variable that it reads
+    let new = ("rustc", "[ \"$RUSTUP_TOOLCHAIN\" = stable ] && echo 'rustc 1.99.0' || echo 'rustc 1.75.0'");
+    let (code, text) =
+        said_on(&[("id", "echo 0"), ("cargo", "exit 1"), new, ("rustup", "exit 0")], &[], "demo");
+    assert_eq!((code, text.as_str()), (Some(0), ""));
+    let stubborn = said_on(&[("id", "echo 0"), ("cargo", "exit 1"), old, ("rustup", "exit 0")], &[], "demo");
+    assert!(stubborn.0 == Some(1) && stubborn.1.contains("please update it"), "{stubborn:?}");
+    // one that is new enough needs nothing
+    let fine = ("rustc", "echo 'rustc 2.0.0'");
+    assert_eq!(
+        said_on(&[("id", "echo 0"), ("cargo", "exit 1"), fine], &[], "demo"),
+        (Some(0), String::new())
+    );
+}

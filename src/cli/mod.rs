@@ -6,6 +6,7 @@ mod explain;
 mod generate;
 pub(crate) mod listen;
 mod logging;
+mod man;
 mod plan;
 mod record;
 mod runbook;
@@ -48,6 +49,9 @@ enum Task {
     Generate(generate::GenerateArgs),
     /// Print a script that completes this command line: source <(longhorn-health-exporter completion bash)
     Completion(completion::CompletionArgs),
+    /// Write a manual page for each subcommand
+    #[command(hide = true)]
+    Man(man::ManArgs),
 }
 
 /// Exit codes of every subcommand. A contract.
@@ -86,6 +90,7 @@ pub fn main() -> ExitCode {
         Task::Explain(args) => explain::run(args),
         Task::Generate(args) => generate::run(args),
         Task::Completion(args) => completion::run(args),
+        Task::Man(args) => man::run(args),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -99,8 +104,23 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// How kubectl calls it, which finds plugins by the name of the file: a dash of the command is an underscore there.
+const PLUGIN: &str = "kubectl-longhorn_health";
+
+/// What a person types to call this program.
+fn called() -> &'static str {
+    let path = std::env::args_os().next().map(std::path::PathBuf::from);
+    let name = path.as_deref().and_then(std::path::Path::file_stem);
+    if name.is_some_and(|name| name == PLUGIN) {
+        "kubectl longhorn-health"
+    } else {
+        "longhorn-health-exporter"
+    }
+}
+
 fn parse() -> Result<Cli, clap::Error> {
-    let command = Cli::command().mut_subcommands(|command| command.mut_args(without_idle_variable));
+    let command =
+        Cli::command().mut_subcommands(|command| command.mut_args(without_idle_variable)).bin_name(called());
     Cli::from_arg_matches(&command.try_get_matches()?)
 }
 
@@ -143,8 +163,13 @@ impl Failure {
     }
 }
 
-/// False with `NO_COLOR` set, see no-color.org, and on a terminal that has none.
-fn colours_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+/// On a terminal that has colours, unless `NO_COLOR` is set, see no-color.org; and wherever `CLICOLOR_FORCE` or
+/// `FORCE_COLOR` is, see bixense.com/clicolors.
+fn colours_wanted(is_terminal: bool) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    match () {
+        () if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
+        () if is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR") => true,
+        () => is_terminal && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb"),
+    }
 }

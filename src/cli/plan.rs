@@ -175,7 +175,7 @@ impl CommonArgs {
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {
         let terminal = io::stdout().is_terminal();
-        let style = Style { colours: terminal && super::colours_wanted(), ..Style::PLAIN };
+        let style = Style { colours: super::colours_wanted(terminal), ..Style::PLAIN };
         let mut text = Vec::new();
         let written = match self.output {
             PlanFormat::Table => table::write(&mut text, plan, style, self.details),

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +15,7 @@ use super::{Failure, SourceError, exit};
 use crate::check::plain;
 use crate::source::connect::Connection;
 use crate::source::record::{self, Recorded, Sink};
+use crate::source::recording::{RecordedFile, anonymize};
 
 /// Options of `record`.
 #[derive(Debug, Args)]
@@ -37,6 +39,14 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT")]
     context: Option<String>,
 
+    /// Replace names of nodes, claims, volumes, namespaces and workloads, and addresses; the verdict stays the same
+    #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_ANONYMIZE")]
+    anonymize: bool,
+
+    /// Anonymize this recording instead of one of the cluster
+    #[arg(long, value_name = "PATH", requires = "anonymize", conflicts_with_all = ["kubeconfig", "context"])]
+    from: Option<PathBuf>,
+
     /// Time for each answer of the API server
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
@@ -44,6 +54,10 @@ pub struct RecordArgs {
 
 /// Runs `record`.
 pub fn run(args: RecordArgs) -> Result<u8, Failure> {
+    if let Some(path) = &args.from {
+        let files = anonymize::files(path).map_err(Failure::usage)?;
+        return args.rewrite(files);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::unknown)?.block_on(args.record())
 }
@@ -57,6 +71,7 @@ impl RecordArgs {
         connection.probe(patience).await.map_err(|error| Failure::from(SourceError::from(error)))?;
         let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
         let mut output = RecordOutput::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
+        output.held = self.anonymize.then(Vec::new);
         let recorded =
             record::record(&connection.client(), &self.namespace, patience, Timestamp::now(), &mut output)
                 .await;
@@ -66,14 +81,29 @@ impl RecordArgs {
         Ok(if recorded.unread.is_empty() { exit::OK } else { exit::UNKNOWN })
     }
 
+    /// Writes files with other names.
+    fn rewrite(&self, files: Vec<RecordedFile>) -> Result<u8, Failure> {
+        let place = |error: io::Error| Failure::usage(anyhow::anyhow!("{}: {error}", self.output.display()));
+        let mut output = RecordOutput::new(&self.output).map_err(place)?;
+        output.held = Some(files);
+        output.finish().map_err(place)?;
+        eprintln!(
+            "written; look through it, then: {} check --from {}",
+            super::called(),
+            self.output.display()
+        );
+        Ok(exit::OK)
+    }
+
     fn say(&self, recorded: &Recorded) {
         for unread in &recorded.unread {
             eprintln!("warning: not recorded: {}", plain(unread));
         }
         eprintln!(
-            "{} objects and {} logs recorded; look at them with: longhorn-health-exporter check --from {}",
+            "{} objects and {} logs recorded; look at them with: {} check --from {}",
             recorded.objects,
             recorded.logs,
+            super::called(),
             self.output.display()
         );
     }
@@ -95,6 +125,8 @@ struct RecordOutput {
     kind: OutputKind,
     /// Whether a person watches.
     watched: bool,
+    /// What is written with other names, once all of it is there.
+    held: Option<Vec<RecordedFile>>,
 }
 
 enum OutputKind {
@@ -121,10 +153,15 @@ impl RecordOutput {
             }
             OutputKind::Directory(path.to_owned())
         };
-        Ok(RecordOutput { kind, watched: io::stderr().is_terminal() })
+        Ok(RecordOutput { kind, watched: io::stderr().is_terminal(), held: None })
     }
 
-    fn finish(self) -> io::Result<()> {
+    fn finish(mut self) -> io::Result<()> {
+        if let Some(files) = self.held.take() {
+            for file in anonymize::anonymize(files).map_err(io::Error::other)? {
+                self.put(&file.name, &file.content)?;
+            }
+        }
         if self.watched {
             eprint!("\r\x1b[2K");
         }
@@ -138,8 +175,16 @@ impl RecordOutput {
 
 impl Sink for RecordOutput {
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+        if let Some(held) = &mut self.held {
+            held.push(RecordedFile { name: name.to_owned(), content: content.to_vec() });
+            return Ok(());
+        }
         match &mut self.kind {
-            OutputKind::Directory(path) => create(&path.join(name))?.write_all(content),
+            OutputKind::Directory(path) => {
+                let path = path.join(name);
+                path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+                create(&path)?.write_all(content)
+            }
             OutputKind::Archive { tar, .. } => {
                 let mut header = tar::Header::new_gnu();
                 header.set_size(content.len() as u64);

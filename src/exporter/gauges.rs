@@ -160,3 +160,33 @@ gauges! {
         absent "the system does not tell",
         example "process_threads";
 }
+
+/// Families whose name, type, labels and meaning stay within a major release (docs/stability.md). All others are
+/// experimental.
+pub const STABLE: &[&crate::check::Gauge] =
+    &[&STATUS, &FINDINGS, &FINDING, &CHECK_UNKNOWN, &LAST_SUCCESS, &BUILD_INFO];
+
+#[cfg(test)]
+mod tests {
+    use super::STABLE;
+
+    /// A change here is a breaking change for users.
+    #[test]
+    fn stable_series_keep_their_name_type_and_labels() {
+        let stable: Vec<_> = STABLE
+            .iter()
+            .map(|gauge| format!("{:?} {} {}", gauge.kind, gauge.name, gauge.labels.join(",")))
+            .collect();
+        assert_eq!(
+            stable,
+            [
+                "Gauge longhorn_health_status status",
+                "Gauge longhorn_health_findings check,severity",
+                "Gauge longhorn_health_finding check,cause,severity,object_kind,object,node,disk",
+                "Gauge longhorn_health_check_unknown check",
+                "Gauge longhorn_health_last_success_timestamp_seconds ",
+                "Gauge longhorn_health_exporter_build_info version,revision,rustc",
+            ]
+        );
+    }
+}

@@ -12,7 +12,7 @@ pub mod state_file;
 
 pub use alerts::{ALERTS, INHIBITOR};
 pub use evaluator::{Evaluator, Moment, ResourceFacts};
-pub use gauges::GAUGES;
+pub use gauges::{GAUGES, STABLE};
 pub use page::{SelfMetrics, WebConfigReload, families};
 pub use panels::{INCIDENTS_PANEL, PANELS};
 pub use rendered::{Budget, RenderError, Rendered};

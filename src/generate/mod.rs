@@ -5,6 +5,7 @@
 //! them with what is there. The output depends on the declarations and on [`Settings`] alone: no
 //! clock, no version, no order that a hash decides.
 
+mod address;
 pub mod alertmanager;
 pub mod catalogue;
 pub mod deploy;
@@ -42,7 +43,7 @@ pub enum Target {
     Rules,
     /// Grafana dashboards
     Dashboards,
-    /// Access rules for the chart and kustomize
+    /// Access rules for the chart and kustomize, and what of the chart follows from the checks
     Deploy,
     /// Runbooks, references and JSON schemas
     Docs,
@@ -72,7 +73,7 @@ impl Target {
                 Ok(artifacts)
             }
             Target::Docs => docs::artifacts(settings, command),
-            Target::Deploy => Ok(deploy::artifacts()),
+            Target::Deploy => deploy::artifacts(settings),
             Target::All => {
                 let each = Target::EACH.iter().map(|target| target.artifacts(settings, command));
                 Ok(each.collect::<Result<Vec<_>>>()?.concat())

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::{Artifact, MARKER, Target, docs};
+use super::{Artifact, MARKER, Target};
 
 #[derive(Debug)]
 pub struct Change {
@@ -30,8 +30,7 @@ pub fn changes(
     artifacts: &[Artifact],
 ) -> Result<(Vec<Change>, usize), OutputError> {
     let (mut changes, mut unchanged) = (Vec::new(), 0);
-    let readme = if target == Target::Docs { readme(out)? } else { None };
-    for Artifact { path, content } in artifacts.iter().chain(&readme) {
+    for Artifact { path, content } in artifacts {
         let present = read(&out.join(path))?;
         if present.as_ref() == Some(content) {
             unchanged += 1;
@@ -78,23 +77,6 @@ impl Change {
         };
         done.map_err(|error| OutputError { path, error })
     }
-}
-
-/// The README with its generated sections, where there is one with a place for them: rules may be made for a
-/// directory that has a README of its own.
-fn readme(out: &Path) -> Result<Option<Artifact>, OutputError> {
-    let present = read(&out.join("README.md"))?;
-    let with_sections = |text: String| {
-        docs::sections().iter().fold(text, |text, (name, content)| with_section(&text, name, content))
-    };
-    Ok(present.map(|text| Artifact::new("README.md", with_sections(text))))
-}
-
-fn with_section(text: &str, name: &str, content: &str) -> String {
-    let open = format!("<!-- generated: {name} -->\n");
-    let Some((before, rest)) = text.split_once(&open) else { return text.to_owned() };
-    let Some(end) = rest.find("<!-- /generated -->") else { return text.to_owned() };
-    format!("{before}{open}{content}\n{}", rest.get(end..).unwrap_or_default())
 }
 
 fn replace(path: &Path, content: &str) -> io::Result<()> {
@@ -169,15 +151,5 @@ mod tests {
             changes(out.path(), Target::Rules, &[Artifact::new("rules/a.yaml", "one\n2\n")]).unwrap();
         let expected = "--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
         assert_eq!(changes.iter().map(Change::diff).collect::<String>(), expected);
-    }
-
-    #[test]
-    fn sections_replace_what_is_between_their_marks_and_nothing_else() {
-        let with_section = |text| with_section(text, "a", "\nnew\n");
-        let text = "x\n<!-- generated: a -->\nold\n<!-- /generated -->\ny\n";
-        let expected = "x\n<!-- generated: a -->\n\nnew\n\n<!-- /generated -->\ny\n";
-        assert_eq!(with_section(text), expected);
-        assert_eq!(with_section(expected), expected);
-        assert_eq!(with_section("no place\n"), "no place\n");
     }
 }

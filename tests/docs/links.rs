@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use longhorn_health_exporter::checks;
-use longhorn_health_exporter::generate::catalogue;
+use longhorn_health_exporter::generate::settings::parse;
+use longhorn_health_exporter::generate::{Target, catalogue};
+use longhorn_health_exporter::{checks, cli};
 use regex::Regex;
 
 use super::{files, pages, prose, root, text};
@@ -135,17 +136,55 @@ fn runbooks_have_their_sections_in_order() {
     }
 }
 
+/// A link that leads nowhere is worse than none: the page behind it was expected to help.
 #[test]
-fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
-    let runbook = Regex::new(r"/docs/runbooks/(\w+)\.md").unwrap();
-    let dashboard = Regex::new(r"/d/(longhorn-health-[a-z-]+)").unwrap();
-    let mut runbooks = BTreeSet::new();
+fn nothing_links_to_runbooks_that_are_not_published() {
+    let address = text(Path::new("deploy/address.env"));
+    let docs = address.lines().find_map(|line| line.strip_prefix("DOCS=")).unwrap();
     for path in files("rules", &[".yaml"]).into_iter().chain(files("dashboards", &[".json"])) {
         let text = text(&path);
-        runbooks.extend(runbook.captures_iter(&text).map(|found| found[1].to_owned()));
-        for found in dashboard.captures_iter(&text) {
-            let file = format!("dashboards/{}.json", &found[1]);
-            assert!(root().join(&file).exists(), "{}: no {file}", path.display());
+        let links = Regex::new(r#"https?://[^\s"'<>]*runbooks[^\s"'<>]*"#).unwrap();
+        let wrong: Vec<_> = links
+            .find_iter(&text)
+            .filter(|link| docs.is_empty() || !link.as_str().starts_with(docs))
+            .collect();
+        assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());
+    }
+}
+
+#[test]
+fn every_runbook_is_found_by_a_symptom_and_every_page_in_the_book() {
+    let index = targets(&text(Path::new("docs/symptoms.md")));
+    let named: BTreeSet<_> = index
+        .iter()
+        .filter_map(|target| Some(target.strip_prefix("runbooks/")?.strip_suffix(".md")?.to_owned()))
+        .collect();
+    assert_eq!(named, alerts());
+    let book: BTreeSet<_> = targets(&text(Path::new("docs/SUMMARY.md")))
+        .iter()
+        .map(|target| plain(&Path::new("docs").join(target)))
+        .collect();
+    let missing: Vec<_> = files("docs", &[".md"])
+        .into_iter()
+        .filter(|page| !book.contains(page) && !page.ends_with("SUMMARY.md"))
+        .collect();
+    assert!(missing.is_empty(), "not in src/generate/docs/summary.rs: {missing:?}");
+}
+
+#[test]
+fn rules_dashboards_and_reports_link_to_runbooks_and_dashboards_that_exist() {
+    let runbook = Regex::new(r"//docs\.example/runbooks/(\w+)").unwrap();
+    let dashboard = Regex::new(r"/d/(longhorn-health-[a-z-]+)").unwrap();
+    let mut runbooks = BTreeSet::new();
+    // where runbooks are published is set here, as no one has published them yet
+    let settings = parse("c.yaml", "runbook_base_url: https://docs.example/runbooks\n").unwrap();
+    for target in [Target::Rules, Target::Dashboards] {
+        for file in target.artifacts(&settings, &cli::command()).unwrap() {
+            runbooks.extend(runbook.captures_iter(&file.content).map(|found| found[1].to_owned()));
+            for found in dashboard.captures_iter(&file.content) {
+                let dashboard = format!("dashboards/{}.json", &found[1]);
+                assert!(root().join(&dashboard).exists(), "{}: no {dashboard}", file.path);
+            }
         }
     }
     assert_eq!(runbooks, alerts(), "rules and dashboards link to exactly the runbooks there are");

@@ -25,8 +25,8 @@ const OF_LONGHORN: [&str; 11] = [
     "longhorn_volume_state",
 ];
 
-/// What begins like a series and is something else: the crate, and a key of the report.
-const NO_SERIES: [&str; 2] = ["longhorn_health_exporter", "longhorn_version"];
+/// What begins like a series and is something else: the plugin and the crate, and a key of the report.
+const NO_SERIES: [&str; 3] = ["longhorn_health", "longhorn_health_exporter", "longhorn_version"];
 
 /// Words that begin like one of Longhorn's series or ours.
 fn series(text: &str) -> BTreeSet<String> {

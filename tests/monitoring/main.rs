@@ -239,7 +239,7 @@ fn assert_complete(alert: &Alert) {
     let (node, text) = (alert.label("node"), &alert.annotations["description"]);
     assert!(text.contains(node), "{node} is not in {alert:#?}");
     let runbook = Path::new(ROOT).join("docs/runbooks").join(format!("{}.md", alert.name()));
-    assert!(runbook.exists() && alert.annotations["runbook_url"].ends_with(&format!("/{}.md", alert.name())));
+    assert!(runbook.exists(), "{alert:#?}");
 }
 
 /// What `check` calls critical or a warning has its alert, for that node or object.

@@ -1,5 +1,6 @@
 //! `check`: look once, or until healthy, print, end with an exit code.
 
+mod github;
 mod junit;
 mod progress;
 mod wait;
@@ -7,7 +8,7 @@ mod wait;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use self::wait::Waited;
@@ -35,6 +36,10 @@ pub struct CheckArgs {
     /// How to print the report [default: table on a terminal, wide elsewhere]
     #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
     output: Option<OutputFormat>,
+
+    /// Colours in the table: auto has them on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", env = "LONGHORN_HEALTH_COLOR")]
+    color: ColorChoice,
 
     /// Show everything about every incident, or about incident N: evidence and all commands
     #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all", value_parser = details)]
@@ -104,6 +109,8 @@ enum OutputFormat {
     Json,
     /// JUnit XML for CI systems
     Junit,
+    /// Annotations of a run of GitHub Actions, one per incident
+    Github,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -211,8 +218,13 @@ impl CheckArgs {
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
+        let colours = match self.color {
+            ColorChoice::Auto => super::colours_wanted(terminal),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
         let (width, rows) = room();
-        let style = Style { colours: terminal && super::colours_wanted(), width, rows };
+        let style = Style { colours, width, rows };
         let mut out = io::BufWriter::new(stdout.lock());
         let detailed = self.details.is_some();
         let usual = if terminal || detailed { OutputFormat::Table } else { OutputFormat::Wide };
@@ -220,6 +232,7 @@ impl CheckArgs {
             OutputFormat::Table => table::write(&mut out, report, style, self.details())?,
             OutputFormat::Wide => wide::write(&mut out, report)?,
             OutputFormat::Markdown => markdown::write(&mut out, report)?,
+            OutputFormat::Github => github::write(&mut out, report)?,
             OutputFormat::Json => {
                 serde_json::to_writer_pretty(&mut out, report)?;
                 writeln!(out)?;

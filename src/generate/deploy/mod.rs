@@ -3,9 +3,12 @@
 //! Dashboards and alert rules are committed once: the chart links to them, which `helm package` follows, and
 //! the kustomize components take their directories as a base.
 
+mod chart;
 pub mod rbac;
 
-use super::{Artifact, Target};
+use anyhow::Result;
+
+use super::{Artifact, Settings, Target};
 use crate::checks;
 
 /// What the chart reads with `.Files.Get`.
@@ -15,9 +18,9 @@ const COMPONENT: &str = "deploy/kustomize/components/kubernetes-auth";
 const DASHBOARDS: &str = "dashboards/";
 
 /// The roles, and in kustomize their bindings; the chart makes its own, as names differ there.
-pub fn artifacts() -> Vec<Artifact> {
+pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let header = Target::Deploy.header();
-    let mut artifacts = Vec::new();
+    let mut artifacts = chart::artifacts(settings)?;
     let mut listed =
         format!("# {header}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
     for right in rbac::rights(checks::ALL) {
@@ -33,7 +36,7 @@ pub fn artifacts() -> Vec<Artifact> {
         }
     }
     artifacts.push(Artifact::new(format!("{BASE}/kustomization.yaml"), listed));
-    artifacts
+    Ok(artifacts)
 }
 
 /// One ConfigMap per dashboard, so that none grows past what a ConfigMap holds. A file of target

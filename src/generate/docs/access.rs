@@ -1,5 +1,4 @@
-//! Access rights for readers, from the same list as the roles: all of them in docs/access.md, what
-//! they are for in the README.
+//! docs/access.md: the access rights for readers, from the same list as the roles.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
@@ -10,24 +9,17 @@ use crate::generate::deploy::rbac::{Right, rights};
 pub fn page() -> String {
     let mut page = Document::new("Access rights");
     page.paragraph(
-        "What the exporter may be granted, as the chart and `deploy/kustomize` do. Every right but `longhorn` can be \
-         withheld: what is lost then stands in the [README](../README.md#access), and \
-         [checks.md](checks.md) says which kinds each check needs.",
+        "What the exporter may be granted, as the chart and `deploy/kustomize` do: to `list` and `watch`, and `get` on the \
+         crash logs of longhorn-manager. No Secrets, and nothing that changes the cluster. Every right but `longhorn` can \
+         be denied; [checks.md](checks.md) says which kinds each check needs.",
     );
-    let rows = rights(checks::ALL)
-        .into_iter()
-        .map(|right| [format!("`{}`, {}", right.id, right.kind()), granted(&right)]);
-    page.table(["right", "grants"], rows);
-    page.finish()
-}
-
-/// The table of the README: what each right is for.
-pub fn overview() -> String {
-    let mut page = Document::part();
-    let rows = rights(checks::ALL).into_iter().map(|right| {
-        [format!("`{}`, {}", right.id, right.kind()), right.purpose.to_owned(), right.without.clone()]
-    });
+    let rights = rights(checks::ALL);
+    let name = |right: &Right| format!("`{}`, {}", right.id, right.kind());
+    let rows = rights.iter().map(|right| [name(right), right.purpose.to_owned(), right.without.clone()]);
     page.table(["right", "for", "without it"], rows);
+    page.heading(2, "What each grants");
+    let rows = rights.iter().map(|right| [name(right), granted(right)]);
+    page.table(["right", "grants"], rows);
     page.finish()
 }
 

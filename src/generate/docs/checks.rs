@@ -6,12 +6,14 @@ use super::markdown::{Document, causes, code, codes};
 use super::runbooks;
 use crate::check::{Alert, Check, Gauge, GaugeKind, Record, Severity};
 use crate::checks;
+use crate::exporter;
 use crate::generate::catalogue::{self, KUBE_STATE_METRICS};
 use crate::generate::{Settings, rules};
 
 pub fn page(settings: &Settings) -> Result<String> {
     let mut page = Document::new("Checks, alerts and series");
     page.paragraph(INTRODUCTION);
+    overview(&mut page);
     for area in catalogue::areas() {
         page.heading(2, area.id);
         page.paragraph(&format!("**{}.** {}", area.title, area.summary));
@@ -48,8 +50,9 @@ Series are those of `/metrics`. None grows with healthy objects: there are count
 trouble. A finding of any check appears in [longhorn_health_finding](#longhorn_health_finding); the families of a check are the
 raw facts beside its verdict. A check that cannot see what it needs has none: ask
 [longhorn_health_check_unknown](#longhorn_health_check_unknown) before taking absence for health. Two exporter pods expose the
-same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. Every family is
-experimental: it may change in any release, and the changelog then gives the query that replaces the old one.
+same series, so aggregate with `max without (instance, pod, …)`, as the examples and the shipped rules do. A family is experimental
+unless it says that it is stable: it may change in any release, and the changelog then gives the query that replaces the old one
+([stability.md](stability.md)).
 
 Where an alert compares a number with a threshold and a panel draws it, a recording rule gives both the same; a Prometheus that
 collects from many clusters can take these few series alone. Switching the alert off does not take the record away. Who copies an
@@ -89,7 +92,9 @@ fn series(page: &mut Document, gauge: &Gauge) {
         false => format!("labels {}", codes(&gauge.labels)),
     };
     let (help, unit, absent) = (gauge.help, unit(gauge), gauge.absent);
-    page.paragraph(&format!("{help} A {kind} ({unit}) with {labels}; absent when: {absent}."));
+    let stable =
+        if exporter::STABLE.iter().any(|stable| stable.name == gauge.name) { " Stable." } else { "" };
+    page.paragraph(&format!("{help} A {kind} ({unit}) with {labels}; absent when: {absent}.{stable}"));
     page.code("promql", gauge.example);
 }
 
@@ -125,11 +130,10 @@ fn recorded(page: &mut Document, area: &Check, record: &Record, settings: &Setti
     Ok(())
 }
 
-/// The table of the README: what each check sees, in a sentence, and how bad that may be.
-pub fn overview() -> String {
-    let mut page = Document::part();
+/// What each check sees, in a sentence, and how bad that may be.
+fn overview(page: &mut Document) {
     let rows = checks::ALL.iter().map(|check| {
-        let link = format!("[{0}](docs/checks.md#{0})", check.id);
+        let link = format!("[{0}](#{0})", check.id);
         let severities = Severity::ALL.into_iter().rev();
         let found: Vec<&str> = severities
             .filter(|severity| check.causes.iter().any(|cause| cause.severity == *severity))
@@ -139,5 +143,4 @@ pub fn overview() -> String {
         [link, what.trim_end().to_owned(), found.join(", ")]
     });
     page.table(["check", "what it sees", "severity"], rows);
-    page.finish()
 }

@@ -15,7 +15,9 @@ pub fn page(command: &Command) -> String {
     root.build();
     page.heading(2, root.get_name());
     page.code("text", &help(&root));
-    for command in root.get_subcommands().filter(|command| command.get_name() != "help") {
+    for command in
+        root.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set())
+    {
         page.heading(2, command.get_name());
         page.code("text", &help(command));
     }

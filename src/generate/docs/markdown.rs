@@ -16,11 +16,6 @@ impl Document {
         Document { text: format!("<!-- {} -->\n\n# {title}\n", Target::Docs.header()) }
     }
 
-    /// A part of a page that someone else wrote.
-    pub fn part() -> Self {
-        Document { text: String::new() }
-    }
-
     pub fn heading(&mut self, level: usize, text: &str) {
         let _ = writeln!(self.text, "\n{} {text}", "#".repeat(level));
     }

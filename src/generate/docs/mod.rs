@@ -1,5 +1,5 @@
 //! References for readers: checks with their alerts and series, runbooks, the configuration file, the
-//! report and the command line, and the two tables of the README.
+//! report and the command line, and the contents of the book.
 
 mod access;
 mod checks;
@@ -9,6 +9,7 @@ mod markdown;
 mod plans;
 mod report_schema;
 mod runbooks;
+mod summary;
 
 use anyhow::Result;
 use clap::Command;
@@ -31,15 +32,10 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
         page("plan.schema.json", pretty(&report_schema::plan())),
         page("plan.md", plans::page()),
         page("command-line.md", command_line::page(command)),
+        page("SUMMARY.md", summary::page()),
     ];
     artifacts.extend(runbooks::pages(settings)?);
     Ok(artifacts)
-}
-
-/// The parts of the README, which is otherwise written by hand: between `<!-- generated: NAME -->` and
-/// `<!-- /generated -->`, a blank line first.
-pub fn sections() -> [(&'static str, String); 2] {
-    [("checks", checks::overview()), ("access", access::overview())]
 }
 
 /// The JSON schema of a type, as a value to be completed.

@@ -164,8 +164,8 @@ fn options(declared: &check::Panel) -> Value {
 
 fn runbook_links(area: &Check, settings: &Settings) -> Vec<Value> {
     let link = |alert: &check::Alert| {
-        let (title, url) = (format!("Runbook {}", alert.name), settings.runbook(alert.name));
-        json!({ "title": title, "url": url, "targetBlank": true })
+        let (title, url) = (format!("Runbook {}", alert.name), settings.runbook(alert.name)?);
+        Some(json!({ "title": title, "url": url, "targetBlank": true }))
     };
-    area.alerts.iter().map(link).collect()
+    area.alerts.iter().filter_map(link).collect()
 }

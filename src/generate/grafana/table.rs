@@ -81,7 +81,7 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
         overrides.push(of("Severity", "custom.cellOptions", json!({ "type": "color-text" })));
     }
     let field = |label: &str| format!("${{__data.fields.{label}}}");
-    let runbook = |name: &str| (settings.runbook(name), "Runbook");
+    let runbook = |name: &str| settings.runbook(name).map(|url| (url, "Runbook"));
     let leads_on = declared.dashboard == Dashboard::Overview && (has("alertname") || has("check"));
     let uid = match declared.dashboard {
         _ if leads_on => field(DASHBOARD),
@@ -92,13 +92,16 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     let to = |label: &str| (format!("{}&var-{label}={}", address(&uid, settings), field(label)), "Details");
     let mut links = Vec::new();
     if has("alertname") {
-        links.push(("Alert".to_owned(), vec![runbook(&field("alertname")), dashboard()]));
+        links.push((
+            "Alert".to_owned(),
+            runbook(&field("alertname")).into_iter().chain([dashboard()]).collect::<Vec<_>>(),
+        ));
     }
     if has("check") && leads_on {
         links.push(("Check".to_owned(), vec![dashboard()]));
     }
     if leads_on && has("cause") && (has("object_kind") || has("title")) && !has("alertname") {
-        links.push(("Cause".to_owned(), vec![runbook(&field(RUNBOOK))]));
+        links.extend(runbook(&field(RUNBOOK)).map(|link| ("Cause".to_owned(), vec![link])));
     }
     let own = [("node", "node"), ("volume", "volume"), ("volume", "pvc_namespace")];
     let own = own.into_iter().filter(|(column, _)| has(column));
@@ -111,10 +114,9 @@ pub fn overrides(declared: &check::Panel, area: &Check, settings: &Settings) -> 
     if links.is_empty() {
         // what a row is about leads to what the alerts of the check say about it
         let of_check = declared.columns.first().zip(area.alerts.first());
-        links
-            .extend(of_check.map(|(column, alert)| {
-                (heading(column, declared.unit, settings), vec![runbook(alert.name)])
-            }));
+        links.extend(of_check.and_then(|(column, alert)| {
+            Some((heading(column, declared.unit, settings), vec![runbook(alert.name)?]))
+        }));
     }
     let link = |(url, title): &(String, &str)| json!({ "title": title, "url": url, "targetBlank": !url.starts_with('/') });
     overrides.extend(

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::catalogue::{self, KUBE_STATE_METRICS};
 use super::{Artifact, Settings, Target, alertmanager, promql, yaml};
-use crate::check::{Alert, Check, Dashboard, Record};
+use crate::check::{Alert, Check, Dashboard, Record, Threshold};
 
 /// Labels that tell two exporter pods, or two lives of one, apart.
 pub const WITHOUT: &str = "instance, pod, container, endpoint, service, severity";
@@ -55,7 +55,7 @@ pub struct RecordingRule {
 pub struct Rule {
     pub alert: String,
     pub expr: String,
-    #[serde(rename = "for")]
+    #[serde(rename = "for", skip_serializing_if = "is_nothing")]
     pub hold: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub keep_firing_for: String,
@@ -63,17 +63,29 @@ pub struct Rule {
     pub annotations: BTreeMap<&'static str, String>,
 }
 
+/// Without `for` an alert fires at once; saying so with a zero is what linters complain about.
+fn is_nothing(hold: &str) -> bool {
+    !hold.contains(|c| matches!(c, '1'..='9'))
+}
+
+/// For people who lint their rules against a running Prometheus.
+const PINT: &str = "\
+# pint asks a running Prometheus for each series. Series about trouble exist only while there is trouble, so that a
+# healthy cluster lacks most of them by design; tests against the exporter hold that each of them exists.
+# pint file/disable promql/series
+";
+
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let header = Target::Rules.header();
     let plain = rule_file(settings)?;
     let plain = yaml::document("", &plain);
     let spec: String = plain.lines().map(|line| format!("  {line}\n")).collect();
     let object = format!(
-        "# {header}\napiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  \
+        "# {header}\n{PINT}apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  \
          name: longhorn-health-exporter\n  labels:\n    app.kubernetes.io/name: longhorn-health-exporter\nspec:\n{spec}"
     );
     let mut artifacts = vec![
-        Artifact::new(PLAIN, format!("# {header}\n{plain}")),
+        Artifact::new(PLAIN, format!("# {header}\n{PINT}{plain}")),
         Artifact::new("rules/longhorn-health.prometheusrule.yaml", object),
         Artifact::new(ALONE, yaml::document(&header, &alone(settings)?)),
     ];
@@ -126,7 +138,7 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// The unit of a threshold that stands in brackets.
-const RANGE: &str = "seconds of a range";
+pub const RANGE: &str = "seconds of a range";
 
 /// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
 fn clusters_without_exporter(settings: &Settings) -> String {
@@ -145,13 +157,23 @@ fn clusters_without_exporter(settings: &Settings) -> String {
 }
 
 pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
-    let set = settings.alert(alert);
-    let threshold = |name: &str| {
-        let threshold = alert.thresholds.iter().find(|threshold| threshold.name == name)?;
-        let value = set.thresholds.get(name)?;
+    let set = settings.alert(alert).thresholds;
+    rule_with(area, alert, settings, &|threshold| {
+        let value = set.get(threshold.name)?;
         // in brackets a number needs a unit, and must be whole
         Some(if threshold.unit == RANGE { format!("{value:.0}s") } else { value.to_string() })
-    };
+    })
+}
+
+/// The rule with something else in the place of each threshold.
+pub fn rule_with(
+    area: &Check,
+    alert: &Alert,
+    settings: &Settings,
+    number: &dyn Fn(&Threshold) -> Option<String>,
+) -> Result<Rule> {
+    let set = settings.alert(alert);
+    let threshold = |name: &str| number(alert.thresholds.iter().find(|threshold| threshold.name == name)?);
     let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {
         common(name, settings).or_else(|| threshold(name))
     })?;
@@ -171,11 +193,9 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
         labels.insert("source".to_owned(), area.id.to_owned());
     }
     labels.insert("severity".to_owned(), set.severity.to_string());
-    let mut annotations = BTreeMap::from([
-        ("summary", texts::summary(area, alert, settings)),
-        ("description", description),
-        ("runbook_url", settings.runbook(alert.name)),
-    ]);
+    let mut annotations =
+        BTreeMap::from([("summary", texts::summary(area, alert, settings)), ("description", description)]);
+    annotations.extend(settings.runbook(alert.name).map(|url| ("runbook_url", url)));
     if let Some(base) = &settings.dashboard_base_url {
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());
         annotations.insert("dashboard_url", url);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
+use super::address;
 use crate::check::{Alert, Bound, Severity, Threshold};
 pub use parse::{ConfigError, parse};
 pub use text::ClusterName;
@@ -34,9 +35,8 @@ pub struct Settings {
     #[serde(deserialize_with = "or_empty")]
     #[schemars(with = "Option<Vec<ClusterName>>")]
     pub expected_clusters: Vec<ClusterName>,
-    /// Where runbooks are published; the alert's name is appended
-    #[schemars(extend("default" = RUNBOOKS))]
-    pub runbook_base_url: Address,
+    /// Where runbooks are published, and the alert's name is appended; without it alerts have no link to a runbook
+    pub runbook_base_url: Option<Address>,
     /// Where Grafana is; without it alerts have no link to a dashboard
     pub dashboard_base_url: Option<Address>,
     /// Labels of every alert
@@ -52,9 +52,6 @@ pub struct Settings {
 pub type Labels = BTreeMap<LabelName, LabelValue>;
 /// A name with nothing below it is an alert as declared.
 type Alerts = BTreeMap<AlertName, Option<AlertConfig>>;
-
-const RUNBOOKS: &str =
-    "https://github.com/longhorn-health-exporter/longhorn-health-exporter/blob/main/docs/runbooks";
 
 /// Settings of an alert; what is left out stays as declared.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -94,7 +91,7 @@ impl Default for Settings {
             namespace: Namespace("longhorn-system".to_owned()),
             cluster_label: ClusterLabel("cluster".to_owned()),
             expected_clusters: Vec::new(),
-            runbook_base_url: Address(RUNBOOKS.to_owned()),
+            runbook_base_url: address::runbooks().map(Address),
             dashboard_base_url: None,
             labels: Labels::new(),
             alerts: Alerts::new(),
@@ -125,10 +122,10 @@ impl Settings {
     }
 
     /// The address of a runbook. Files in a repository end in `.md`; published pages do not.
-    pub fn runbook(&self, alert: &str) -> String {
-        let base = self.runbook_base_url.trim_end_matches('/');
+    pub fn runbook(&self, alert: &str) -> Option<String> {
+        let base = self.runbook_base_url.as_ref()?.trim_end_matches('/');
         let ending = if base.contains("/blob/") { ".md" } else { "" };
-        format!("{base}/{alert}{ending}")
+        Some(format!("{base}/{alert}{ending}"))
     }
 
     fn config(&self, alert: &str) -> Option<&AlertConfig> {

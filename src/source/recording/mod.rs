@@ -4,6 +4,7 @@
 //! Archives (`.tar`, `.tar.gz`, the `.zip` of a support bundle) are read member by member; whatever else yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
+pub mod anonymize;
 pub(crate) mod archive;
 #[cfg(test)]
 mod archive_tests;

@@ -322,12 +322,12 @@ fn monitors_select_the_service_and_the_pods() -> Result<()> {
 fn images_are_named_by_tag_or_digest() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let digest = format!("sha256:{}", "a".repeat(64));
-    let ours = "ghcr.io/longhorn-health-exporter/longhorn-health-exporter";
+    let ours = "longhorn-health-exporter";
     for (values, image) in [
         ("{}".to_owned(), format!("{ours}:{}", env!("CARGO_PKG_VERSION"))),
-        ("{image: {registry: mirror:5000, tag: v9}}".to_owned(), format!("mirror:5000/{}:v9", &ours[8..])),
+        ("{image: {registry: mirror:5000, tag: v9}}".to_owned(), format!("mirror:5000/{ours}:v9")),
         (format!("{{image: {{digest: '{digest}'}}}}"), format!("{ours}@{digest}")),
-        ("{image: {registry: '', repository: local}}".to_owned(), "local:0.1.0".to_owned()),
+        ("{image: {registry: ghcr.io, repository: a/local}}".to_owned(), "ghcr.io/a/local:0.1.0".to_owned()),
     ] {
         let objects = render(&tools, &values)?;
         assert_eq!(container(find(&objects, "Deployment", "")?)["image"], image);

@@ -6,6 +6,7 @@ mod conform;
 mod empty_root;
 mod refused;
 mod rights;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -31,15 +31,35 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "exporter.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
 {{ include "exporter.selectorLabels" . }}
+{{ include "exporter.releaseLabels" . }}
+{{ include "exporter.lastingLabels" . }}
+{{- end }}
+
+{{/* Labels that change with the chart; not those of pods, which would be replaced for it. */}}
+{{- define "exporter.releaseLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "exporter.lastingLabels" -}}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/component: metrics
 app.kubernetes.io/part-of: {{ .Chart.Name }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* Where alerts find runbooks: as told, or below the host at which the exporter serves them; else nothing. */}}
+{{- define "exporter.runbookUrl" -}}
+{{- if .Values.prometheusRule.runbookUrl -}}
+{{- .Values.prometheusRule.runbookUrl -}}
+{{- else if and .Values.ingress.enabled .Values.ingress.host -}}
+{{- printf "%s://%s%s/runbooks" (ternary "https" "http" (not (empty .Values.ingress.tls))) .Values.ingress.host (trimSuffix "/" .Values.ingress.path) -}}
+{{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
+{{- printf "https://%s%s/runbooks" (first .Values.httpRoute.hostnames) (trimSuffix "/" .Values.httpRoute.path) -}}
+{{- end -}}
 {{- end }}
 
 {{/* The annotations of an object, from the root and its own; nothing without any. */}}
@@ -148,8 +168,79 @@ httpGet:
 {{- if and .dashboards.grafanaOperator.enabled (not .dashboards.enabled) -}}
 {{- fail "dashboards.grafanaOperator.enabled needs dashboards.enabled, whose ConfigMaps it reads" -}}
 {{- end -}}
+{{- if and .httpRoute.enabled (or (not .httpRoute.parentRefs) (not .httpRoute.hostnames)) -}}
+{{- fail "httpRoute.enabled needs httpRoute.parentRefs and httpRoute.hostnames" -}}
+{{- end -}}
+{{- if and .victoriaMetrics.enabled (or .serviceMonitor.enabled .podMonitor.enabled .prometheusRule.enabled) -}}
+{{- fail "victoriaMetrics.enabled excludes serviceMonitor, podMonitor and prometheusRule: the VictoriaMetrics operator converts those too, and would scrape and alert twice" -}}
+{{- end -}}
 {{- if and .serviceMonitor.enabled .podMonitor.enabled -}}
 {{- fail "serviceMonitor.enabled and podMonitor.enabled together would scrape every pod twice" -}}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{/* Groups of alerts with what the values say of them, as YAML. */}}
+{{- define "exporter.ruleGroups" -}}
+{{- $settings := .Values.prometheusRule }}
+{{- $unknown := deepCopy $settings.overrides }}
+{{- $thresholds := .Files.Get "files/thresholds.yaml" | fromYaml }}
+{{- $groups := list }}
+{{- range $group := ($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups }}
+{{- $rules := list }}
+{{- range $rule := $group.rules }}
+{{- $override := default dict (get $settings.overrides (default "" $rule.alert)) }}
+{{- $unknown = omit $unknown (default "" $rule.alert) }}
+{{- if and (not $override.disabled) (ne (toString $override.enabled) "false") }}
+{{- $labelled := $rule }}
+{{- if $rule.alert }}
+{{- $links := dict }}
+{{- with include "exporter.runbookUrl" $ }}
+{{- $_ := set $links "runbook_url" (printf "%s/%s%s" (trimSuffix "/" .) $rule.alert (ternary ".md" "" (contains "/blob/" .))) }}
+{{- end }}
+{{- with $settings.dashboardUrl }}
+{{- $_ := set $links "dashboard_url" (printf "%s/d/%s" (trimSuffix "/" .) (replace "." "-" $group.name)) }}
+{{- end }}
+{{- $common := dict "labels" (deepCopy $settings.ruleLabels) "annotations" (merge $links $settings.ruleAnnotations) }}
+{{- $labelled = mergeOverwrite (deepCopy $rule) $common (omit (deepCopy $override) "disabled" "enabled" "thresholds" "severity") }}
+{{- with $override.severity }}
+{{- $_ := set $labelled.labels "severity" . }}
+{{- end }}
+{{- with $override.thresholds }}
+{{- $open := get $thresholds $rule.alert }}
+{{- range $name, $_ := . }}
+{{- if not (hasKey (default dict (default dict $open).thresholds) $name) }}
+{{- fail (printf "prometheusRule.overrides.%s.thresholds: there is no threshold %s" $rule.alert $name) }}
+{{- end }}
+{{- end }}
+{{- $expr := $open.expr }}
+{{- $description := $open.description }}
+{{- range $name, $threshold := $open.thresholds }}
+{{- $number := $threshold.value }}
+{{- if hasKey $override.thresholds $name }}{{ $number = get $override.thresholds $name }}{{ end }}
+{{- if lt (float64 $number) (float64 $threshold.least) }}
+{{- fail (printf "prometheusRule.overrides.%s.thresholds.%s: at least %v" $rule.alert $name $threshold.least) }}
+{{- end }}
+{{- $text := ternary (printf "%.0fs" (float64 $number)) (toString $number) $threshold.range }}
+{{- $expr = replace (printf "@%s@" $name) $text $expr }}
+{{- $description = replace (printf "@%s@" $name) $text $description }}
+{{- end }}
+{{- if not $override.expr }}{{ $_ := set $labelled "expr" $expr }}{{ end }}
+{{- if not (default dict $override.annotations).description }}{{ $_ := set $labelled.annotations "description" $description }}{{ end }}
+{{- end }}
+{{- /* the command that alerts print names the Deployment */}}
+{{- $command := printf "deploy/%s " (include "exporter.fullname" $) }}
+{{- $_ := set $labelled.annotations "description" (replace "deploy/longhorn-health-exporter " $command $labelled.annotations.description) }}
+{{- end }}
+{{- $rules = append $rules $labelled }}
+{{- end }}
+{{- end }}
+{{- if $rules }}
+{{- $groups = append $groups (set (deepCopy $group) "rules" $rules) }}
+{{- end }}
+{{- end }}
+{{- with keys $unknown }}
+{{- fail (printf "prometheusRule.overrides: there is no alert %s" (sortAlpha . | join ", ")) }}
+{{- end }}
+{{- toYaml (concat $groups $settings.extraGroups) }}
 {{- end }}

@@ -1,0 +1,44 @@
+// The rules and dashboards of this repository as a monitoring mixin, from the files of rules/ and dashboards/: there is no
+// second copy of them. `longhorn-health-exporter generate --config` sets more than this: thresholds, selectors, the
+// label of clusters.
+{
+  _config+:: {
+    // Where runbooks are: the alert's name is appended. Empty: no link.
+    runbookBaseUrl: '',
+    // Labels of every alert.
+    alertLabels: {},
+    // Alerts to leave out, by name.
+    disabledAlerts: [],
+  },
+
+  local config = self._config,
+  local object = std.parseYaml(importstr '../rules/longhorn-health.rules.yaml'),
+  local set(rule) =
+    if std.objectHas(rule, 'record') then rule
+    else rule {
+      labels+: config.alertLabels,
+      annotations+: if config.runbookBaseUrl == '' then {}
+      else { runbook_url: config.runbookBaseUrl + '/' + rule.alert },
+    },
+  local wanted(rule) =
+    !(std.objectHas(rule, 'alert') && std.member(config.disabledAlerts, rule.alert)),
+
+  // Records stand in the group of the alerts that read them, before them.
+  prometheusAlerts+:: {
+    groups+: [
+      group { rules: [set(rule) for rule in group.rules if wanted(rule)] }
+      for group in object.groups
+    ],
+  },
+
+  grafanaDashboards+:: {
+    'longhorn-health-eviction.json': import '../dashboards/longhorn-health-eviction.json',
+    'longhorn-health-exporter.json': import '../dashboards/longhorn-health-exporter.json',
+    'longhorn-health-fleet.json': import '../dashboards/longhorn-health-fleet.json',
+    'longhorn-health-instance-managers.json': import '../dashboards/longhorn-health-instance-managers.json',
+    'longhorn-health-managers.json': import '../dashboards/longhorn-health-managers.json',
+    'longhorn-health-overview.json': import '../dashboards/longhorn-health-overview.json',
+    'longhorn-health-storage.json': import '../dashboards/longhorn-health-storage.json',
+    'longhorn-health-volumes.json': import '../dashboards/longhorn-health-volumes.json',
+  },
+}
