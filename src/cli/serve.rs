@@ -303,13 +303,12 @@ fn digester() -> Result<Digester, Failure> {
     Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system gives no random numbers")))
 }
 
+type OpenSource = (Arc<dyn Source>, Option<Arc<Live>>);
+
 /// The source, and the live one again where it is that, because it has tasks to look after. An API
 /// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-fn open_source(
-    args: &SourceArgs,
-    connection: Option<&Connection>,
-) -> Result<(Arc<dyn Source>, Option<Arc<Live>>), Failure> {
+fn open_source(args: &SourceArgs, connection: Option<&Connection>) -> Result<OpenSource, Failure> {
     let now = Timestamp::now();
     if args.demo {
         args.check_demo()?;

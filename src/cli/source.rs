@@ -128,7 +128,7 @@ impl SourceArgs {
     pub fn recorded(&self, wall: Timestamp) -> Result<Option<Cluster>, SourceError> {
         if self.demo {
             self.check_demo()?;
-            return Ok(Some(demo::cluster(wall).map_err(RecordingError::from)?));
+            return Ok(Some(demo::cluster(wall)?));
         }
         let Some(path) = &self.from else { return Ok(None) };
         // clocks of nodes may run ahead a little; what is further ahead is no evidence

@@ -314,8 +314,8 @@ fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
 /// Whose logs are wanted, as the exporter itself decides it.
 fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> Vec<Run> {
     let (mut all_pods, mut all_leases) = (Store::default(), Store::default());
-    all_pods.replace(pods.into_iter());
-    all_leases.replace(leases.into_iter());
+    all_pods.replace(pods);
+    all_leases.replace(leases);
     runs(&all_pods, &all_leases, now)
 }
 

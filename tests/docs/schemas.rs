@@ -47,7 +47,7 @@ fn every_plan_validates_and_ends_as_it_says() {
     let program = env!("CARGO_BIN_EXE_longhorn-health-exporter");
     for (arguments, code) in [
         (&["upgrade"][..], 1),
-        (&["upgrade", "v1.9.2", "--accept", "longhorn_unwell,node_packages"], 1),
+        (&["upgrade", "v1.9.2", "--accept", "unwell,node_packages"], 1),
         (&["upgrade", "v1.10.2"], 1),
         (&["upgrade", "v1.8.0"], 1),
         (&["drain", "--all", "--reboot"], 1),

@@ -89,7 +89,7 @@ conditions! {
         read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide"
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, KubeNodes] Drain(data::last_copy);
-    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, and kubectl drain would wait for ever"
+    BUDGET_STAYS = NotYet "budget_stays" "the PodDisruptionBudget of an instance manager would stay, and kubectl drain would never end"
         fix "Do first what is said about last copies; then the budget goes by itself when the node is cordoned and its volumes are detached."
         read "kubectl -n <namespace> get poddisruptionbudgets"
         source "longhorn-manager v1.3.3 to v1.12.1 controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)"

@@ -16,7 +16,7 @@ const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_stale"];
 
 /// Findings of checks that an upgrade would not get past. What a bug of the present release does is no reason to stay
 /// on it: where the target has the fix, that is said.
-pub fn longhorn_unwell(rung: &Rung<'_>, out: &mut Found) {
+pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
     let findings = rung.looked.found(REUSED).filter(|finding| !WAITING.contains(&finding.check));
     let mended = |finding: &&Finding| {
         let issue = known_issues::ALL.iter().find(|issue| *finding.cause == *issue.cause);

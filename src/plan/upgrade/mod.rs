@@ -87,11 +87,11 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go (the setting current-longhorn-version is written last)"
         needs [Settings, Pods, DaemonSets] Now(after::unfinished);
-    MANAGERS_UNWELL = NotYet "longhorn_unwell" "Longhorn itself is not well, so that an upgrade would not get through"
+    MANAGERS_UNWELL = NotYet "unwell" "Longhorn itself is not well, so that an upgrade would not get through"
         fix "Do first what check shows; managers and webhooks have to work for this."
         read "longhorn-health-exporter check"
         source "the checks of this program"
-        needs [] Now(cluster_state::longhorn_unwell);
+        needs [] Now(cluster_state::unwell);
     NODE_DOWN = NotYet "node_down" "a node is down"
         fix "Bring the node back, or remove it with its pods, before the upgrade: new managers wait up to ten minutes for every old manager pod to be gone, and then crash."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
@@ -171,11 +171,11 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
-    UNWELL_AFTER = NotYet "longhorn_unwell_after" "Longhorn itself is not well"
+    UNWELL_AFTER = NotYet "unwell_after" "Longhorn itself is not well"
         fix "Do first what check shows; managers and webhooks have to work for this."
         read "longhorn-health-exporter check"
         source "the checks of this program"
-        needs [] After(cluster_state::longhorn_unwell);
+        needs [] After(cluster_state::unwell);
     ENGINES_LEFT = Note "engines_left" "volumes still run an engine of an older release"
         fix "Upgrade their engines: in the UI, or by the setting concurrent-automatic-engine-upgrade-per-node-limit above 0; those that are named as offline need to be detached."
         read "kubectl -n <namespace> get engineimages.longhorn.io"
