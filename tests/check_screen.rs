@@ -89,8 +89,8 @@ const CASES: &[Case] = &[
     Case {
         args: &["--details", "99"],
         out: Terminal(100),
-        code: 1,
-        has: &["There is no incident 99"],
+        code: 64,
+        has: &["no incident 99: there are "],
         lacks: &[],
     },
     Case {

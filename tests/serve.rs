@@ -47,6 +47,8 @@ struct Serve {
     address: SocketAddr,
     /// Keeps the pipe open; the log goes on while the process runs.
     log: BufReader<std::process::ChildStderr>,
+    /// What the log said before it listened.
+    before: String,
 }
 
 fn exporter(arguments: &[&str]) -> Command {
@@ -59,8 +61,9 @@ impl Serve {
     fn start(arguments: &[&str]) -> Self {
         let mut process = exporter(arguments).spawn().unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap());
-        let mut line = String::new();
+        let (mut line, mut before) = (String::new(), String::new());
         let address = loop {
+            before.push_str(&line);
             line.clear();
             assert_ne!(log.read_line(&mut line).unwrap(), 0, "serve ended before it listened");
             if line.contains("msg=listening") {
@@ -68,7 +71,7 @@ impl Serve {
                 break address.trim().parse().unwrap();
             }
         };
-        Serve { process, address, log }
+        Serve { process, address, log, before }
     }
 
     fn signal(&self, name: &str) {
@@ -99,6 +102,26 @@ fn the_demo_is_served_and_a_signal_ends_it_in_good_order() {
         serve.log.read_to_string(&mut log).unwrap();
         assert!(log.contains(&format!("msg=stopping reason=SIG{signal}")), "{log}");
     }
+}
+
+#[test]
+fn a_credentials_plugin_that_hangs_keeps_nothing_but_the_api_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+        clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n\
+        contexts: [{name: a, context: {cluster: c, user: u}}]\n\
+        users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, \
+        args: [-c, sleep 600], interactiveMode: Never}}}]\n";
+    std::fs::write(&kubeconfig, text).unwrap();
+    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    let mut serve = Serve::start(&[&kubeconfig, "--web.listen-address=127.0.0.1:0"]);
+    assert!(get(serve.address, "/livez").ends_with("\r\n\r\nok\n"));
+    assert!(get(serve.address, "/readyz").contains("waiting for volumes.longhorn.io"));
+    assert!(get(serve.address, "/metrics").contains("longhorn_health_resource_state{"));
+    serve.signal("TERM");
+    assert!(serve.process.wait().unwrap().success());
+    assert!(serve.before.contains("waiting for the credentials"), "{}", serve.before);
 }
 
 #[test]
@@ -308,7 +331,7 @@ fn before_the_first_sync_there_is_no_verdict_and_readiness_names_what_is_missing
     assert!(ready.ends_with("\r\n\r\nwaiting for volumes.longhorn.io\nwaiting for pods\n"), "{ready}");
     assert!(get(server.address, "/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     let metrics = get(server.address, "/metrics");
-    assert!(metrics.contains("\nlonghorn_health_resource_state{"));
+    assert!(metrics.contains("\nlonghorn_health_resource_objects{"));
     for verdict in ["longhorn_health_finding", "longhorn_health_check_unknown", "longhorn_health_volumes"] {
         assert!(!metrics.contains(verdict), "{verdict}");
     }

@@ -179,7 +179,7 @@ async fn serve(shape: Shape) {
 
 /// Lists every kind in pages and keeps it as trees of JSON; says what that cost.
 async fn read(kubeconfig: &Path) {
-    let connection = Connection::open(Some(kubeconfig), None).await;
+    let connection = Connection::open(Some(kubeconfig), None, Duration::from_secs(30)).await;
     let client = connection.unwrap_or_else(|error| panic!("{error}")).client();
     let before = process::cpu_seconds("self");
     let mut kept: Vec<Value> = Vec::new();

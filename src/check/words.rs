@@ -46,7 +46,7 @@ pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Foreign text on one line, in which nothing hides and nothing steers a terminal.
@@ -72,7 +72,7 @@ mod tests {
     fn what_hides_is_replaced_and_all_else_stays() {
         for hidden in [
             "\0", "\n", "\u{1b}", "\u{9b}", "\u{ad}", "\u{200b}", "\u{200d}", "\u{202e}", "\u{2066}",
-            "\u{feff}",
+            "\u{feff}", "\u{fffe}", "\u{ffff}",
         ] {
             assert_eq!(plain(&format!("a{hidden}b")), "a\u{fffd}b", "{hidden:?}");
         }

@@ -96,8 +96,9 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let said = format!("{:#}", failure.error);
+            // names in it may be foreign: a line of their own would look like one of ours
             let lines: Vec<_> = said.lines().map(plain).collect();
-            eprintln!("error: {}", lines.join("\n"));
+            eprintln!("error: {}", lines.join(" "));
             ExitCode::from(failure.code)
         }
     }

@@ -65,9 +65,9 @@ pub fn run(args: RecordArgs) -> Result<u8, Failure> {
 impl RecordArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     async fn record(&self) -> Result<u8, Failure> {
-        let connection = Connection::open(self.kubeconfig.as_deref(), self.context.as_deref());
-        let connection = connection.await.map_err(|error| Failure::from(SourceError::from(error)))?;
         let patience = self.timeout.unsigned_abs();
+        let connection = Connection::open(self.kubeconfig.as_deref(), self.context.as_deref(), patience);
+        let connection = connection.await.map_err(|error| Failure::from(SourceError::from(error)))?;
         connection.probe(patience).await.map_err(|error| Failure::from(SourceError::from(error)))?;
         let place = |error: io::Error| anyhow::anyhow!("{}: {error}", self.output.display());
         let mut output = RecordOutput::new(&self.output).map_err(|error| Failure::usage(place(error)))?;
@@ -109,6 +109,17 @@ impl RecordArgs {
     }
 }
 
+/// A file that was not there: nothing is overwritten, and no link that somebody left is followed.
+fn create(path: &Path) -> io::Result<File> {
+    let file = File::options().write(true).create_new(true).open(path);
+    file.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            io::Error::other(format!("{} is there already; remove it first", path.display()))
+        }
+        _ => error,
+    })
+}
+
 /// A directory or an archive.
 struct RecordOutput {
     kind: OutputKind,
@@ -132,7 +143,7 @@ impl RecordOutput {
             }
             // a copy of an unfinished file has a name that says so
             let unfinished = path.with_file_name(format!("{name}.unfinished"));
-            let file = GzEncoder::new(File::create(&unfinished)?, Compression::default());
+            let file = GzEncoder::new(create(&unfinished)?, Compression::default());
             let finished = path.to_owned();
             OutputKind::Archive { tar: Box::new(tar::Builder::new(file)), unfinished, finished }
         } else {
@@ -172,7 +183,7 @@ impl Sink for RecordOutput {
             OutputKind::Directory(path) => {
                 let path = path.join(name);
                 path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                std::fs::write(path, content)
+                create(&path)?.write_all(content)
             }
             OutputKind::Archive { tar, .. } => {
                 let mut header = tar::Header::new_gnu();

@@ -19,12 +19,16 @@ use super::state::Keeper;
 use super::{Failure, SourceArgs, SourceError, exit};
 use crate::exporter::Evaluator;
 use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Transport, WebConfigFile};
+use crate::source::connect::{ConnectError, Connection};
 use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
 use crate::source::{Fixed, Live, Source};
 
-/// Facts age even when no one scrapes.
-const TICK: Duration = Duration::from_secs(10);
+/// How often it is looked whether something changed: what does shows within a second.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a program that gives credentials is asked each time, and how long the start waits for it.
+const CREDENTIALS: Duration = Duration::from_secs(60);
+const FIRST_CREDENTIALS: Duration = Duration::from_secs(3);
 /// Threads for what does not block; evaluations have threads of their own.
 const WORKERS: usize = 2;
 
@@ -190,21 +194,25 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
-    let (access, transport) = open_web(&args).await?;
+    let mut signals = Signals::listen().map_err(Failure::unknown)?;
     let mut wish = args.source.wish(Timestamp::now())?;
     wish.address = wish.address.elsewhere();
-    let (source, live) = open_source(&args.source).await?;
+    let (mut access, transport) = open_web(&args)?;
+    let connection = open_connection(&args).await?;
+    if let Some(connection) = connection.as_ref().filter(|_| args.web.auth == WebAuth::Kubernetes) {
+        access = access.by_kubernetes(Reviewer::new(Reviews::new(connection.client()), digester()?));
+    }
+    let (source, live) = open_source(&args.source, connection.as_ref())?;
     let keeper = args.state_file.clone().zip(live.clone());
     let keeper = keeper.map(|(path, live)| Keeper::begin(path, live, &args.source.namespace));
     let mut listeners = Vec::new();
     for address in &args.web.listen_address {
         listeners.push(address.bind().await.map_err(Failure::usage)?);
     }
-    let mut signals = Signals::listen().map_err(Failure::unknown)?;
     announce(&args, &listeners);
 
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
-    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).sparing().wishing(wish);
+    let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().wishing(wish);
     let evaluator = Arc::new(evaluator);
     let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
     let (shutdown, shut_down) = watch::channel(());
@@ -217,7 +225,7 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let ended = tokio::select! {
         reason = signals.stop(&access) => Ok(reason),
         _ = &mut server => Err("the HTTP server ended".to_owned()),
-        _ = tokio::spawn(tick(evaluator)) => Err("the evaluation ended".to_owned()),
+        _ = tokio::spawn(refresh(evaluator)) => Err("the evaluation ended".to_owned()),
         ended = live_ended(live.as_deref()) => Err(ended),
     };
     match ended {
@@ -239,9 +247,30 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     }
 }
 
+/// The way to the Kubernetes API, where it is needed. A program that takes long to give credentials delays the
+/// calls to the API, not the server: probes and scrapes are answered meanwhile.
+async fn open_connection(args: &ServeArgs) -> Result<Option<Connection>, Failure> {
+    let live = !args.source.demo && args.source.from.is_none();
+    if !live && args.web.auth != WebAuth::Kubernetes {
+        return Ok(None);
+    }
+    let connection = args.source.begin(CREDENTIALS).await?;
+    match connection.credentials(FIRST_CREDENTIALS).await {
+        Some(credentials) => credentials.map_err(SourceError::from)?,
+        None => {
+            let plugin = connection.plugin().unwrap_or_default();
+            tracing::warn!(
+                plugin,
+                "waiting for the credentials of the Kubernetes API; nothing is known until then"
+            );
+        }
+    }
+    Ok(Some(connection))
+}
+
 /// Who may connect and read. Tokens ask for TLS, since anyone who sees one can use it.
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
-async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
+fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     let by_kubernetes = args.web.auth == WebAuth::Kubernetes;
     let file = match &args.web.config_file {
         Some(path) => {
@@ -267,10 +296,6 @@ async fn open_web(args: &ServeArgs) -> Result<(Access, Transport), Failure> {
     if let Some(file) = file {
         access = access.by_file(file, digester()?);
     }
-    if by_kubernetes {
-        let reviews = Reviews::new(args.source.connect().await?.client());
-        access = access.by_kubernetes(Reviewer::new(reviews, digester()?));
-    }
     Ok((access, tls.map_or(Transport::Plain, Transport::Tls)))
 }
 
@@ -278,18 +303,22 @@ fn digester() -> Result<Digester, Failure> {
     Digester::new().ok_or_else(|| Failure::unknown(anyhow!("the system gives no random numbers")))
 }
 
+type OpenSource = (Arc<dyn Source>, Option<Arc<Live>>);
+
 /// The source, and the live one again where it is that, because it has tasks to look after. An API
 /// server that cannot be reached is no reason to end: the kinds say so, and it may come back.
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-async fn open_source(args: &SourceArgs) -> Result<(Arc<dyn Source>, Option<Arc<Live>>), Failure> {
+fn open_source(args: &SourceArgs, connection: Option<&Connection>) -> Result<OpenSource, Failure> {
     let now = Timestamp::now();
     if args.demo {
+        args.check_demo()?;
         return Ok((Arc::new(Demo::new(now).map_err(SourceError::from)?), None));
     }
     if let Some(cluster) = args.recorded(now)? {
         return Ok((Arc::new(Fixed::new(cluster)), None));
     }
-    let live = Arc::new(Live::start(args.connect().await?.client(), args.live_options()));
+    let Some(connection) = connection else { return Err(SourceError::from(ConnectError::NoCluster).into()) };
+    let live = Arc::new(Live::start(connection.client(), args.live_options()));
     tokio::spawn(tell_when_synced(live.clone()));
     Ok((live.clone(), Some(live)))
 }
@@ -345,14 +374,17 @@ fn spelled(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Evaluates now and then, so that facts age and vanish without scrapes.
-async fn tick(evaluator: Arc<Evaluator>) {
-    let mut ticks = tokio::time::interval(TICK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// Evaluates whenever something changed, and now and then, so that facts age and nobody who asks has to wait.
+async fn refresh(evaluator: Arc<Evaluator>) {
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
+        looks.tick().await;
+        if !evaluator.is_due() {
+            continue;
+        }
         let evaluator = evaluator.clone();
-        if let Err(error) = tokio::task::spawn_blocking(move || evaluator.moment()).await {
+        if let Err(error) = tokio::task::spawn_blocking(move || evaluator.refresh()).await {
             return tracing::error!(%error, "a check failed to run");
         }
     }
@@ -361,7 +393,7 @@ async fn tick(evaluator: Arc<Evaluator>) {
 /// The signals that end the process in good order, and those that must not end it.
 struct Signals {
     reload: tokio::signal::unix::Signal,
-    ignored: tokio::signal::unix::Signal,
+    ignored: [tokio::signal::unix::Signal; 2],
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
@@ -370,7 +402,7 @@ impl Signals {
     fn listen() -> std::io::Result<Self> {
         Ok(Signals {
             reload: signal(SignalKind::hangup())?,
-            ignored: signal(SignalKind::user_defined1())?,
+            ignored: [signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?],
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
@@ -379,6 +411,7 @@ impl Signals {
     /// Completes when the process is asked to stop. SIGHUP reads the web configuration again, as
     /// Prometheus does with its own.
     async fn stop(&mut self, access: &Access) -> &'static str {
+        let [first, second] = &mut self.ignored;
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return "SIGTERM",
@@ -387,7 +420,8 @@ impl Signals {
                     access.config().await;
                     tracing::info!("SIGHUP: changed files of the web configuration were read");
                 }
-                _ = self.ignored.recv() => tracing::info!("SIGUSR1 is ignored"),
+                _ = first.recv() => tracing::info!("SIGUSR1 is ignored"),
+                _ = second.recv() => tracing::info!("SIGUSR2 is ignored"),
             }
         }
     }

@@ -15,6 +15,9 @@ use crate::report::{Acceptance, Address, Wish};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
 use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Source, demo};
 
+/// Where Longhorn is as a rule.
+const NAMESPACE: &str = "longhorn-system";
+
 /// Where the cluster is read from. Without any of these: the cluster this process runs in, or the
 /// one the kubeconfig names.
 #[derive(Debug, Clone, Args)]
@@ -33,7 +36,7 @@ pub struct SourceArgs {
     pub now: Option<Timestamp>,
 
     /// Namespace of Longhorn
-    #[arg(long, short = 'n', default_value = "longhorn-system", env = "LONGHORN_HEALTH_NAMESPACE")]
+    #[arg(long, short = 'n', default_value = NAMESPACE, env = "LONGHORN_HEALTH_NAMESPACE")]
     pub namespace: String,
 
     /// Kubeconfig of the cluster [default: $KUBECONFIG, the pod's service account, ~/.kube/config]
@@ -57,8 +60,8 @@ pub struct SourceArgs {
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Treat a kind as unknown when the API server has not answered for it for this long
-    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = positive_duration, env = "LONGHORN_HEALTH_STALE_AFTER")]
+    /// Treat a kind as unknown when the API server has not answered for it for this long, at least 90s
+    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
 
@@ -84,9 +87,24 @@ pub fn positive_duration(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
+/// A watch of a quiet kind is renewed every 45 seconds, which is all that is heard of it; one may come late.
+const LEAST_STALE: SignedDuration = SignedDuration::from_secs(90);
+
+fn stale_after(text: &str) -> Result<SignedDuration, String> {
+    match positive_duration(text)? {
+        duration if duration < LEAST_STALE => {
+            Err("a quiet kind is heard of every 45 to 60 seconds; give at least 90s".to_owned())
+        }
+        duration => Ok(duration),
+    }
+}
+
 /// A source that cannot be read.
 #[derive(Debug, Error)]
 pub enum SourceError {
+    /// The demo cluster has a namespace of its own.
+    #[error("the demo cluster has Longhorn in namespace {NAMESPACE}, not in {0}; leave --namespace away")]
+    DemoNamespace(String),
     /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
@@ -99,7 +117,7 @@ impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
         match &error {
             SourceError::Connect(connect) if !connect.is_usage() => Failure::unknown(error),
-            SourceError::Connect(_) | SourceError::Recording(_) => Failure::usage(error),
+            _ => Failure::usage(error),
         }
     }
 }
@@ -109,6 +127,7 @@ impl SourceArgs {
     /// of this machine.
     pub fn recorded(&self, wall: Timestamp) -> Result<Option<Cluster>, SourceError> {
         if self.demo {
+            self.check_demo()?;
             return Ok(Some(demo::cluster(wall)?));
         }
         let Some(path) = &self.from else { return Ok(None) };
@@ -147,9 +166,22 @@ impl SourceArgs {
         }
     }
 
-    /// A way to the live API, not tried yet.
-    pub async fn connect(&self) -> Result<Connection, SourceError> {
-        Ok(Connection::open(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
+    /// What is asked of the demo cluster must be in it.
+    pub fn check_demo(&self) -> Result<(), SourceError> {
+        match self.demo && self.namespace != NAMESPACE {
+            true => Err(SourceError::DemoNamespace(self.namespace.clone())),
+            false => Ok(()),
+        }
+    }
+
+    /// A way to the live API, not tried yet. A program that gives credentials must answer within `patience`.
+    pub async fn connect(&self, patience: Duration) -> Result<Connection, SourceError> {
+        Ok(Connection::open(self.kubeconfig.as_deref(), self.context.as_deref(), patience).await?)
+    }
+
+    /// The same, but its calls wait for credentials.
+    pub async fn begin(&self, patience: Duration) -> Result<Connection, SourceError> {
+        Ok(Connection::begin(self.kubeconfig.as_deref(), self.context.as_deref(), patience).await?)
     }
 
     /// How the live source behaves.
@@ -168,7 +200,7 @@ impl SourceArgs {
     /// Looks at the live cluster once: lists everything, or as much as answers in time. Kinds that
     /// did not answer are told in the cluster; an error is what leaves nothing to judge.
     pub async fn look(&self, patience: Duration) -> Result<Cluster, SourceError> {
-        let connection = self.connect().await?;
+        let connection = self.connect(patience).await?;
         connection.probe(patience).await?;
         let live_options = self.live_options();
         let live = Live::start(connection.client(), live_options.clone());
@@ -188,6 +220,14 @@ impl SourceArgs {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_quiet_kind_is_not_stale_before_its_watch_is_renewed() {
+        assert_eq!(stale_after("90s"), Ok(SignedDuration::from_secs(90)));
+        for wrong in ["30s", "89s", "soon", "0s"] {
+            assert!(stale_after(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations() {

@@ -1,4 +1,7 @@
-//! One evaluation shared by all who ask: scrapes, the page, the background tick.
+//! One evaluation shared by all who ask: scrapes, the page, the report.
+//!
+//! In `serve` it is made beside them, by [`Evaluator::refresh`], and who asks gets what is there: on a large cluster
+//! an evaluation takes a hundred times as long as handing out a page.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,7 +32,7 @@ pub struct Moment {
     pub seconds: f64,
     key: EvaluationKey,
     /// When the checks were done, by the clock of this machine.
-    evaluated: Timestamp,
+    pub evaluated: Timestamp,
     /// The pages of metrics that were written last, one per format.
     pages: [Mutex<Option<WrittenPage>>; 2],
     /// The whole report as JSON, once someone asked for it.
@@ -76,8 +79,30 @@ const BUDGET: u32 = 32 * 1024 * 1024;
 /// How often what changes all the time is evaluated: so rarely that it takes 0.4 % of a core, however
 /// many ask. An evaluation of 20 ms answers for 5 s, one of a small cluster for some tenths of a second.
 const TIMES_ITS_COST: f64 = 250.0;
-/// No verdict is older than this because it was dear.
-const AT_MOST: SignedDuration = SignedDuration::from_secs(5);
+/// Nor longer than this, however dear it was.
+const AT_MOST: SignedDuration = SignedDuration::from_secs(12);
+/// Evaluations that may come at once after a quiet time, so that its end shows at once.
+const AT_ONCE: i32 = 3;
+/// Facts age where nothing changes.
+const TICK: SignedDuration = SignedDuration::from_secs(15);
+/// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
+const TOO_OLD: SignedDuration = SignedDuration::from_secs(30);
+/// A format that nobody asks for any more is not written ahead.
+const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
+
+/// How evaluations are spread.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    looked: Timestamp,
+    paid_until: Timestamp,
+}
+
+/// A format that is asked for.
+#[derive(Debug, Clone, Copy)]
+struct AskedPage {
+    last: Timestamp,
+    web_config: Option<WebConfigReload>,
+}
 
 /// Evaluates the source on demand, never twice for the same generation and second.
 pub struct Evaluator {
@@ -85,9 +110,16 @@ pub struct Evaluator {
     clock: fn() -> Timestamp,
     began: Timestamp,
     self_metrics: bool,
-    sparing: bool,
+    /// Evaluations are made beside those who ask.
+    beside: bool,
     wish: Wish,
     last: Mutex<Option<Arc<Moment>>>,
+    /// Held while an evaluation is made.
+    evaluating: Mutex<()>,
+    /// When it was looked last, and until when the evaluations that were made are paid for.
+    pace: Mutex<Option<Pace>>,
+    /// The formats of pages that are asked for, and when they were last.
+    asked_for: Mutex<[Option<AskedPage>; 2]>,
     render_seconds: Mutex<Option<f64>>,
     for_scrapes: Budget,
     for_readers: Budget,
@@ -98,26 +130,30 @@ impl Evaluator {
     /// process uses.
     pub fn new(source: Arc<dyn Source>, clock: fn() -> Timestamp, self_metrics: bool) -> Self {
         let (last, render_seconds) = (Mutex::new(None), Mutex::new(None));
+        let (evaluating, pace, asked_for) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (began, wish) = (clock(), Wish { bounded: true, ..Wish::default() });
         let (for_scrapes, for_readers) = (Budget::new(BUDGET), Budget::new(BUDGET));
-        let sparing = false;
+        let beside = false;
         Evaluator {
             source,
             clock,
             began,
             self_metrics,
-            sparing,
+            beside,
             wish,
             last,
+            evaluating,
+            pace,
+            asked_for,
             render_seconds,
             for_scrapes,
             for_readers,
         }
     }
 
-    /// The same, but an evaluation answers for the longer the more it cost, at most for five seconds.
-    pub fn sparing(self) -> Self {
-        Evaluator { sparing: true, ..self }
+    /// The same, but somebody calls [`Evaluator::refresh`] whenever it is due, so that nobody who asks has to wait.
+    pub fn beside(self) -> Self {
+        Evaluator { beside: true, ..self }
     }
 
     /// The same with other bounds, in bytes, on what scrapes and what other answers hold together.
@@ -130,40 +166,92 @@ impl Evaluator {
         Evaluator { wish: Wish { bounded: true, ..wish }, ..self }
     }
 
-    /// The present moment. A caller that comes while another evaluates waits for that result. May take
-    /// long: not for async threads.
+    /// The present moment. A caller that comes while another evaluates waits for that result, unless there is one
+    /// that is good enough. May take long: not for async threads.
     pub fn moment(&self) -> Arc<Moment> {
+        if let Some(moment) = self.last().filter(|moment| self.is_handed_out(moment)) {
+            return moment;
+        }
+        self.evaluated()
+    }
+
+    /// Whether there is something to evaluate. Cheap, and asked for all the time.
+    pub fn is_due(&self) -> bool {
+        let (Some(last), Some(pace)) = (self.last(), *lock(&self.pace)) else { return true };
+        let now = (self.clock)();
+        if !(SignedDuration::ZERO..TICK).contains(&now.duration_since(pace.looked)) {
+            return true;
+        }
+        let changed =
+            last.key.generation != self.source.generation() || last.waiting_for != self.waiting_for();
+        changed && pace.paid_until.duration_since(now) <= good_for(last.seconds) * (AT_ONCE - 1)
+    }
+
+    /// Evaluates, and writes the pages that are asked for. Not for async threads.
+    pub fn refresh(&self) {
+        let before = self.last();
+        let zipped = |format| before.as_ref().is_some_and(|moment| is_zipped(moment, format));
+        let zipped = Format::ALL.map(zipped);
+        let moment = self.evaluated();
+        let now = (self.clock)();
+        {
+            let cost = good_for(moment.seconds);
+            let mut pace = lock(&self.pace);
+            // what a clock that was set back would leave is no debt
+            let owed =
+                pace.map(|pace| pace.paid_until).filter(|paid| (now..=now + cost * AT_ONCE).contains(paid));
+            *pace = Some(Pace { looked: now, paid_until: owed.unwrap_or(now) + cost });
+        }
+        let asked_for = *lock(&self.asked_for);
+        for ((format, asked), zipped) in Format::ALL.into_iter().zip(asked_for).zip(zipped) {
+            let asked = asked.filter(|asked| now.duration_since(asked.last) < ASKED_FOR);
+            let Some(AskedPage { web_config, .. }) = asked else { continue };
+            // what cannot be written is told to those who ask
+            let _ = self.write(&moment, format, web_config, Some(zipped));
+        }
+        *lock(&self.last) = Some(moment);
+    }
+
+    fn last(&self) -> Option<Arc<Moment>> {
+        lock(&self.last).clone()
+    }
+
+    /// Whether a moment is handed out as it is: one that is made beside, as long as that works.
+    fn is_handed_out(&self, moment: &Moment) -> bool {
+        // a clock that was set back proves nothing
+        let age = (self.clock)().duration_since(moment.evaluated);
+        self.beside
+            && (SignedDuration::ZERO..TOO_OLD).contains(&age)
+            && moment.waiting_for == self.waiting_for()
+    }
+
+    /// The moment of now, evaluated unless another has done so meanwhile.
+    fn evaluated(&self) -> Arc<Moment> {
         let arrived = (self.clock)();
-        let mut last = lock(&self.last);
+        let _evaluating = lock(&self.evaluating);
         let now = self.source.moment((self.clock)());
         // Read before the snapshot: what changes in between is then evaluated again next time.
         let waiting_for = self.waiting_for();
         let key =
             EvaluationKey { waiting_for, generation: self.source.generation(), second: now.as_second() };
-        let still_good = |moment: &&Arc<Moment>| {
+        let still_good = |moment: &Arc<Moment>| {
             let same_kinds = moment.key.waiting_for == key.waiting_for;
             // done while this caller waited; a clock that was set back meanwhile proves nothing
             let waited_for = arrived < moment.evaluated && moment.evaluated <= (self.clock)();
-            moment.key == key
-                || (same_kinds && (waited_for || self.is_recent(moment.evaluated, moment.seconds)))
+            moment.key == key || (same_kinds && waited_for)
         };
-        if let Some(moment) = last.as_ref().filter(still_good) {
-            return moment.clone();
+        if let Some(moment) = self.last().filter(still_good) {
+            return moment;
         }
-        // nobody can ask for it until the next one is there, and with thousands of findings it is large
-        *last = None;
+        if !self.beside {
+            // nobody can ask for it until the next one is there, and with thousands of findings it is large
+            *lock(&self.last) = None;
+        }
         let moment = Arc::new(self.evaluate(key, now));
-        *last = Some(moment.clone());
+        if !self.beside || self.last().is_none_or(|last| !self.is_handed_out(&last)) {
+            *lock(&self.last) = Some(moment.clone());
+        }
         moment
-    }
-
-    /// Whether what was made then, at this cost in seconds, need not be made again yet.
-    fn is_recent(&self, made: Timestamp, cost: f64) -> bool {
-        let age = (self.clock)().duration_since(made);
-        let good_for = SignedDuration::try_from_secs_f64(TIMES_ITS_COST * cost)
-            .map_or(AT_MOST, |good| good.min(AT_MOST));
-        // a clock that was set back makes nothing recent
-        self.sparing && (SignedDuration::ZERO..good_for).contains(&age)
     }
 
     /// Kinds about which nothing is known yet and that are still waited for; empty when ready.
@@ -209,26 +297,40 @@ impl Evaluator {
         format: Format,
         web_config: Option<WebConfigReload>,
     ) -> Result<Arc<Rendered>, RenderError> {
-        let moment = self.moment();
-        let [text, open_metrics] = &moment.pages;
-        let mut written = lock(match format {
-            Format::Text => text,
-            Format::OpenMetrics => open_metrics,
-        });
+        let asked = AskedPage { last: (self.clock)(), web_config };
+        *of_mut(&mut lock(&self.asked_for), format) = Some(asked);
+        self.write(&self.moment(), format, web_config, None)
+    }
+
+    /// The page of a moment. `ahead` of those who ask for it, what the process uses is written anew; it says whether
+    /// the page before was asked for compressed.
+    fn write(
+        &self,
+        moment: &Moment,
+        format: Format,
+        web_config: Option<WebConfigReload>,
+        ahead: Option<bool>,
+    ) -> Result<Arc<Rendered>, RenderError> {
+        let mut written = lock(of(&moment.pages, format));
         let begin = (self.clock)();
         // what the process uses grows older even where the moment stands still, as in a recording
         let still_good = |is: &&WrittenPage| {
+            let age = begin.duration_since(is.written);
             let same_second = is.written.as_second() == begin.as_second();
-            is.web_config == web_config && (same_second || self.is_recent(is.written, moment.seconds))
+            let handed_out = self.beside && ahead.is_none() && (SignedDuration::ZERO..TOO_OLD).contains(&age);
+            is.web_config == web_config && (same_second || handed_out)
         };
         if let Some(same) = written.as_ref().filter(still_good) {
             return Ok(same.page.clone());
         }
         let render_seconds = *lock(&self.render_seconds);
         let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
-        let families = families(&moment, &self.totals(), web_config, own);
+        let families = families(moment, &self.totals(), web_config, own);
         *written = None; // no longer of use, and in the way of the new one where the budget is short
         let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);
+        if ahead == Some(true) {
+            page.gzip();
+        }
         *lock(&self.render_seconds) = Some(seconds_between(begin, (self.clock)()));
         *written = Some(WrittenPage { written: begin, web_config, page: page.clone() });
         Ok(page)
@@ -282,6 +384,31 @@ impl Evaluator {
             json: Mutex::default(),
         }
     }
+}
+
+/// That of a format, of two.
+fn of<T>([text, open_metrics]: &[T; 2], format: Format) -> &T {
+    match format {
+        Format::Text => text,
+        Format::OpenMetrics => open_metrics,
+    }
+}
+
+fn of_mut<T>([text, open_metrics]: &mut [T; 2], format: Format) -> &mut T {
+    match format {
+        Format::Text => text,
+        Format::OpenMetrics => open_metrics,
+    }
+}
+
+/// Whether somebody took the page of this format compressed.
+fn is_zipped(moment: &Moment, format: Format) -> bool {
+    lock(of(&moment.pages, format)).as_ref().is_some_and(|written| written.page.is_zipped())
+}
+
+/// How long what cost so many seconds is good for where something changes all the time.
+fn good_for(seconds: f64) -> SignedDuration {
+    SignedDuration::try_from_secs_f64(TIMES_ITS_COST * seconds).map_or(AT_MOST, |good| good.min(AT_MOST))
 }
 
 fn resource_facts(cluster: &Cluster, resource: Resource) -> ResourceFacts {
@@ -349,23 +476,51 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_answers_for_two_hundred_times_its_cost() {
+    fn no_scrape_pays_for_an_evaluation_and_none_is_older_than_it_should_be() {
         let source = Arc::new(Busy(AtomicI64::new(0)));
         let evaluations = || source.0.load(Ordering::Relaxed);
         let eager = Evaluator::new(source.clone(), clock, false);
         (0..10).for_each(|_| drop(eager.moment()));
-        assert_eq!(evaluations(), 10, "it answers for no other generation");
+        assert_eq!(evaluations(), 10, "without anybody beside each who asks gets the present");
 
-        let sparing = Evaluator::new(source.clone(), clock, false).sparing();
-        let cost = sparing.moment().seconds;
-        assert!((0.002..0.01).contains(&cost), "{cost}");
-        (0..10).for_each(|_| drop(sparing.page(Format::Text, None)));
-        assert_eq!(evaluations(), 11);
-        MILLISECONDS.fetch_add((1_000.0 * TIMES_ITS_COST * cost) as i64, Ordering::Relaxed);
-        sparing.moment();
-        assert_eq!(evaluations(), 12, "after that it is made again");
-        MILLISECONDS.fetch_sub(60_000, Ordering::Relaxed);
-        sparing.moment();
-        assert_eq!(evaluations(), 13, "a clock that was set back makes nothing recent");
+        let evaluator = Evaluator::new(source.clone(), clock, false).beside();
+        let scrape = || drop(evaluator.page(Format::Text, None).unwrap());
+        let pass = |seconds: f64| {
+            MILLISECONDS.fetch_add((1_000.0 * seconds) as i64, Ordering::Relaxed);
+        };
+        assert!(evaluator.is_due(), "there is none yet");
+        scrape();
+        assert_eq!(evaluations(), 11, "the first one is waited for");
+
+        // after a quiet time what changes shows at once, and what goes on changing is evaluated for 0.4 % of a core
+        let mut refreshed = 0;
+        while evaluator.is_due() {
+            evaluator.refresh();
+            refreshed += 1;
+        }
+        assert_eq!(refreshed, AT_ONCE);
+        (0..50).for_each(|_| scrape());
+        assert_eq!(evaluations(), 11 + i64::from(AT_ONCE));
+        let first = evaluator.page(Format::Text, None).unwrap();
+        let cost = evaluator.moment().seconds;
+        pass(TIMES_ITS_COST * cost);
+        let mut again = 0;
+        while evaluator.is_due() {
+            evaluator.refresh();
+            again += 1;
+        }
+        assert!((1..AT_ONCE).contains(&again), "{again}");
+        let second = evaluator.page(Format::Text, None).unwrap();
+        assert!(!Arc::ptr_eq(&first, &second), "it was written ahead");
+        assert!(Arc::ptr_eq(&second, &evaluator.page(Format::Text, None).unwrap()));
+
+        // somebody who should refresh and does not
+        let before = evaluations();
+        pass(TOO_OLD.as_secs_f64());
+        scrape();
+        assert_eq!(evaluations(), before + 1);
+        pass(-60.0);
+        scrape();
+        assert_eq!(evaluations(), before + 2, "a clock that was set back makes nothing recent");
     }
 }

@@ -41,7 +41,7 @@ gauges! {
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_finding_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
-        absent BEFORE_SYNC,
+        absent "no check has more than 2,000 findings or volumes",
         example "longhorn_health_findings_truncated > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_series_truncated" ["family"]
         "Number of series of a family that are left out, to keep the page small.",
@@ -63,45 +63,41 @@ gauges! {
         "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
-    RESOURCE_SYNCED = Gauge "longhorn_health_resource_synced" ["resource"]
-        "1 if what the exporter holds of a kind can be trusted, else 0. A kind that the Longhorn release does not have yet counts as synced.",
-        absent "never",
-        example "longhorn_health_resource_synced == 0";
     RESOURCE_STATE = Gauge "longhorn_health_resource_state" ["resource", "state"]
-        "1 for the state in which the exporter's view of a kind is, 0 for all other states.",
-        absent "never",
+        "1 for the state in which the exporter's view of a kind is, unless that is readable.",
+        absent "the kind is readable",
         example "longhorn_health_resource_state{state=\"forbidden\"} == 1";
-    RESOURCE_LAST_SUCCESS = Gauge "longhorn_health_resource_last_success_timestamp_seconds" ["resource"]
-        "Unix time at which the Kubernetes API last answered for a kind.",
+    LAST_SUCCESS = Gauge "longhorn_health_last_success_timestamp_seconds" []
+        "Unix time at which the Kubernetes API last answered for the kind that has waited longest; kinds that it refuses or does not have are left out.",
         absent "it has not answered yet, or the exporter serves a recording or the demo",
-        example "time() - longhorn_health_resource_last_success_timestamp_seconds";
+        example "time() - longhorn_health_last_success_timestamp_seconds";
     RESOURCE_OBJECTS = Gauge "longhorn_health_resource_objects" ["resource"]
         "Number of objects of a kind that the exporter holds.",
         absent "never",
         example "longhorn_health_resource_objects{resource=\"volumes.longhorn.io\"}";
     RESOURCE_UNDECODABLE = Gauge "longhorn_health_resource_undecodable" ["resource"]
         "Number of objects of a kind that could not be decoded and are therefore missing.",
-        absent "never",
+        absent "all could be decoded",
         example "longhorn_health_resource_undecodable > 0";
     RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_resource_unrecognized_values" ["resource", "field"]
         "Number of objects whose field holds a value that no known Longhorn release writes.",
         absent "all values of the field are known",
         example "longhorn_health_resource_unrecognized_values > 0";
-    RESOURCE_LISTS = Counter "longhorn_health_resource_lists_total" ["resource"]
-        "Lists of a kind that were begun.",
+    LISTS = Counter "longhorn_health_lists_total" []
+        "Lists that were begun, of all kinds.",
         absent STATIC,
-        example "rate(longhorn_health_resource_lists_total[1h])";
-    RESOURCE_WATCHES = Counter "longhorn_health_resource_watches_total" ["resource"]
-        "Watches of a kind that were begun.",
+        example "rate(longhorn_health_lists_total[1h])";
+    WATCHES = Counter "longhorn_health_watches_total" []
+        "Watches that were begun, of all kinds.",
         absent STATIC,
-        example "rate(longhorn_health_resource_watches_total[1h])";
+        example "rate(longhorn_health_watches_total[1h])";
     RESOURCE_EVENTS = Counter "longhorn_health_resource_events_total" ["resource"]
         "Watch events of a kind that changed an object.",
-        absent STATIC,
+        absent "there was none, or the exporter serves a recording or the demo",
         example "rate(longhorn_health_resource_events_total[5m])";
     RESOURCE_ERRORS = Counter "longhorn_health_resource_errors_total" ["resource", "reason"]
         "Failed lists and watches of a kind by reason.",
-        absent STATIC,
+        absent "there was none, or the exporter serves a recording or the demo",
         example "increase(longhorn_health_resource_errors_total[15m]) > 0";
     CLOCK_SKEW = Gauge "longhorn_health_clock_skew_seconds" []
         "How far the clock of the exporter is ahead of the Kubernetes API server's, in seconds; negative when it is behind.",
@@ -119,6 +115,10 @@ gauges! {
         "Unix time at which the web configuration that is in force was read.",
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
+    EVALUATED = Gauge "longhorn_health_exporter_evaluation_timestamp_seconds" []
+        "Unix time of the evaluation that this page shows: at most 30 seconds ago, unless the exporter serves a recording.",
+        absent "--web.disable-exporter-metrics is set",
+        example "time() - longhorn_health_exporter_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_evaluation_duration_seconds" []
         "Time that the last run of all checks took, in seconds.",
         absent "--web.disable-exporter-metrics is set",
@@ -164,7 +164,7 @@ gauges! {
 /// Families whose name, type, labels and meaning stay within a major release (docs/stability.md). All others are
 /// experimental.
 pub const STABLE: &[&crate::check::Gauge] =
-    &[&STATUS, &FINDINGS, &FINDING, &CHECK_UNKNOWN, &RESOURCE_LAST_SUCCESS, &BUILD_INFO];
+    &[&STATUS, &FINDINGS, &FINDING, &CHECK_UNKNOWN, &LAST_SUCCESS, &BUILD_INFO];
 
 #[cfg(test)]
 mod tests {
@@ -184,7 +184,7 @@ mod tests {
                 "Gauge longhorn_health_findings check,severity",
                 "Gauge longhorn_health_finding check,cause,severity,object_kind,object,node,disk",
                 "Gauge longhorn_health_check_unknown check",
-                "Gauge longhorn_health_resource_last_success_timestamp_seconds resource",
+                "Gauge longhorn_health_last_success_timestamp_seconds ",
                 "Gauge longhorn_health_exporter_build_info version,revision,rustc",
             ]
         );

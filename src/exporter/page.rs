@@ -15,7 +15,7 @@ use crate::incidents::{self, Muted};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::{Report, Status};
-use crate::source::{ApiErrorReason, ApiTotals};
+use crate::source::ApiTotals;
 
 /// How many findings of a check get series of their own, and how many volume series a check gets.
 /// Findings come worst first, so it is the mildest that go without; the counts stay exact.
@@ -64,6 +64,7 @@ pub fn families(
         page.add(&WEB_CONFIG_LAST_SUCCESS, &[], reload.last_success.as_second() as f64);
     }
     if let Some(own) = own {
+        page.add(&EVALUATED, &[], moment.evaluated.as_second() as f64);
         page.add(&EVALUATION_DURATION, &[], moment.seconds);
         if let Some(seconds) = own.render_seconds {
             page.add(&RENDER_DURATION, &[], seconds);
@@ -142,7 +143,9 @@ impl Page {
                 self.add(&FINDINGS, &[check.id, severity.as_str()], count as f64);
             }
             self.add(&CHECK_UNKNOWN, &[check.id], f64::from(report.is_unknown(check.id)));
-            self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
+            if details.truncated > 0 {
+                self.add(&FINDINGS_TRUNCATED, &[check.id], details.truncated as f64);
+            }
             self.add_details(&details);
         }
         self.add_relations(&report.findings);
@@ -216,33 +219,42 @@ impl Page {
     fn add_resources(&mut self, resources: &[ResourceFacts]) {
         for facts in resources {
             let label = facts.resource.label();
-            self.add(&RESOURCE_SYNCED, &[&label], f64::from(facts.synced));
             self.add(&RESOURCE_OBJECTS, &[&label], facts.objects as f64);
-            self.add(&RESOURCE_UNDECODABLE, &[&label], facts.status.undecodable as f64);
-            if let Some(time) = facts.status.last_success {
-                self.add(&RESOURCE_LAST_SUCCESS, &[&label], time.as_second() as f64);
+            if facts.status.undecodable > 0 {
+                self.add(&RESOURCE_UNDECODABLE, &[&label], facts.status.undecodable as f64);
             }
             // a recording's loss is no state of its own: a live exporter would export it for ever in vain
             let shown = match facts.status.readability {
                 Readability::Incomplete => Readability::NotRecorded,
                 other => other,
             };
-            for state in Readability::ALL.into_iter().filter(|state| *state != Readability::Incomplete) {
-                let is = shown == state;
-                self.add(&RESOURCE_STATE, &[&label, state.as_str()], f64::from(is));
+            if shown != Readability::Readable {
+                self.add(&RESOURCE_STATE, &[&label, shown.as_str()], 1.0);
             }
+        }
+        let answers = |facts: &&ResourceFacts| {
+            !matches!(facts.status.readability, Readability::NotServed | Readability::Forbidden)
+        };
+        let oldest = resources.iter().filter(answers).filter_map(|facts| facts.status.last_success).min();
+        if let Some(oldest) = oldest {
+            self.add(&LAST_SUCCESS, &[], oldest.as_second() as f64);
         }
     }
 
     fn add_totals(&mut self, totals: &BTreeMap<Resource, ApiTotals>) {
+        if totals.is_empty() {
+            return;
+        }
+        let sum = |count: fn(&ApiTotals) -> u64| totals.values().map(count).sum::<u64>() as f64;
+        self.add(&LISTS, &[], sum(|totals| totals.lists));
+        self.add(&WATCHES, &[], sum(|totals| totals.watches));
         for (resource, totals) in totals {
             let label = resource.label();
-            self.add(&RESOURCE_LISTS, &[&label], totals.lists as f64);
-            self.add(&RESOURCE_WATCHES, &[&label], totals.watches as f64);
-            self.add(&RESOURCE_EVENTS, &[&label], totals.events as f64);
-            for reason in ApiErrorReason::ALL {
-                let count = totals.errors.get(&reason).copied().unwrap_or_default();
-                self.add(&RESOURCE_ERRORS, &[&label, reason.as_str()], count as f64);
+            if totals.events > 0 {
+                self.add(&RESOURCE_EVENTS, &[&label], totals.events as f64);
+            }
+            for (reason, count) in totals.errors.iter().filter(|(_, count)| **count > 0) {
+                self.add(&RESOURCE_ERRORS, &[&label, reason.as_str()], *count as f64);
             }
         }
     }

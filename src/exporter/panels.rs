@@ -67,7 +67,7 @@ pub const PANELS: &[Panel] = &[
         title: "Age of the oldest data",
         description: "How long ago the Kubernetes API last answered for the kind that waited longest. A minute is fine; after three the exporter calls a kind stale (--stale-after).",
         unit: Unit::Seconds,
-        expr: "time() - min by ($cluster job) (max by ($cluster job, resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
+        expr: "time() - min by ($cluster job) (longhorn_health_last_success_timestamp_seconds{$job})",
         legend: "oldest",
         steps: &[Step::at(0.0, "green"), Step::at(180.0, "orange")],
         no_data: "the exporter is down, or serves a recording",
@@ -141,23 +141,12 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "State of each kind",
-        description: "How the exporter's view of each kind is. Anything but readable makes checks unknown; \
+        description: "Kinds that are not readable, which makes checks unknown; \
                       not_served is normal for kinds that are younger than the Longhorn release.",
         columns: &["state", "resource"],
         expr: "max by ($cluster resource, state) (longhorn_health_resource_state{$job}) == 1",
         legend: "{{resource}} {{state}}",
-        no_data: "the exporter is down",
-        ..Panel::TABLE
-    },
-    Panel {
-        dashboard: Dashboard::Exporter,
-        title: "Last answer of the Kubernetes API",
-        description: "When the API last answered for each kind. Minutes are fine for quiet kinds.",
-        unit: Unit::FromNow,
-        columns: &["resource", "Value"],
-        expr: "max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}) * 1000",
-        legend: "{{resource}}",
-        no_data: "the exporter is down, or serves a recording",
+        no_data: "every kind is readable, or the exporter is down",
         ..Panel::TABLE
     },
     Panel {
@@ -254,7 +243,7 @@ pub const PANELS: &[Panel] = &[
                 legend: "unknown checks",
             },
             Query {
-                expr: "time() - min by ($cluster) (max by ($cluster resource) (longhorn_health_resource_last_success_timestamp_seconds{$job}))",
+                expr: "time() - min by ($cluster) (longhorn_health_last_success_timestamp_seconds{$job})",
                 legend: "age of data (s)",
             },
             Query {

@@ -78,6 +78,11 @@ impl Rendered {
         &self.plain
     }
 
+    /// Whether somebody took it in gzip.
+    pub fn is_zipped(&self) -> bool {
+        self.gzip.get().is_some()
+    }
+
     /// The text in gzip; `None` where the budget has no room for it beside the text.
     pub fn gzip(&self) -> Option<&Bytes> {
         let zipped = || {

@@ -5,9 +5,9 @@
 //! (path, method, access, concurrency) and ends in a page.
 
 mod access;
-mod cache;
 mod connection;
 mod connections;
+mod credentials;
 mod digest;
 mod links;
 pub(crate) mod negotiate;
@@ -18,14 +18,12 @@ mod rate;
 mod respond;
 pub(crate) mod reviewer;
 mod router;
-mod single_flight;
 mod slots;
 #[cfg(test)]
 mod slow_readers_tests;
 mod timeouts;
 mod transport;
 pub(crate) mod view;
-mod waiters;
 pub(crate) mod web_config;
 
 use std::future::Future;

@@ -9,25 +9,21 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::{HeaderMap, StatusCode, header};
 
-use super::cache::Cache;
+use super::credentials::{NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
 use super::digest::Digester;
 use super::respond::Refusal;
-use super::waiters::Waiters;
 
-/// Verdicts kept.
-const KEPT: usize = 100;
-/// Time a verdict is kept; a changed hash is another verdict.
+/// Time a good verdict is kept; a changed hash is another verdict.
 const REMEMBER: Duration = Duration::from_secs(3600);
 
-/// Requests that may wait for bcrypt, in all and of one address.
-const WAITERS: (usize, usize) = (6, 3);
+const LIMITS: VerdictLimits =
+    VerdictLimits { kept: 100, patience: Duration::from_secs(60), strangers: (6, 3), rate: None };
 
 /// Checks passwords. Only good ones are remembered: each guess costs the time of bcrypt, and cannot
 /// push out a good password.
 pub struct Passwords {
     digester: Digester,
-    good: Cache<()>,
-    waiters: Waiters,
+    verdicts: Verdicts<bool>,
     /// bcrypt takes a processor for a good part of a second, so there is one at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -35,8 +31,7 @@ pub struct Passwords {
 impl Passwords {
     /// Remembers nothing yet.
     pub fn new(digester: Digester) -> Self {
-        let waiters = Waiters::new(WAITERS.0, WAITERS.1);
-        Passwords { digester, good: Cache::new(KEPT), waiters, turn: Arc::default() }
+        Passwords { digester, verdicts: Verdicts::new(LIMITS), turn: Arc::default() }
     }
 
     /// Lets a request of a user pass or refuses it.
@@ -72,21 +67,22 @@ impl Passwords {
             return Ok(false);
         };
         let key = self.digester.digest(&[name, hash.as_bytes(), &password]);
-        if self.good.get(&key).is_some() {
-            return Ok(true);
+        let turn = self.turn.clone();
+        let question = async move {
+            let turn = turn.lock_owned().await;
+            let verified = tokio::task::spawn_blocking(move || {
+                let _turn = turn; // also while no one waits for the answer any more
+                bcrypt::verify(password, &hash)
+            });
+            let value = is_known && matches!(verified.await, Ok(Ok(true)));
+            let good_for = if value { REMEMBER } else { Duration::ZERO };
+            Ok(Verdict { value, good_for, kept_for: good_for })
+        };
+        // one that is not found out in time is no good one
+        match self.verdicts.ask(key, Some(client), question).await {
+            Ok(is_good) => Ok(is_good),
+            Err(NoVerdict::Busy | NoVerdict::Failed(_)) => Err(busy()),
         }
-        let _place = self.waiters.enter(client)?;
-        let turn = self.turn.clone().lock_owned().await;
-        let verified = tokio::task::spawn_blocking(move || {
-            let _turn = turn; // also while no one waits for the answer any more
-            bcrypt::verify(password, &hash)
-        })
-        .await;
-        let is_good = is_known && matches!(verified, Ok(Ok(true)));
-        if is_good {
-            self.good.put(key, (), REMEMBER);
-        }
-        Ok(is_good)
     }
 }
 
@@ -165,9 +161,10 @@ mod tests {
         let users = BTreeMap::from([("alice".to_owned(), bcrypt::hash("word", 4).unwrap())]);
         let client = IpAddr::from([127, 0, 0, 1]);
         let ask = |word: &str| passwords.is_good(&users, b"alice", word.into(), client);
+        let guesses = ["wrong1", "wrong2", "wrong3"];
         assert_eq!(ask("word").await, Ok(true));
         let turn = passwords.turn.clone().lock_owned().await;
-        let mut waiting: Vec<_> = (0..WAITERS.1).map(|_| Box::pin(ask("wrong"))).collect();
+        let mut waiting: Vec<_> = guesses.map(|guess| Box::pin(ask(guess))).into();
         for one in &mut waiting {
             assert!(futures::poll!(one).is_pending());
         }

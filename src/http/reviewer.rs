@@ -3,92 +3,62 @@
 
 use std::future::Future;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode, header};
 
-use super::cache::Cache;
-use super::digest::{Digest, Digester};
+use super::credentials::{NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
+use super::digest::Digester;
 use super::passwords::scheme;
-use super::rate::RateLimiter;
 use super::respond::Refusal;
-use super::single_flight::SingleFlight;
-use super::waiters::{Waiters, busy};
 use super::web_config::Rate;
 use crate::source::reviews::{Reviews, User};
 
-/// Time that an answer about a token is kept.
+/// Time that an answer about a token is good.
 const TOKEN: Duration = Duration::from_secs(60);
-/// Time after which an expired answer is no longer used where the API server does not give a new one.
+/// Time after which an answer that is no longer good is no longer used where the API server does not give a new one.
 const STALE: Duration = Duration::from_secs(300);
-/// Time that a new answer may take where there is an expired one.
-const STALE_PATIENCE: Duration = Duration::from_secs(2);
-/// Requests with unknown tokens that may wait, in all and of one address.
-const WAITERS: (usize, usize) = (8, 4);
-/// Reviews of unknown tokens: they go to the API server in the exporter's name.
-const REVIEWS: Rate = Rate { interval: Duration::from_millis(100), burst: 20 };
-/// Time that an allowance is kept.
+/// Time that an allowance is good.
 const ALLOWED: Duration = Duration::from_secs(300);
-/// Time that a denial is kept: shorter, because someone who fixes a role waits for it.
+/// Time that a denial is good: shorter, because someone who fixes a role waits for it.
 const DENIED: Duration = Duration::from_secs(30);
 /// Time for both questions together.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a scraper must have left to receive the answer.
 const MARGIN: Duration = Duration::from_millis(500);
-/// Entries of each cache.
-const KEPT: usize = 1000;
+/// Reviews of unknown tokens go to the API server in the exporter's name.
+const LIMITS: VerdictLimits = VerdictLimits {
+    kept: 1000,
+    patience: PATIENCE,
+    strangers: (8, 4),
+    rate: Some(Rate { interval: Duration::from_millis(100), burst: 20 }),
+};
 
-/// Asks the API server about requests and remembers what it said. What several requests want to know
-/// at the same time is asked once.
+/// Asks the API server about requests and remembers what it said.
 pub struct Reviewer {
     reviews: Reviews,
     digester: Digester,
-    known: Cache<User>,
-    /// Apart from those who are known, so that garbage does not push them out.
-    unknown: Cache<()>,
-    access: Cache<bool>,
-    waiters: Waiters,
-    rate: RateLimiter,
-    token_questions: SingleFlight<Option<User>>,
-    access_questions: SingleFlight<bool>,
+    /// Tokens that belong to nobody are forgotten first, so that garbage does not push out who is known.
+    tokens: Verdicts<Option<User>>,
+    rights: Verdicts<bool>,
 }
 
 impl Reviewer {
     /// Has asked nothing yet.
     pub fn new(reviews: Reviews, digester: Digester) -> Self {
-        Reviewer {
-            reviews,
-            digester,
-            known: Cache::keeping(KEPT, STALE),
-            unknown: Cache::new(KEPT),
-            access: Cache::keeping(KEPT, STALE),
-            waiters: Waiters::new(WAITERS.0, WAITERS.1),
-            rate: RateLimiter::default(),
-            token_questions: SingleFlight::new(PATIENCE),
-            access_questions: SingleFlight::new(PATIENCE),
-        }
+        Reviewer { reviews, digester, tokens: Verdicts::new(LIMITS), rights: Verdicts::new(LIMITS) }
     }
 
     /// Lets a request pass or refuses it: 401 for an unknown user, 403 for one without the right, 503 while
     /// too many unknown tokens wait, 500 when the API server does not answer.
-    pub async fn authorize(self: &Arc<Self>, request: &Parts, client: IpAddr) -> Result<(), Refusal> {
+    pub async fn authorize(&self, request: &Parts, client: IpAddr) -> Result<(), Refusal> {
         let Some(token) = scheme(&request.headers, "bearer") else {
             return Err(unauthenticated("a bearer token is needed"));
         };
-        let key = self.digester.digest(&[token.as_bytes()]);
-        let is_known = self.known.expired(&key).is_some() || self.unknown.get(&key).is_some();
-        let _place = if is_known || self.token_questions.is_under_way(&key) {
-            None
-        } else {
-            let place = self.waiters.enter(client)?;
-            self.rate.take(Some(REVIEWS)).map_err(|_| busy())?;
-            Some(place)
-        };
         let path = asked_path(request.uri.path());
-        match in_time(&request.headers, self.review(key, token, path)).await? {
+        match in_time(&request.headers, self.review(token, path, client)).await? {
             ReviewVerdict::Allowed => Ok(()),
             ReviewVerdict::Denied(name) => {
                 Err(Refusal::new(StatusCode::FORBIDDEN, format!("{name} may not get {path}")))
@@ -97,59 +67,32 @@ impl Reviewer {
         }
     }
 
-    async fn review(self: &Arc<Self>, key: Digest, token: &str, path: &str) -> Result<ReviewVerdict, String> {
-        let user = or_expired(self.user(key, token), self.known.expired(&key).map(Some)).await?;
-        let Some(user) = user else { return Ok(ReviewVerdict::Unknown) };
+    async fn review(&self, token: &str, path: &str, client: IpAddr) -> Result<ReviewVerdict, NoVerdict> {
+        let key = self.digester.digest(&[token.as_bytes()]);
+        let (reviews, token) = (self.reviews.clone(), token.to_owned());
+        let question = async move {
+            let value = reviews.token(&token).await?;
+            let kept_for = if value.is_some() { TOKEN + STALE } else { TOKEN };
+            Ok(Verdict { value, good_for: TOKEN, kept_for })
+        };
+        let Some(user) = self.tokens.ask(key, Some(client), question).await? else {
+            return Ok(ReviewVerdict::Unknown);
+        };
         let allowed = self.may_get(&user, path).await?;
         Ok(if allowed { ReviewVerdict::Allowed } else { ReviewVerdict::Denied(user.username) })
     }
 
-    async fn user(self: &Arc<Self>, key: Digest, token: &str) -> Result<Option<User>, String> {
-        let known = || match self.known.get(&key) {
-            Some(user) => Some(Some(user)),
-            None => self.unknown.get(&key).map(|()| None),
-        };
-        let (reviewer, token) = (self.clone(), token.to_owned());
-        let question = async move {
-            let user = reviewer.reviews.token(&token).await?;
-            match &user {
-                Some(user) => reviewer.known.put(key, user.clone(), TOKEN),
-                None => {
-                    reviewer.known.remove(&key);
-                    reviewer.unknown.put(key, (), TOKEN);
-                }
-            }
-            Ok(user)
-        };
-        self.token_questions.ask(key, known, question).await
-    }
-
-    async fn may_get(self: &Arc<Self>, user: &User, path: &str) -> Result<bool, String> {
+    async fn may_get(&self, user: &User, path: &str) -> Result<bool, NoVerdict> {
         // everything of the user counts, their groups too
-        let identity = serde_json::to_vec(user).map_err(|error| error.to_string())?;
+        let identity = serde_json::to_vec(user).map_err(|error| NoVerdict::Failed(error.to_string()))?;
         let key = self.digester.digest(&[&identity, path.as_bytes()]);
-        let expired = self.access.expired(&key);
-        let (reviewer, user, path) = (self.clone(), user.clone(), path.to_owned());
+        let (reviews, user, path) = (self.reviews.clone(), user.clone(), path.to_owned());
         let question = async move {
-            let allowed = reviewer.reviews.may_get(&user, &path).await?;
-            reviewer.access.put(key, allowed, if allowed { ALLOWED } else { DENIED });
-            Ok(allowed)
+            let value = reviews.may_get(&user, &path).await?;
+            let good_for = if value { ALLOWED } else { DENIED };
+            Ok(Verdict { value, good_for, kept_for: good_for + STALE })
         };
-        let asked = self.access_questions.ask(key, || self.access.get(&key), question);
-        or_expired(asked, expired).await
-    }
-}
-
-/// The new answer, or the expired one where the API server does not give a new one soon: it must not take
-/// the scrapes of an account that it has just let pass down with it.
-async fn or_expired<V>(
-    asked: impl Future<Output = Result<V, String>>,
-    expired: Option<V>,
-) -> Result<V, String> {
-    let Some(expired) = expired else { return asked.await };
-    match tokio::time::timeout(STALE_PATIENCE, asked).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) | Err(_) => Ok(expired),
+        self.rights.ask(key, None, question).await
     }
 }
 
@@ -184,12 +127,13 @@ fn unauthenticated(message: &str) -> Refusal {
 /// The verdict, or a refusal when there is none in time. What went wrong is for the log only.
 async fn in_time(
     headers: &HeaderMap,
-    review: impl Future<Output = Result<ReviewVerdict, String>>,
+    review: impl Future<Output = Result<ReviewVerdict, NoVerdict>>,
 ) -> Result<ReviewVerdict, Refusal> {
     let patience = patience(headers);
     let error = match tokio::time::timeout(patience, review).await {
         Ok(Ok(verdict)) => return Ok(verdict),
-        Ok(Err(error)) => error,
+        Ok(Err(NoVerdict::Busy)) => return Err(busy()),
+        Ok(Err(NoVerdict::Failed(error))) => error,
         Err(_) => format!("no answer within {patience:?}"),
     };
     tracing::error!(%error, "a request is refused because the Kubernetes API could not be asked about its token");

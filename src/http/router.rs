@@ -125,7 +125,7 @@ impl Router {
             "/plan/loss" => Ok(Route::Plan(PlanRoute::Loss)),
             "/" => Ok(Route::Landing),
             path if path.starts_with(RUNBOOKS) => {
-                let name = path.trim_start_matches(RUNBOOKS);
+                let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
                 let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
                 known.iter().find(|known| **known == name).map(|name| Route::Runbook(name)).ok_or_else(|| {
                     let message = format!("no such runbook; {}", did_you_mean::hint(name, &known));
@@ -156,7 +156,7 @@ impl Router {
             Route::Plan(which) => self.plan(which, query, headers),
             Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => {
-                let page = docs::runbook(name).unwrap_or_default();
+                let page = without_head(docs::runbook(name).unwrap_or_default());
                 Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &self.evaluator.rendered(page)?))
             }
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
@@ -244,6 +244,14 @@ impl Router {
     }
 }
 
+/// Whom a generated file is of is of no interest where it is read as text.
+fn without_head(page: String) -> String {
+    match page.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")) {
+        Some((_, rest)) => rest.trim_start().to_owned(),
+        None => page,
+    }
+}
+
 /// Browsers ask for the same again after these seconds; it takes no script.
 fn refreshing(mut answer: Answer, view: &View) -> Answer {
     if let Some(seconds) = view.refresh {
@@ -297,6 +305,7 @@ pub mod tests {
             ("/metrics/", 404, respond::TEXT),
             ("/runbooks/LonghornWebhookDeadlock", 200, respond::TEXT),
             ("/runbooks/LonghornNothing", 404, respond::TEXT),
+            ("/runbooks//runbooks/LonghornWebhookDeadlock", 404, respond::TEXT),
             ("/nothing", 404, respond::TEXT),
             ("/?node=worker-1&severity=critical&refresh=30", 200, respond::HTML),
             ("/report.txt?node=worker-1", 200, respond::TEXT),

@@ -33,6 +33,9 @@ pub enum Format {
 }
 
 impl Format {
+    /// All of them.
+    pub const ALL: [Format; 2] = [Format::Text, Format::OpenMetrics];
+
     /// What `Content-Type` says. Prometheus 3 fails a scrape without it.
     pub fn content_type(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! Findings that someone has looked at and accepted, for a reason and for a time. They are counted
 //! apart and never hidden.
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -97,6 +98,10 @@ impl Acceptance {
     /// Reads a file of acceptances.
     pub fn read(path: &Path) -> anyhow::Result<Vec<Self>> {
         let name = path.display();
+        // one without a writer would keep its reader waiting for ever; that of a shell (<(…)) has one
+        if is_named_pipe(path) {
+            bail!("cannot read {name}: a named pipe; give a file");
+        }
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
         Self::parse(&name.to_string(), &text)
     }
@@ -188,6 +193,11 @@ pub fn of_cut(cut: Cut, acceptances: &[Acceptance], now: Option<Timestamp>) -> V
         accepted: is_accepted(check, cause),
     });
     not_listed.collect()
+}
+
+fn is_named_pipe(path: &Path) -> bool {
+    let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+    is_pipe && !path.starts_with("/dev/fd") && !path.starts_with("/proc")
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 //! is none.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Client, Config};
 use thiserror::Error;
 
-use super::watch::{describe, is_untrusted, reason_of};
+use super::plugin::{Plugin, PluginError, Renewed};
+use super::watch::{describe, is_untrusted, reason_of, speaks_no_tls};
 use super::{ApiErrorReason, kubeconfig};
 use crate::cluster::{Absence, Cluster, Readability};
 use crate::longhorn::Resource;
@@ -62,6 +64,14 @@ pub enum ConnectError {
     /// In a pod, but without what a pod is given.
     #[error("the pod's service account cannot be used: {0}; set automountServiceAccountToken: true")]
     ServiceAccount(String),
+    /// The address says `https`, and what answers there speaks no TLS.
+    #[error(
+        "the Kubernetes API at {url} answers without TLS: is it http:// in the kubeconfig that is right?"
+    )]
+    NoTls {
+        /// Where the API should be.
+        url: String,
+    },
     /// No answer.
     #[error("cannot reach the Kubernetes API at {url}: {reason}; check the address and the network")]
     Unreachable {
@@ -131,12 +141,37 @@ impl ConnectError {
 pub struct Connection {
     client: Client,
     url: String,
+    plugin: Option<ConnectPlugin>,
+}
+
+/// The program that gives the credentials.
+struct ConnectPlugin {
+    renewed: Arc<Renewed>,
+    command: String,
+    place: String,
 }
 
 impl Connection {
     /// From a kubeconfig if one is named (or `$KUBECONFIG` is set), else from inside a pod, else from
-    /// the kubeconfig in the home directory.
-    pub async fn open(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, ConnectError> {
+    /// the kubeconfig in the home directory. A program that gives credentials has `patience` for each answer.
+    pub async fn open(
+        kubeconfig: Option<&Path>,
+        context: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, ConnectError> {
+        let connection = Self::begin(kubeconfig, context, patience).await?;
+        match connection.credentials(patience).await {
+            None => Err(connection.without_credentials(PluginError::Silent(patience))),
+            Some(credentials) => credentials.map(|()| connection),
+        }
+    }
+
+    /// The same, but without waiting for credentials: the client's calls wait for them.
+    pub async fn begin(
+        kubeconfig: Option<&Path>,
+        context: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, ConnectError> {
         let named = kubeconfig.is_some() || context.is_some() || is_set("KUBECONFIG");
         let (mut config, place) = if !named && is_set("KUBERNETES_SERVICE_HOST") {
             let config = Config::incluster();
@@ -151,15 +186,35 @@ impl Connection {
         config.default_retry = false;
         config.connect_timeout = Some(PATIENCE);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
-        let client = Client::try_from(config).map_err(|error| {
-            let reason = describe(&error);
-            match (error, plugin) {
-                (kube::Error::Auth(_), Some(command)) => ConnectError::Plugin { place, command, reason },
-                _ => ConnectError::Kubeconfig { place, reason },
-            }
-        })?;
-        Ok(Connection { client, url })
+        if let Some(plugin) = Plugin::of(&mut config, patience) {
+            let command = plugin.command();
+            let renewed = plugin.start();
+            let client = renewed.clone().client(config.default_namespace);
+            return Ok(Connection { client, url, plugin: Some(ConnectPlugin { renewed, command, place }) });
+        }
+        let client = Client::try_from(config)
+            .map_err(|error| ConnectError::Kubeconfig { place, reason: describe(&error) })?;
+        Ok(Connection { client, url, plugin: None })
+    }
+
+    /// Waits for the first credentials for at most this long; `None` when there was no answer by then.
+    pub async fn credentials(&self, patience: Duration) -> Option<Result<(), ConnectError>> {
+        let Some(plugin) = &self.plugin else { return Some(Ok(())) };
+        let first = tokio::time::timeout(patience, plugin.renewed.first()).await.ok()?;
+        Some(first.map_err(|error| self.without_credentials(error)))
+    }
+
+    /// The program that gives the credentials, if there is one.
+    pub fn plugin(&self) -> Option<&str> {
+        self.plugin.as_ref().map(|plugin| plugin.command.as_str())
+    }
+
+    fn without_credentials(&self, error: PluginError) -> ConnectError {
+        let (command, place) = match &self.plugin {
+            Some(plugin) => (plugin.command.clone(), plugin.place.clone()),
+            None => Default::default(),
+        };
+        ConnectError::Plugin { place, command, reason: error.to_string() }
     }
 
     /// A client, whether the API answers or not.
@@ -182,6 +237,7 @@ impl Connection {
         match reason_of(&error) {
             ApiErrorReason::Unauthorized => Err(ConnectError::Unauthorized { url, reason }),
             ApiErrorReason::NotServed => Err(ConnectError::NoLonghorn),
+            _ if speaks_no_tls(&error) => Err(ConnectError::NoTls { url }),
             _ if is_untrusted(&error) => Err(ConnectError::Untrusted { url, reason }),
             ApiErrorReason::Connection | ApiErrorReason::Timeout => {
                 Err(ConnectError::Unreachable { url, reason })
@@ -241,7 +297,7 @@ mod tests {
         if let Some(yaml) = yaml {
             std::fs::write(&path, yaml).unwrap();
         }
-        Connection::open(Some(&path), context).await
+        Connection::open(Some(&path), context, PATIENCE).await
     }
 
     const CONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: a\n\

@@ -1,6 +1,6 @@
 //! What a kubeconfig leads to, and what is wrong with one that leads nowhere, in one line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -27,8 +27,7 @@ pub(super) fn is_at_home() -> bool {
 /// The way to the cluster of this context, or of the current one.
 pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
     let wrong = |reason| ConnectError::Kubeconfig { place: place(path), reason };
-    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-    let kubeconfig = kubeconfig.map_err(|error| wrong(say(&error)))?;
+    let kubeconfig = read(path).map_err(|error| wrong(say(&error)))?;
     let context = chosen(&kubeconfig, context, || place(path))?;
     if let Some(reason) = lost(&kubeconfig, &context) {
         return Err(wrong(reason));
@@ -43,6 +42,42 @@ pub(super) async fn load(path: Option<&Path>, context: Option<&str>) -> Result<C
     })
 }
 
+/// The kubeconfig of a path, or else of `$KUBECONFIG`, or else of the home directory.
+fn read(path: Option<&Path>) -> Result<Kubeconfig, KubeconfigError> {
+    let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    let mut paths: Vec<PathBuf> = match path {
+        Some(path) => vec![path.to_owned()],
+        None => std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect(),
+    };
+    if paths.is_empty() {
+        let home = std::env::home_dir().ok_or(KubeconfigError::FindPath)?;
+        paths.push(home.join(".kube/config"));
+    }
+    let mut whole = Kubeconfig::default();
+    for path in paths {
+        whole = whole.merge(read_one(&path)?)?;
+    }
+    Ok(whole)
+}
+
+/// kube takes a file that begins as UTF-16 does for pairs of bytes, and panics where one is missing (kube-client
+/// 5.0 config/file_config.rs `read_path`).
+fn read_one(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let wrong = |error| KubeconfigError::ReadConfig(error, path.to_owned());
+    let content = std::fs::read(path).map_err(wrong)?;
+    let is_utf16 = matches!(content.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    let invalid = |text| std::io::Error::new(std::io::ErrorKind::InvalidData, text);
+    if is_utf16 && !content.len().is_multiple_of(2) {
+        return Err(wrong(invalid("not UTF-16, as its first bytes say")));
+    }
+    if path.is_file() {
+        return Kubeconfig::read_from(path);
+    }
+    // a pipe cannot be read twice, and has no directory that names in it could be relative to
+    let text = String::from_utf8(content).map_err(|_| wrong(invalid("not UTF-8")))?;
+    Kubeconfig::from_yaml(&text)
+}
+
 /// Why no one could log in with this context.
 pub(crate) fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
     lost_user(kubeconfig, context).or_else(|| old_login(kubeconfig, context))
@@ -50,7 +85,7 @@ pub(crate) fn lost(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 
 /// Name of the context asked for or else of the current one, if the kubeconfig has it.
 pub(super) fn context(path: Option<&Path>, context: Option<&str>) -> Option<String> {
-    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from).ok()?;
+    let kubeconfig = read(path).ok()?;
     chosen(&kubeconfig, context, String::new).ok()
 }
 

@@ -4,6 +4,7 @@ pub mod connect;
 pub mod demo;
 pub mod fixed;
 pub(crate) mod kubeconfig;
+pub(crate) mod plugin;
 pub mod record;
 pub mod recording;
 pub mod reviews;

@@ -4,16 +4,20 @@
 
 use std::time::Duration;
 
+use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use kube::Client;
-use kube::api::Request;
+use kube::api::{ListParams, Request};
+use kube::client::Body;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::ApiErrorReason;
 use super::wanted_logs::{Run, runs};
-use super::watch::{describe, reason_of};
-use crate::longhorn::{Kind, Resource, Scope, Store};
+use super::watch::streamed::Split;
+use super::watch::{describe, reason_of, reason_of_code};
+use crate::longhorn::{Lease, Pod, Resource, Scope, Store};
 
 /// Objects asked for at once.
 const PAGE: u32 = 200;
@@ -21,8 +25,18 @@ const PAGE: u32 = 200;
 const ATTEMPTS: u32 = 3;
 /// Lines of a log: hours of a manager in trouble.
 const LINES: i64 = 5_000;
+/// Bytes of a refusal.
+const STATUS_BYTES: usize = 64 * 1024;
 /// Bytes of a log.
 const BYTES: i64 = 1024 * 1024;
+
+/// The file that says which kinds a recording has.
+const MANIFEST: &str = "recording.json";
+/// The object in it.
+pub(super) const MANIFEST_KIND: &str = "Recording";
+pub(super) const MANIFEST_VERSION: &str = "longhorn-health-exporter/v1";
+/// The reason of a refusal for a kind that the release of Longhorn does not have.
+pub(super) const NOT_SERVED: &str = "NotServed";
 
 /// Where a recording goes to.
 pub trait Sink {
@@ -53,31 +67,37 @@ pub async fn record(
 ) -> std::io::Result<Recorded> {
     let mut recorded = Recorded::default();
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
+    sink.put(MANIFEST, manifest().as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
         let content = match list(client, namespace, resource, patience).await {
-            Ok(items) => {
-                recorded.objects += items.len();
-                let content = list_of(resource, &items);
-                match resource {
-                    Resource::Pods => pods = items,
-                    Resource::Leases => leases = items,
-                    _ => {}
-                }
-                content
+            Ok(mut listed) => {
+                recorded.objects += listed.objects;
+                pods.append(&mut listed.pods);
+                leases.append(&mut listed.leases);
+                listed.text(resource)
             }
             // an older release of Longhorn does not have the kind, so that there is none
-            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => continue,
+            Err(refusal) if refusal.reason == ApiErrorReason::NotServed && resource.is_optional() => {
+                status(&label, "", &refusal.message, NOT_SERVED)
+            }
             Err(refusal) => {
                 recorded.unread.push(format!("{label}: {}", refusal.message));
-                status(&label, "", &refusal.message)
+                status(&label, "", &refusal.message, "")
             }
         };
         sink.put(&format!("{label}.json"), content.as_bytes())?;
     }
-    for run in wanted_logs(&pods, &leases, now) {
+    for run in wanted_logs(pods, leases, now) {
         let name = name_of(&run);
+        // what the API server says is no path of this machine
+        if !is_file_name(&name) {
+            recorded
+                .unread
+                .push(format!("the log of pod {}: its name is not one that a pod can have", run.pod));
+            continue;
+        }
         sink.reading(&name);
         match read(client, namespace, &run, patience).await {
             Ok(text) => {
@@ -85,7 +105,7 @@ pub async fn record(
                 sink.put(&name, &text)?;
             }
             Err(message) => {
-                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message).as_bytes())?;
+                sink.put(&format!("{name}.json"), status("pods/log", &run.pod, &message, "").as_bytes())?;
                 recorded.unread.push(format!("{name}: {message}"));
             }
         }
@@ -99,25 +119,140 @@ struct RecordRefusal {
     message: String,
 }
 
+/// A list as it is recorded, an object a line, of which no more than this text is held; and what is needed of it to
+/// decide whose logs are wanted.
+#[derive(Default)]
+struct Listed {
+    objects: usize,
+    lines: String,
+    pods: Vec<Pod>,
+    leases: Vec<Lease>,
+}
+
+impl Listed {
+    /// Adds an object. Who wrote which field, and what was applied once, is left out.
+    fn add(&mut self, resource: Resource, mut item: Value) {
+        if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+            if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+                annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+            }
+        }
+        match resource {
+            Resource::Pods => self.pods.extend(Pod::deserialize(&item)),
+            Resource::Leases => self.leases.extend(Lease::deserialize(&item)),
+            _ => {}
+        }
+        let separator = if self.lines.is_empty() { "" } else { ",\n" };
+        self.lines.push_str(separator);
+        self.lines.push_str(&item.to_string());
+        self.objects += 1;
+    }
+
+    fn text(self, resource: Resource) -> String {
+        let info = resource.info();
+        let group = if info.group.is_empty() { String::new() } else { format!("{}/", info.group) };
+        format!(
+            "{{\"apiVersion\":{},\"kind\":{},\"items\":[\n{}\n]}}\n",
+            json!(format!("{group}{}", info.version)),
+            json!(format!("{}List", info.kind)),
+            self.lines
+        )
+    }
+}
+
+/// Lists a kind: whole from the memory of the API server, as the exporter does, and in pages where that fails.
 async fn list(
     client: &Client,
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Vec<Value>, RecordRefusal> {
+) -> Result<Listed, RecordRefusal> {
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let refusal = match pages(client, namespace, resource, patience).await {
-            Ok(items) => return Ok(items),
+        let listed = match attempts {
+            1 => whole(client, namespace, resource, patience).await,
+            _ => pages(client, namespace, resource, patience).await,
+        };
+        let refusal = match listed {
+            Ok(listed) => return Ok(listed),
             Err(refusal) => refusal,
         };
         use ApiErrorReason::*;
-        if attempts >= ATTEMPTS || matches!(refusal.reason, Forbidden | Unauthorized | NotServed) {
+        if attempts > ATTEMPTS || matches!(refusal.reason, Forbidden | Unauthorized | NotServed) {
             return Err(refusal);
         }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        if attempts > 1 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
     }
+}
+
+async fn whole(
+    client: &Client,
+    namespace: &str,
+    resource: Resource,
+    patience: Duration,
+) -> Result<Listed, RecordRefusal> {
+    #[derive(Deserialize)]
+    struct ListedLine {
+        object: Value,
+    }
+    let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
+    let silent = |_elapsed| RecordRefusal {
+        reason: ApiErrorReason::Timeout,
+        message: format!("no answer within {patience:?}"),
+    };
+    let (url, mut params) = place(resource, namespace);
+    params.resource_version = Some("0".to_owned());
+    let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
+    let request = request.map(|_none| Body::empty());
+    let answer = timeout(patience, client.send(request)).await.map_err(silent)?;
+    let answer =
+        answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
+    let (head, mut body) = answer.into_parts();
+    if !head.status.is_success() {
+        let said = timeout(patience, Limited::new(body, STATUS_BYTES).collect()).await.map_err(silent)?;
+        let said = said.map(|said| said.to_bytes()).unwrap_or_default();
+        let said: Value = serde_json::from_slice(&said).unwrap_or_default();
+        let said = said.get("message").and_then(Value::as_str).unwrap_or_default();
+        let (code, reason) = (head.status.as_u16(), reason_of_code(head.status.as_u16()));
+        return Err(RecordRefusal { reason, message: format!("{code}: {said}") });
+    }
+    let (mut split, mut listed) = (Split::default(), Listed::default());
+    loop {
+        let frame = timeout(patience, body.frame()).await.map_err(silent)?;
+        let lines = match frame.transpose().map_err(|error| unusable(error.to_string()))? {
+            Some(frame) => {
+                frame.into_data().map_or_else(|_trailers| Ok(Vec::new()), |data| split.feed(&data))
+            }
+            // one that is not whole is none
+            None => return split.end().map(|_bookmark| listed).map_err(|error| unusable(error.to_string())),
+        };
+        let lines = lines.map_err(|error| unusable(error.to_string()))?;
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let ListedLine { object } =
+                serde_json::from_slice(line).map_err(|error| unusable(error.to_string()))?;
+            listed.add(resource, object);
+        }
+    }
+}
+
+/// Path and selectors of a list.
+fn place(resource: Resource, namespace: &str) -> (String, ListParams) {
+    let (info, params) = (resource.info(), ListParams::default());
+    let group = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
+    let (place, params) = match info.scope {
+        Scope::Namespaced => (format!("/namespaces/{namespace}"), params),
+        Scope::InNamespace { namespace, field_selector } => {
+            (format!("/namespaces/{namespace}"), params.fields(field_selector))
+        }
+        Scope::Cluster => (String::new(), params),
+        Scope::ClusterNamed(name) => (String::new(), params.fields(&format!("metadata.name={name}"))),
+        Scope::ClusterLabelled(label) => (String::new(), params.labels(label)),
+    };
+    (format!("{group}/{}{place}/{}", info.version, info.plural), params)
 }
 
 async fn pages(
@@ -125,27 +260,12 @@ async fn pages(
     namespace: &str,
     resource: Resource,
     patience: Duration,
-) -> Result<Vec<Value>, RecordRefusal> {
-    let info = resource.info();
-    let group = if info.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", info.group) };
-    let (place, selector) = match info.scope {
-        Scope::Namespaced => (format!("/namespaces/{namespace}"), String::new()),
-        Scope::InNamespace { namespace, field_selector } => {
-            (format!("/namespaces/{namespace}"), field_selector.to_owned())
-        }
-        Scope::Cluster => (String::new(), String::new()),
-        Scope::ClusterNamed(name) => (String::new(), format!("metadata.name={name}")),
-        Scope::ClusterLabelled(_) => (String::new(), String::new()),
-    };
-    let url = format!("{group}/{}{place}/{}", info.version, info.plural);
-    let (mut items, mut next) = (Vec::new(), None::<String>);
+) -> Result<Listed, RecordRefusal> {
+    let (url, params) = place(resource, namespace);
+    let (mut listed, mut next) = (Listed::default(), None::<String>);
     loop {
-        let mut params = kube::api::ListParams::default().limit(PAGE);
+        let mut params = params.clone().limit(PAGE);
         params.continue_token = next.take();
-        if let Scope::ClusterLabelled(label) = info.scope {
-            params.label_selector = Some(label.to_owned());
-        }
-        params.field_selector = (!selector.is_empty()).then(|| selector.clone());
         let unusable = |message: String| RecordRefusal { reason: ApiErrorReason::Other, message };
         let request = Request::new(&url).list(&params).map_err(|error| unusable(error.to_string()))?;
         let answer = timeout(patience, client.request::<Value>(request)).await;
@@ -157,63 +277,46 @@ async fn pages(
             answer.map_err(|error| RecordRefusal { reason: reason_of(&error), message: describe(&error) })?;
         next = page.pointer("/metadata/continue").and_then(Value::as_str).map(str::to_owned);
         match page.get_mut("items").map(Value::take) {
-            Some(Value::Array(more)) => items.extend(more),
+            Some(Value::Array(more)) => more.into_iter().for_each(|item| listed.add(resource, item)),
             Some(Value::Null) => {}
             _ => return Err(unusable("the answer has no items".to_owned())),
         }
         if next.as_ref().is_none_or(String::is_empty) {
-            return Ok(items);
+            return Ok(listed);
         }
     }
 }
 
-/// A list of the kind, an object a line. Who wrote which field, and what was applied once, is left out.
-fn list_of(resource: Resource, items: &[Value]) -> String {
-    let info = resource.info();
-    let version = if info.group.is_empty() {
-        info.version.to_owned()
-    } else {
-        format!("{}/{}", info.group, info.version)
-    };
-    let lines: Vec<String> = items
-        .iter()
-        .map(|item| {
-            let mut item = item.clone();
-            if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
-                metadata.remove("managedFields");
-                if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-                    annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-                }
-            }
-            item.to_string()
-        })
-        .collect();
-    format!(
-        "{{\"apiVersion\":{},\"kind\":{},\"items\":[\n{}\n]}}\n",
-        json!(version),
-        json!(format!("{}List", info.kind)),
-        lines.join(",\n")
-    )
+/// Says before anything else which kinds follow, so that a recording that was interrupted, or has lost a file, is
+/// known by what it lacks.
+fn manifest() -> String {
+    let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
+    format!("{}\n", json!({"apiVersion": MANIFEST_VERSION, "kind": MANIFEST_KIND, "kinds": kinds}))
+}
+
+/// Names of pods and containers are DNS labels and subdomains.
+fn is_file_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    name.len() < 512 && name.bytes().all(plain) && !name.starts_with('.')
 }
 
 /// What the API server would have answered.
-fn status(kind: &str, name: &str, message: &str) -> String {
+fn status(kind: &str, name: &str, message: &str, reason: &str) -> String {
     let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
     let details = json!({ "kind": kind, "group": group, "name": name });
     let status = json!({
-        "apiVersion": "v1", "kind": "Status", "status": "Failure", "message": message, "details": details
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "message": message, "details": details,
+        "reason": reason
     });
     format!("{status}\n")
 }
 
 /// Whose logs are wanted, as the exporter itself decides it.
-fn wanted_logs(pods: &[Value], leases: &[Value], now: Timestamp) -> Vec<Run> {
-    fn store<T: Kind>(items: &[Value]) -> Store<T> {
-        let mut store = Store::default();
-        store.replace(items.iter().filter_map(|item| T::deserialize(item).ok()));
-        store
-    }
-    runs(&store(pods), &store(leases), now)
+fn wanted_logs(pods: Vec<Pod>, leases: Vec<Lease>, now: Timestamp) -> Vec<Run> {
+    let (mut all_pods, mut all_leases) = (Store::default(), Store::default());
+    all_pods.replace(pods);
+    all_leases.replace(leases);
+    runs(&all_pods, &all_leases, now)
 }
 
 /// As [`crate::source::recording`] expects it.

@@ -318,7 +318,9 @@ async fn follow(server: &FakeApiServer) -> Live {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     std::fs::write(&path, server.kubeconfig_yaml()).unwrap();
-    let connection = Connection::open(Some(&path), None).await.unwrap_or_else(|error| panic!("{error}"));
+    let connection = Connection::open(Some(&path), None, std::time::Duration::from_secs(30))
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
     let options = LiveOptions {
         watch_seconds: 600,
         // the clock of the test runs a thousand times as fast as the API server's

@@ -6,6 +6,7 @@ mod connect;
 mod crash_logs;
 mod freshness;
 mod headers;
+mod lagging;
 mod lease;
 mod pages;
 mod pods;

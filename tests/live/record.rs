@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fake_apiserver::Fault;
+use fake_apiserver::{Fault, Verb};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Readability;
 use longhorn_health_exporter::longhorn::Resource;
@@ -49,12 +49,11 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     server.fault("nodes", Fault::Forbid);
     server.unserve("enginefrontends.longhorn.io");
     server.unserve("orphans.longhorn.io");
-    let (recorded, memory, recording) = recorded(&server).await;
+    let (recorded, _, recording) = recorded(&server).await;
 
     assert_eq!((recorded.objects, recorded.logs), (452, 1));
     let unread: Vec<_> = recorded.unread.iter().map(|what| what.split(": ").next().unwrap()).collect();
     assert_eq!(unread, ["orphans.longhorn.io", "nodes", "n.longhorn-manager.previous.log"]);
-    assert!(!memory.0.contains_key("enginefrontends.longhorn.io.json"), "a kind that not every release has");
     assert!(server.request_counts().keys().all(|(resource, _)| resource != "secrets"));
 
     let cluster = recording.into_cluster(NAMESPACE, None);
@@ -72,6 +71,50 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     }
     assert!(cluster.history.crash_log("m", "longhorn-manager").is_some());
     assert!(cluster.history.why_crash_log_unread("n", "2").is_some());
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_is_recorded_in_pages() {
+    let server = server().await;
+    for number in 0..450 {
+        server.put(VOLUMES, volume(&format!("v{number}")));
+    }
+    in_pages(&server);
+    let (recorded, _, recording) = recorded(&server).await;
+    assert_eq!((recorded.objects, recorded.unread.len()), (450, 0), "{:?}", recorded.unread);
+    assert_eq!(parameters(&server, VOLUMES, Verb::List, "limit"), ["", "200", "200", "200"]);
+    assert_eq!(recording.into_cluster(NAMESPACE, None).objects.volumes.len(), 450);
+}
+
+#[tokio::test]
+async fn a_recording_that_lacks_a_file_is_unknown_there() {
+    let server = server().await;
+    server.put(VOLUMES, volume("v"));
+    let (_, memory, whole) = recorded(&server).await;
+    assert_eq!(whole.warnings, [""; 0]);
+    let webhooks = Resource::ValidatingWebhookConfigurations;
+    for (kind, written) in Resource::all().map(|kind| (kind, format!("{}.json", kind.label()))) {
+        let rest = memory.0.iter().filter(|(name, _)| **name != written);
+        let files = rest.map(|(name, content)| RecordedFile { name: name.clone(), content: content.clone() });
+        let recording = Recording::from_files(files, NAMESPACE, Timestamp::MAX).unwrap();
+        assert!(recording.warnings[0].contains(&format!("{kind}: the recording lacks the file")), "{kind}");
+        let cluster = recording.into_cluster(NAMESPACE, None);
+        assert_eq!(cluster.readability(kind), Readability::Incomplete, "{kind}");
+        assert_eq!(cluster.can_read(webhooks), kind != webhooks, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_no_pod_can_have_is_no_file() {
+    let server = server().await;
+    for name in ["../../x", "/tmp/x", "a\nb", ".hidden", "m"] {
+        server.put("pods", crashed_manager(name, name, 3, 10));
+        server.set_log(NAMESPACE, name, "longhorn-manager", true, "level=fatal msg=first\n");
+    }
+    let (recorded, memory, _) = recorded(&server).await;
+    assert_eq!((recorded.logs, recorded.unread.len()), (1, 4), "{:?}", recorded.unread);
+    let logs: Vec<_> = memory.0.keys().filter(|name| name.contains(".log")).collect();
+    assert_eq!(logs, ["m.longhorn-manager.previous.log"]);
 }
 
 #[test]

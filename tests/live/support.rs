@@ -54,7 +54,9 @@ pub async fn connection(server: &FakeApiServer) -> Connection {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     std::fs::write(&path, server.kubeconfig_yaml()).unwrap();
-    Connection::open(Some(&path), None).await.unwrap_or_else(|error| panic!("{error}"))
+    Connection::open(Some(&path), None, Duration::from_secs(10))
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub async fn start(server: &FakeApiServer, options: LiveOptions) -> Live {

@@ -300,3 +300,19 @@ async fn a_watch_that_keeps_failing_is_rebuilt_with_a_list() {
     server.put(VOLUMES, volume("b"));
     until(&live, "the change", |cluster| volume_names(cluster) == ["a", "b"]).await;
 }
+
+#[tokio::test]
+async fn an_error_ends_a_watch_however_many_follow() {
+    let server = server().await;
+    let live = synced(&server).await;
+    server.wait_for_open_watches(VOLUMES, 1).await;
+    for _ in 0..500 {
+        server.send_watch_error(VOLUMES, 500);
+    }
+    server.put(VOLUMES, volume("a"));
+    let begin = Instant::now();
+    until(&live, "the volume", |cluster| volume_names(cluster) == ["a"]).await;
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    let errors = errors(&live, Resource::Volumes, ApiErrorReason::ServerError);
+    assert!((1..20).contains(&errors), "{errors}");
+}

@@ -72,7 +72,8 @@ impl Day {
         let directory = tempfile::tempdir().unwrap();
         let kubeconfig = directory.path().join("kubeconfig");
         std::fs::write(&kubeconfig, server.kubeconfig_yaml()).unwrap();
-        let connection = Connection::open(Some(&kubeconfig), None).await.unwrap();
+        let connection =
+            Connection::open(Some(&kubeconfig), None, std::time::Duration::from_secs(10)).await.unwrap();
         let live = Live::start(connection.client(), LiveOptions::new(NAMESPACE, clock));
         live.synced().await;
         let mut day = Day {

@@ -13,13 +13,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::wait::Waited;
 use super::source::positive_duration;
-use super::{Failure, SourceArgs};
+use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity};
 use crate::checks;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ResourceStatus};
+use crate::history::History;
+use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
-use crate::report::{Acceptance, Evaluation, Report, Selection, Wish, evaluate_as};
+use crate::report::{Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Unknown, Wish, evaluate_as};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -40,8 +42,8 @@ pub struct CheckArgs {
     color: ColorChoice,
 
     /// Show everything about every incident, or about incident N: evidence and all commands
-    #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "0")]
-    details: Option<usize>,
+    #[arg(long, short = 'v', value_name = "N", num_args = 0..=1, default_missing_value = "all", value_parser = details)]
+    details: Option<Details>,
 
     #[command(flatten)]
     shown: ShownArgs,
@@ -131,6 +133,15 @@ impl FailOn {
     }
 }
 
+/// Incidents are counted from 1.
+fn details(text: &str) -> Result<Details, String> {
+    match text.parse() {
+        _ if text == "all" => Ok(Details::All),
+        Ok(number) if number > 0 => Ok(Details::Of(number)),
+        _ => Err("give the number of an incident, from 1, or nothing for all".to_owned()),
+    }
+}
+
 fn check_id(text: &str) -> Result<&'static str, String> {
     checks::named(text, None).map(|(check, _)| check.id)
 }
@@ -143,11 +154,16 @@ pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     wish.accepted.extend(args.shown.skip.iter().cloned());
     let report = match args.source.recorded(now)? {
         Some(cluster) => args.report(&cluster, &wish)?,
-        None => match args.live_report(&wish)? {
-            Waited::Report(report) => *report,
-            Waited::Interrupted(code) => return Ok(code),
+        None => match args.live_report(&wish) {
+            Ok(Waited::Report(report)) => *report,
+            Ok(Waited::Interrupted(code)) => return Ok(code),
+            Err(failure) => {
+                args.print_failure(&failure, now, &wish)?;
+                return Err(failure);
+            }
         },
     };
+    args.has_incident(&report)?;
     match args.print(&report) {
         // a reader that went away (`| head`) has seen what it wanted
         Err(error) if is_broken_pipe(&error) => {}
@@ -230,12 +246,37 @@ impl CheckArgs {
         Ok(())
     }
 
-    fn details(&self) -> Details {
-        match self.details {
-            None => Details::Brief,
-            Some(0) => Details::All,
-            Some(number) => Details::Of(number),
+    /// A cluster that could not be looked at, for readers that parse: an empty file would be an error of theirs.
+    fn print_failure(&self, failure: &Failure, now: Timestamp, wish: &Wish) -> Result<(), Failure> {
+        let parsed = matches!(self.output, Some(OutputFormat::Json | OutputFormat::Junit));
+        if failure.code != exit::UNKNOWN || !parsed {
+            return Ok(());
         }
+        let resources = Resource::all().map(|resource| (resource, ResourceStatus::default())).collect();
+        let (namespace, objects) = (self.source.namespace.clone(), Objects::default());
+        let cluster = Cluster::new(namespace, now, objects, History::default(), resources);
+        let mut report = self.shown(&self.evaluate(&cluster, wish).report);
+        report.exit_code = failure.code;
+        report.unknown.retain(|unknown| unknown.check != EVERY_CHECK);
+        report
+            .unknown
+            .insert(0, Unknown { check: EVERY_CHECK, reason: failure.error.to_string(), forbidden: false });
+        self.print(&report).map_err(Failure::unknown)
+    }
+
+    /// An incident that is asked for must be there, unless there is none at all.
+    fn has_incident(&self, report: &Report) -> Result<(), Failure> {
+        let count = report.incidents.len();
+        match self.details {
+            Some(Details::Of(number)) if count > 0 && number > count => {
+                Err(Failure::usage(anyhow!("no incident {number}: there are {count}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn details(&self) -> Details {
+        self.details.unwrap_or(Details::Brief)
     }
 }
 

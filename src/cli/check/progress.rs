@@ -51,12 +51,16 @@ impl<W: Write> Progress<W> {
 
     /// Shows what is still waited for.
     pub fn show(&mut self, report: &Report, waited: Duration) {
-        let state = state(report);
+        self.waiting_for(&state(report), waited);
+    }
+
+    /// The same in words.
+    pub fn waiting_for(&mut self, state: &str, waited: Duration) {
         if self.columns.is_some() || state != self.last {
             let (waited, limit) = (seconds(waited), seconds(self.limit));
             self.line(&format!("waiting {waited} of {limit}: {state}"));
         }
-        self.last = state;
+        self.last = state.to_owned();
     }
 
     /// Says how it ended.

@@ -51,17 +51,26 @@ async fn look_until_healthy(
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
     progress.begin();
-    let connection = args.source.connect().await?;
-    match connection.probe(limit.min(args.timeout.unsigned_abs())).await {
-        // an installation waits for its kinds too
-        Ok(()) | Err(ConnectError::NoLonghorn) => {}
-        Err(error) => return Err(SourceError::from(error).into()),
+    let patience = limit.min(args.timeout.unsigned_abs());
+    let connection = args.source.connect(patience).await?;
+    loop {
+        match connection.probe(patience.min(limit.saturating_sub(begin.elapsed()))).await {
+            // an installation waits for its kinds too
+            Ok(()) | Err(ConnectError::NoLonghorn) => break,
+            // an API server is away for a while in the very upgrade that is waited for
+            Err(ConnectError::Unreachable { .. }) if begin.elapsed() + BETWEEN < limit => {
+                progress.waiting_for("an answer of the Kubernetes API", begin.elapsed());
+                tokio::time::sleep(BETWEEN).await;
+            }
+            Err(error) => return Err(SourceError::from(error).into()),
+        }
     }
     let options = args.source.live_options();
     let clock = options.clock;
     let live = Live::start(connection.client(), options);
     // kinds that do not answer in time are told in the report
-    let _ = tokio::time::timeout(limit.min(args.timeout.unsigned_abs()), live.complete()).await;
+    let first = patience.min(limit.saturating_sub(begin.elapsed()));
+    let _ = tokio::time::timeout(first, live.complete()).await;
     loop {
         let mut cluster = live.snapshot(clock());
         cluster.one_look = true;

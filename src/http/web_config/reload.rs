@@ -115,6 +115,7 @@ impl WebConfigFile {
         let (config, seen) = WebConfig::read(&self.path);
         let config = config.and_then(|config| self.check(&config).map(|()| config));
         let mut state = self.lock();
+        let config = config.and_then(|config| self.keeps_users(&state.config, config));
         state.seen = seen;
         match config {
             Ok(config) => {
@@ -138,6 +139,15 @@ impl WebConfigFile {
             return wrong("basic_auth_users and --web.auth=kubernetes exclude each other");
         }
         Ok(())
+    }
+
+    /// A file that is being written may be empty for a moment, or end before the users: that must open nothing.
+    fn keeps_users(&self, before: &WebConfig, config: WebConfig) -> Result<WebConfig, WebConfigError> {
+        if before.users.is_empty() || !config.users.is_empty() {
+            return Ok(config);
+        }
+        let message = "basic_auth_users cannot be removed as a whole without a restart";
+        Err(WebConfigError::at(&self.path.display().to_string(), None, message))
     }
 
     /// What the lock guards is replaced as a whole, so it is sound even after a panic elsewhere.

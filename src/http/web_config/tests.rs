@@ -238,6 +238,24 @@ async fn a_changed_file_is_read_again_and_a_broken_one_is_not_taken() {
     assert!(file.reload().successful);
 }
 
+#[tokio::test]
+async fn a_file_that_loses_its_users_opens_nothing() {
+    let files = Files::new();
+    let hash = bcrypt::hash("secret", 4).unwrap();
+    let users = format!("basic_auth_users: {{a: '{hash}'}}\n");
+    files.write("web.yml", &users);
+    let file = Arc::new(WebConfigFile::open(&files.path("web.yml"), true, tick).unwrap());
+    let first = file.current().await;
+    for emptied in ["", "null\n", "http_server_config: {http2: true}\n", "basic_auth_users: {}\n"] {
+        files.write("web.yml", emptied);
+        assert!(Arc::ptr_eq(&first, &file.current().await), "{emptied}");
+        assert!(!file.reload().successful, "{emptied}");
+    }
+    files.write("web.yml", &users.replace("a:", "b:"));
+    assert_eq!(file.current().await.users.keys().collect::<Vec<_>>(), ["b"], "others may take their place");
+    assert!(file.reload().successful);
+}
+
 /// A clock that never stands still.
 fn tick() -> Timestamp {
     static SECOND: AtomicI64 = AtomicI64::new(0);

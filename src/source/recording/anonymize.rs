@@ -10,13 +10,26 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use super::archive::Member;
+use super::files::FileKind;
 use super::tree::Tree;
 use super::{RecordedFile, RecordingError, document, files, logs};
 
 /// The files of a recording, whatever form it has, with their paths inside it.
 pub fn files(path: &Path) -> Result<Vec<RecordedFile>, RecordingError> {
-    let mut all = match files::in_archive(path)? {
-        Some(files) => files,
+    let mut all = match files::archive(path)? {
+        Some(mut archive) => {
+            let mut all = Vec::new();
+            for kind in [FileKind::Objects, FileKind::Log] {
+                archive.each(kind, &mut |member| {
+                    if let Member::File(file) = member {
+                        all.push(file);
+                    }
+                    Ok(())
+                })?;
+            }
+            all
+        }
         None if path.is_dir() => {
             let (objects, logs) = files::below(path)?;
             let objects = objects.iter().map(|path| files::read(path));

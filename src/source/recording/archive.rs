@@ -1,4 +1,5 @@
-//! Recordings in one file: `.tar.gz`, and the `.zip` of a support bundle. Nothing is written to disk.
+//! Recordings in one file: `.tar`, `.tar.gz`, and the `.zip` of a support bundle. Nothing is written to disk, and no
+//! more than one member is held: an archive of a megabyte may unpack to gigabytes.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -6,54 +7,101 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::{RecordedFile, files};
+use super::files::{self, FileKind};
+use super::{RecordedFile, RecordingError};
 
 /// An archive may unpack to so much: a recording of a large cluster is a tenth of it.
 const MOST: u64 = 2 << 30;
+/// A file of objects may be so long: that of the replicas of 20,000 volumes is a third of it.
+const MOST_OF_ONE: u64 = 256 << 20;
 
-/// The files in an archive; `None` when it is none that is known.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<RecordedFile>>> {
+/// Something in an archive.
+pub(crate) enum Member {
+    File(RecordedFile),
+    /// A link, which leads to nothing outside of a file system.
+    Link {
+        name: String,
+        target: String,
+    },
+}
+
+/// What is done with a member.
+pub(crate) type Take<'a> = &'a mut dyn FnMut(Member) -> Result<(), RecordingError>;
+
+/// An archive that is open.
+pub(crate) struct Archive<R> {
+    name: String,
+    file: R,
+    kind: ArchiveKind,
+    pub(super) most: u64,
+    pub(super) most_of_one: u64,
+}
+
+#[derive(Clone, Copy)]
+enum ArchiveKind {
+    Zip,
+    Tar,
+    TarGz,
+}
+
+/// Opens a file; `None` when it is no archive that is known.
+pub(super) fn open(path: &Path) -> io::Result<Option<Archive<BufReader<File>>>> {
     let file = File::open(path)?;
     // a pipe cannot be read twice
     if !file.metadata()?.is_file() {
         return Ok(None);
     }
-    unpack(path, BufReader::new(file))
+    Archive::new(path, BufReader::new(file))
 }
 
-/// The same of what was read already.
-pub(crate) fn unpack(path: &Path, mut file: impl Read + Seek) -> io::Result<Option<Vec<RecordedFile>>> {
-    let mut magic = [0; 4];
-    // a file that is shorter is no archive
-    if file.read_exact(&mut magic).is_err() {
-        return Ok(None);
+impl<R: Read + Seek> Archive<R> {
+    /// The same of what is open already.
+    pub(crate) fn new(path: &Path, mut file: R) -> io::Result<Option<Self>> {
+        let mut head = Vec::new();
+        file.by_ref().take(512).read_to_end(&mut head)?;
+        let kind = match head.as_slice() {
+            [b'P', b'K', 3, 4, ..] => ArchiveKind::Zip,
+            [0x1f, 0x8b, ..] => ArchiveKind::TarGz,
+            head if head.get(257..262) == Some(b"ustar") => ArchiveKind::Tar,
+            _ => return Ok(None),
+        };
+        Ok(Some(Archive {
+            name: path.display().to_string(),
+            file,
+            kind,
+            most: MOST,
+            most_of_one: MOST_OF_ONE,
+        }))
     }
-    file.seek(SeekFrom::Start(0))?;
-    let mut unpacked = Unpacked { path, files: Vec::new(), left: MOST };
-    match magic {
-        [b'P', b'K', 3, 4] => {
-            let mut zip = zip::ZipArchive::new(file).map_err(|_| damaged("zip"))?;
-            for at in 0..zip.len() {
-                let entry = zip.by_index(at).map_err(|_| damaged("zip"))?;
-                let name = entry.name().map_err(|_| damaged("zip"))?.into_owned();
-                if entry.is_file() {
-                    unpacked.add(&name, entry)?;
+
+    /// Reads the members of a kind, one after the other; of logs the end.
+    pub(crate) fn each(&mut self, wanted: FileKind, take: Take<'_>) -> Result<(), RecordingError> {
+        let name = self.name.clone();
+        let unreadable = |reason| RecordingError::Unreadable { path: name.clone(), reason };
+        self.file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+        let mut unpacked =
+            Unpacked { archive: &name, wanted, left: self.most, most_of_one: self.most_of_one, take };
+        match self.kind {
+            ArchiveKind::Zip => {
+                let mut zip = zip::ZipArchive::new(&mut self.file).map_err(|_| unreadable(damaged("zip")))?;
+                for at in 0..zip.len() {
+                    let entry = zip.by_index(at).map_err(|_| unreadable(damaged("zip")))?;
+                    let name = entry.name().map_err(|_| unreadable(damaged("zip")))?.into_owned();
+                    if entry.is_file() {
+                        unpacked.add(&name, entry)?;
+                    } else if entry.is_symlink() {
+                        let mut target = String::new();
+                        // one that is no text is named as it is
+                        let _ = entry.take(4096).read_to_string(&mut target);
+                        unpacked.link(&name, target)?;
+                    }
                 }
+                Ok(())
             }
+            ArchiveKind::TarGz => unpacked.tar(MultiGzDecoder::new(&mut self.file)),
+            ArchiveKind::Tar => unpacked.tar(&mut self.file),
         }
-        [0x1f, 0x8b, ..] => {
-            let mut tar = tar::Archive::new(MultiGzDecoder::new(file));
-            for entry in tar.entries()? {
-                let entry = entry.map_err(damaged_tar)?;
-                let name = entry.path().map_err(damaged_tar)?.display().to_string();
-                if entry.header().entry_type().is_file() {
-                    unpacked.add(&name, entry)?;
-                }
-            }
-        }
-        _ => return Ok(None),
     }
-    Ok(Some(unpacked.files))
 }
 
 /// The reasons of the crates are for their authors.
@@ -65,35 +113,91 @@ fn damaged(kind: &str) -> io::Error {
 
 /// What the operating system or gzip says stays.
 fn damaged_tar(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::Other { damaged("tar.gz") } else { error }
+    if error.kind() == io::ErrorKind::Other { damaged("tar") } else { error }
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::other(format!("unpacks to more than {} MiB; unpack it and give the directory", most >> 20))
 }
 
 struct Unpacked<'a> {
-    path: &'a Path,
-    files: Vec<RecordedFile>,
+    archive: &'a str,
+    wanted: FileKind,
     left: u64,
+    most_of_one: u64,
+    take: Take<'a>,
 }
 
 impl Unpacked<'_> {
-    fn add(&mut self, name: &str, entry: impl Read) -> io::Result<()> {
-        let kind = files::FileKind::of(Path::new(name));
-        if kind == files::FileKind::Other {
+    fn tar(&mut self, file: impl Read) -> Result<(), RecordingError> {
+        let archive = self.archive.to_owned();
+        let unreadable =
+            |error| RecordingError::Unreadable { path: archive.clone(), reason: damaged_tar(error) };
+        let mut tar = tar::Archive::new(file);
+        for entry in tar.entries().map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.path().map_err(unreadable)?.display().to_string();
+            let kind = entry.header().entry_type();
+            if kind.is_file() {
+                self.add(&name, entry)?;
+            } else if kind.is_symlink() || kind.is_hard_link() {
+                let target = entry.link_name().map_err(unreadable)?;
+                self.link(&name, target.map(|target| target.display().to_string()).unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, mut entry: impl Read) -> Result<(), RecordingError> {
+        let kind = FileKind::of(Path::new(name));
+        if kind != self.wanted {
             return Ok(());
         }
-        let mut content = Vec::new();
-        let read = entry.take(self.left.saturating_add(1)).read_to_end(&mut content)? as u64;
-        self.left = self.left.checked_sub(read).ok_or_else(|| {
-            io::Error::other(format!(
-                "unpacks to more than {} GiB; unpack it and give the directory",
-                MOST >> 30
-            ))
-        })?;
-        if kind == files::FileKind::Log {
-            // of a long log the end is what matters
-            content.drain(..content.len().saturating_sub(files::LOG_BYTES));
-            content.shrink_to_fit();
+        let name = self.full(name);
+        let read = match kind {
+            FileKind::Log => self.end_of(&mut entry),
+            _ => self.whole(&mut entry),
+        };
+        let content = read.map_err(|reason| RecordingError::Unreadable { path: name.clone(), reason })?;
+        (self.take)(Member::File(RecordedFile { name, content }))
+    }
+
+    fn link(&mut self, name: &str, target: String) -> Result<(), RecordingError> {
+        if FileKind::of(Path::new(name)) != self.wanted {
+            return Ok(());
         }
-        self.files.push(RecordedFile { name: format!("{}/{name}", self.path.display()), content });
-        Ok(())
+        let name = self.full(name);
+        (self.take)(Member::Link { name, target })
+    }
+
+    fn full(&self, name: &str) -> String {
+        format!("{}/{name}", self.archive)
+    }
+
+    fn whole(&mut self, entry: &mut impl Read) -> io::Result<Vec<u8>> {
+        let most = self.left.min(self.most_of_one);
+        let mut content = Vec::new();
+        let read = entry.take(most + 1).read_to_end(&mut content)? as u64;
+        if read > most {
+            return Err(too_large(most));
+        }
+        self.left -= read;
+        Ok(content)
+    }
+
+    /// Of a long log the end is what matters.
+    fn end_of(&mut self, entry: &mut impl Read) -> io::Result<Vec<u8>> {
+        let (mut end, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+        loop {
+            let read = entry.read(&mut piece)?;
+            if read == 0 {
+                return Ok(end);
+            }
+            self.left = self.left.checked_sub(read as u64).ok_or_else(|| too_large(MOST))?;
+            end.extend_from_slice(piece.get(..read).unwrap_or_default());
+            if end.len() > 2 * files::LOG_BYTES {
+                end.drain(..end.len() - files::LOG_BYTES);
+            }
+        }
     }
 }

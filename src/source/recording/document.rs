@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
 use crate::longhorn::Resource;
+use crate::source::record;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct Content {
     /// Kinds that were asked for and of which there was none.
     pub empty: BTreeSet<Resource>,
     pub losses: Vec<Loss>,
+    /// Kinds that the recording says it has.
+    pub promised: BTreeSet<Resource>,
     /// Pods whose log could not be recorded, and why.
     pub unread_logs: Vec<[String; 2]>,
 }
@@ -43,7 +46,7 @@ pub(super) fn read(file: &RecordedFile) -> Result<Content, RecordingError> {
     };
     let text = decode(&file.content).map_err(syntax)?;
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = DocumentReader { file: &file.name, content: Content::default() };
+    let mut reader = DocumentReader::new(&file.name);
     if text.trim_start().starts_with('<') {
         reader.lost(1, "is HTML or XML, not objects");
         return Ok(reader.content);
@@ -104,16 +107,20 @@ fn decode(content: &[u8]) -> Result<Cow<'_, str>, Broken> {
 }
 
 /// The directories of a support bundle (rancher/support-bundle-kit v0.0.84 pkg/manager/cluster.go).
-fn of_support_bundle(name: &str) -> bool {
+pub(super) fn of_support_bundle(name: &str) -> bool {
     ["yamls/namespaced/", "yamls/cluster/"].iter().any(|part| name.replace('\\', "/").contains(part))
 }
 
-struct DocumentReader<'a> {
+pub(super) struct DocumentReader<'a> {
     file: &'a str,
-    content: Content,
+    pub content: Content,
 }
 
-impl DocumentReader<'_> {
+impl<'a> DocumentReader<'a> {
+    pub fn new(file: &'a str) -> Self {
+        DocumentReader { file, content: Content::default() }
+    }
+
     fn lost(&mut self, line: usize, what: impl Into<String>) {
         self.lost_of(line, what, BTreeSet::new());
     }
@@ -144,7 +151,7 @@ impl DocumentReader<'_> {
         kept.into()
     }
 
-    fn document(&mut self, tree: Tree, line: usize, listed: bool) {
+    pub fn document(&mut self, tree: Tree, line: usize, listed: bool) {
         match &tree {
             Tree::Map(_) => self.object(tree, line, listed),
             tree if tree.is_nothing() => {}
@@ -173,6 +180,9 @@ impl DocumentReader<'_> {
                 tree.text(&["details", "kind"]),
                 tree.text(&["details", "group"])
             ));
+            if tree.text(&["reason"]) == record::NOT_SERVED {
+                return; // the release of Longhorn does not have the kind
+            }
             return self.lost_of(
                 line,
                 format!("a refusal of the API server: {}", tree.text(&["message"])),
@@ -183,10 +193,18 @@ impl DocumentReader<'_> {
             return self.lost(line, format!("a {kind}, which does not hold the objects; ask for -o yaml"));
         }
         let version = tree.text(&["apiVersion"]).to_owned();
-        match kind.strip_suffix("List") {
-            Some(member) if member.is_empty() || !kinds_of(&version, member).is_empty() => {
-                self.list(tree, member, &version, line);
+        if kind == record::MANIFEST_KIND && version == record::MANIFEST_VERSION {
+            if let Some(Tree::List(kinds)) = tree.get("kinds") {
+                let text = |kind: &Tree| match kind {
+                    Tree::Text(text) | Tree::Plain(text) => kinds_of_label(text),
+                    _ => BTreeSet::new(),
+                };
+                self.content.promised.extend(kinds.iter().flat_map(text));
             }
+            return;
+        }
+        match kind.strip_suffix("List") {
+            Some(member) if is_list_of(&version, &kind) => self.list(tree, member, &version, line),
             _ if version.is_empty() => {
                 let kinds: BTreeSet<_> =
                     Resource::all().filter(|resource| resource.info().kind == kind).collect();
@@ -264,6 +282,11 @@ pub(super) fn resource_of(object: &Tree) -> Option<Resource> {
     Some(Resource::of_event(object.text(&["metadata", "namespace"]), about[0], about[1]))
 }
 
+/// Whether this is the kind of a list, of anything or of objects that are read.
+pub(super) fn is_list_of(version: &str, kind: &str) -> bool {
+    kind.strip_suffix("List").is_some_and(|member| member.is_empty() || !kinds_of(version, member).is_empty())
+}
+
 fn kinds_of(version: &str, kind: &str) -> BTreeSet<Resource> {
     Resource::of(version, kind).into_iter().collect()
 }
@@ -276,7 +299,7 @@ fn kinds_of_label(label: &str) -> BTreeSet<Resource> {
 }
 
 /// The kind that a file is named after: an empty list of kubectl does not say what was asked for.
-fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
+pub(super) fn kinds_of_name(file: &str) -> BTreeSet<Resource> {
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if stem == "node-events" {
         return [Resource::NodeEvents].into();

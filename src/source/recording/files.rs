@@ -1,9 +1,11 @@
 //! The files of a recording.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::archive::Archive;
 use super::logs::{self, MAX_LOG_BYTES};
 use super::{RecordedFile, RecordingError, archive};
 
@@ -29,9 +31,14 @@ pub(super) fn read(path: &Path) -> Result<RecordedFile, RecordingError> {
     Ok(RecordedFile { name: path.display().to_string(), content })
 }
 
+/// Opens a file.
+pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
+    File::open(path).map_err(|reason| unreadable(path, reason))
+}
+
 /// What a file is, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileKind {
+pub(crate) enum FileKind {
     Objects,
     Log,
     Other,
@@ -43,6 +50,8 @@ impl FileKind {
             ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
         };
         match path.extension() {
+            // macOS packs a second file beside each, of its own attributes
+            _ if of_macos(path) => FileKind::Other,
             _ if logs::is_log(path) => FileKind::Log,
             Some(ending) if ends(ending) => FileKind::Objects,
             _ => FileKind::Other,
@@ -50,18 +59,23 @@ impl FileKind {
     }
 }
 
-/// The files in an archive; `None` when it is none.
-pub(super) fn in_archive(path: &Path) -> Result<Option<Vec<RecordedFile>>, RecordingError> {
+fn of_macos(path: &Path) -> bool {
+    path.components()
+        .any(|part| part.as_os_str().to_string_lossy().starts_with("._") || part.as_os_str() == "__MACOSX")
+}
+
+/// The archive that a path is, if it is one.
+pub(super) fn archive(path: &Path) -> Result<Option<Archive<BufReader<File>>>, RecordingError> {
     if path.as_os_str() == "-" || path.is_dir() {
         return Ok(None);
     }
-    archive::read(path).map_err(|reason| unreadable(path, reason))
+    archive::open(path).map_err(|reason| unreadable(path, reason))
 }
 
 /// Reads the end of a log.
 pub(super) fn read_log(path: &Path) -> Result<RecordedFile, RecordingError> {
     let read = || {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = File::open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES as u64)))?;
         let mut content = Vec::new();

@@ -20,36 +20,58 @@ pub(super) fn order(name: &str) -> (bool, String) {
     (name.contains("previous") || name.ends_with(".log.1"), name.to_owned())
 }
 
-/// Adds a log whose path names a pod of the recording: `<pod>.<container>.previous.log`,
-/// `<pod>/<container>-previous.log` or `<pod>/<container>.log.1` of the last run, the same without `previous`
-/// of the present one. Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of
-/// a container in its back-off gives just that.
-pub(super) fn add_to(history: &mut History, objects: &Objects, file: RecordedFile) {
-    let text = log_line::messages(&String::from_utf8_lossy(&file.content));
-    let text = tail(text.as_bytes());
-    // `kubectl logs --previous` leaves an empty file where there is no previous container
-    if text.trim().is_empty() {
-        return;
+/// The end of a log, as far as it is kept.
+pub(super) struct LogFile {
+    name: String,
+    text: String,
+}
+
+impl From<RecordedFile> for LogFile {
+    fn from(file: RecordedFile) -> Self {
+        let text = log_line::messages(&String::from_utf8_lossy(&file.content));
+        LogFile { name: file.name, text: tail(text.as_bytes()) }
     }
-    for pod in objects.pods.iter() {
-        let Some(rest) = after(&file.name, &pod.metadata.name) else { continue };
-        let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-        // the longest container name that fits: one may be the beginning of another
-        let container = containers
-            .filter(|container| after(rest, &container.name).is_some())
-            .max_by_key(|container| container.name.len())
-            .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
-        if let Some(container) = container {
-            let log = CrashLog {
-                pod: pod.metadata.name.to_string(),
-                container: container.name.to_string(),
-                pod_uid: pod.metadata.uid.to_string(),
-                text: text.clone(),
-            };
-            if !order(&file.name).0 {
-                history.add_current_log(log.clone());
+}
+
+impl LogFile {
+    pub fn order(&self) -> (bool, String) {
+        order(&self.name)
+    }
+
+    /// Whether its path names a pod.
+    pub fn is_of_a_pod(&self, objects: &Objects) -> bool {
+        objects.pods.iter().any(|pod| after(&self.name, &pod.metadata.name).is_some())
+    }
+
+    /// Adds a log whose path names a pod of the recording: `<pod>.<container>.previous.log`,
+    /// `<pod>/<container>-previous.log` or `<pod>/<container>.log.1` of the last run, the same without `previous`
+    /// of the present one. Where nothing of the last run was recorded, the latter stands in for it: `kubectl logs` of
+    /// a container in its back-off gives just that.
+    pub fn add_to(self, history: &mut History, objects: &Objects) {
+        // `kubectl logs --previous` leaves an empty file where there is no previous container
+        if self.text.trim().is_empty() {
+            return;
+        }
+        for pod in objects.pods.iter() {
+            let Some(rest) = after(&self.name, &pod.metadata.name) else { continue };
+            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+            // the longest container name that fits: one may be the beginning of another
+            let container = containers
+                .filter(|container| after(rest, &container.name).is_some())
+                .max_by_key(|container| container.name.len())
+                .or_else(|| pod.spec.containers.first().filter(|_| !rest.contains('/')));
+            if let Some(container) = container {
+                let log = CrashLog {
+                    pod: pod.metadata.name.to_string(),
+                    container: container.name.to_string(),
+                    pod_uid: pod.metadata.uid.to_string(),
+                    text: self.text.clone(),
+                };
+                if !order(&self.name).0 {
+                    history.add_current_log(log.clone());
+                }
+                history.add_crash_log(log);
             }
-            history.add_crash_log(log);
         }
     }
 }

@@ -1,15 +1,18 @@
 //! A recorded cluster: a directory of YAML and JSON, one file of `kubectl get -o yaml|json` output,
 //! or standard input.
 //!
-//! Archives (`.tar.gz`, the `.zip` of a support bundle) come in through the same seam: whatever yields
+//! Archives (`.tar`, `.tar.gz`, the `.zip` of a support bundle) are read member by member; whatever else yields
 //! [`RecordedFile`]s can be read by [`Recording::from_files`].
 
 pub mod anonymize;
 pub(crate) mod archive;
+#[cfg(test)]
+mod archive_tests;
 mod decode;
 mod document;
-mod files;
+pub(crate) mod files;
 mod json;
+mod lists;
 pub(crate) mod logs;
 #[cfg(test)]
 mod loss_tests;
@@ -20,6 +23,7 @@ mod tree;
 mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
@@ -28,6 +32,8 @@ use thiserror::Error;
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource, Scope};
+use archive::Member;
+use files::FileKind;
 use tree::Tree;
 
 /// A recording that cannot be used. The message names the file and says what to do.
@@ -111,6 +117,10 @@ pub struct Recording {
     undecodable: BTreeMap<Resource, Vec<String>>,
     /// Kinds that are there as a whole: in a list, or asked for and empty.
     whole: BTreeSet<Resource>,
+    /// Kinds that the recording says it has, each in a file of its name.
+    promised: BTreeSet<Resource>,
+    /// Names of the files that were read, without their endings.
+    files: BTreeSet<String>,
     /// What files lost, and of which kinds; of any, where none is named.
     losses: Vec<(String, BTreeSet<Resource>)>,
     history: History,
@@ -127,7 +137,7 @@ pub struct Recording {
 }
 
 /// The newest times of two objects, and how many objects have one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Times {
     newest: Option<(Timestamp, String)>,
     second: Option<Timestamp>,
@@ -165,19 +175,20 @@ impl Recording {
     pub fn read(path: &Path, namespace: &str, latest: Timestamp) -> Result<Recording, RecordingError> {
         let is_input = path.as_os_str() == "-";
         let mut recording = Recording::default();
-        if let Some(files) = files::in_archive(path)? {
-            recording.add_files(files, namespace, latest)?;
+        if let Some(mut archive) = files::archive(path)? {
+            recording.add_archive(&mut archive, namespace, latest)?;
         } else {
             let (objects, logs) = match !is_input && path.is_dir() {
                 true => files::below(path)?,
                 false => (vec![path.to_owned()], Vec::new()),
             };
             for path in objects {
-                recording.add_file(&files::read(&path)?, namespace, latest)?;
+                recording.add_path(&path, namespace, latest)?;
             }
             // one at a time: there may be many, and little of each is kept
             for path in logs {
-                logs::add_to(&mut recording.history, &recording.objects, files::read_log(&path)?);
+                logs::LogFile::from(files::read_log(&path)?)
+                    .add_to(&mut recording.history, &recording.objects);
             }
         }
         let name = if is_input { files::STANDARD_INPUT.to_owned() } else { path.display().to_string() };
@@ -205,6 +216,21 @@ impl Recording {
         Ok(recording.warned())
     }
 
+    /// Reads an archive that is open; what is none has nothing in it.
+    pub fn from_archive(
+        path: &Path,
+        file: impl Read + Seek,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<Recording, RecordingError> {
+        let mut recording = Recording::default();
+        let unreadable = |reason| RecordingError::Unreadable { path: path.display().to_string(), reason };
+        if let Some(mut archive) = archive::Archive::new(path, file).map_err(unreadable)? {
+            recording.add_archive(&mut archive, namespace, latest)?;
+        }
+        Ok(recording.warned())
+    }
+
     fn add_files(
         &mut self,
         files: impl IntoIterator<Item = RecordedFile>,
@@ -218,7 +244,44 @@ impl Recording {
         }
         logs.sort_by_key(|file| logs::order(&file.name));
         for file in logs {
-            logs::add_to(&mut self.history, &self.objects, file);
+            logs::LogFile::from(file).add_to(&mut self.history, &self.objects);
+        }
+        Ok(())
+    }
+
+    /// Objects first, which say whose logs are of use. A link is what a file system has: its target may lie outside.
+    fn add_archive(
+        &mut self,
+        archive: &mut archive::Archive<impl Read + Seek>,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        archive.each(FileKind::Objects, &mut |member| match member {
+            Member::File(file) => self.add_file(&file, namespace, latest),
+            Member::Link { name, target } => {
+                let what = format!(
+                    "{name}: is a link to {target}, which is not followed in an archive; unpack it and give the directory"
+                );
+                self.losses.push((what, document::kinds_of_name(&name)));
+                Ok(())
+            }
+        })?;
+        let mut logs = Vec::new();
+        archive.each(FileKind::Log, &mut |member| {
+            match member {
+                Member::File(file) => {
+                    logs.extend(Some(logs::LogFile::from(file)).filter(|log| log.is_of_a_pod(&self.objects)));
+                }
+                Member::Link { name, target } => {
+                    self.warnings
+                        .push(format!("{name}: is a link to {target}, which is not followed in an archive"));
+                }
+            }
+            Ok(())
+        })?;
+        logs.sort_by_key(logs::LogFile::order);
+        for log in logs {
+            log.add_to(&mut self.history, &self.objects);
         }
         Ok(())
     }
@@ -227,6 +290,13 @@ impl Recording {
         for [pod, why] in std::mem::take(&mut self.unread_logs) {
             let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
+        }
+        for kind in std::mem::take(&mut self.promised) {
+            let there = self.files.contains(&kind.label());
+            if !there {
+                let what = format!("{kind}: the recording lacks the file of this kind");
+                self.losses.push((what, [kind].into()));
+            }
         }
         self.warnings.extend(self.losses.iter().map(|(what, _)| format!("{what}; what it held is unknown")));
         if let Some((object, newest, second)) = self.times.far_ahead() {
@@ -272,26 +342,86 @@ impl Recording {
         ResourceStatus { readability, undecodable, last_success: None, error }
     }
 
+    fn add_path(&mut self, path: &Path, namespace: &str, latest: Timestamp) -> Result<(), RecordingError> {
+        // a pipe cannot be read twice
+        if path.is_file() {
+            let file = files::open(path)?;
+            if self.add_list(&path.display().to_string(), file, namespace, latest)? {
+                return Ok(());
+            }
+        }
+        self.add_whole(&files::read(path)?, namespace, latest)
+    }
+
     fn add_file(
         &mut self,
         file: &RecordedFile,
         namespace: &str,
         latest: Timestamp,
     ) -> Result<(), RecordingError> {
-        let content = document::read(file)?;
-        let losses = content.losses.into_iter();
-        self.losses
-            .extend(losses.map(|loss| (format!("{}:{}: {}", file.name, loss.line, loss.what), loss.kinds)));
-        self.whole.extend(content.empty);
-        self.unread_logs.extend(content.unread_logs);
-        for (object, is_listed) in content.objects {
+        match self.add_list(&file.name, file.content.as_slice(), namespace, latest)? {
+            true => Ok(()),
+            false => self.add_whole(file, namespace, latest),
+        }
+    }
+
+    /// Adds a list in JSON, an object at a time; false for what has to be read as a whole.
+    fn add_list(
+        &mut self,
+        name: &str,
+        file: impl Read,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<bool, RecordingError> {
+        // objects that are taken twice are the same, but what is said of them would be said twice
+        let before = (self.warnings.len(), self.undecodable.clone(), self.times.clone());
+        let mut listed = BTreeSet::new();
+        let content = lists::read(name, file, &mut |object| {
+            let Some(resource) = document::resource_of(&object) else { return Ok(()) };
+            listed.insert(resource);
+            self.add(name, resource, &object, namespace, latest)
+        })?;
+        match content {
+            Some(content) => {
+                self.whole.append(&mut listed);
+                self.note(name, content);
+                Ok(true)
+            }
+            None => {
+                self.warnings.truncate(before.0);
+                (self.undecodable, self.times) = (before.1, before.2);
+                Ok(false)
+            }
+        }
+    }
+
+    fn add_whole(
+        &mut self,
+        file: &RecordedFile,
+        namespace: &str,
+        latest: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let mut content = document::read(file)?;
+        for (object, is_listed) in std::mem::take(&mut content.objects) {
             let Some(resource) = document::resource_of(&object) else { continue };
             if is_listed {
                 self.whole.insert(resource);
             }
             self.add(&file.name, resource, &object, namespace, latest)?;
         }
+        self.note(&file.name, content);
         Ok(())
+    }
+
+    /// What a file says beside its objects.
+    fn note(&mut self, name: &str, content: document::Content) {
+        let losses = content.losses.into_iter();
+        self.losses.extend(losses.map(|loss| (format!("{name}:{}: {}", loss.line, loss.what), loss.kinds)));
+        self.whole.extend(content.empty);
+        self.promised.extend(content.promised);
+        let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+        self.files.extend(stem.map(str::to_owned));
+        self.unread_logs.extend(content.unread_logs);
     }
 
     fn add(

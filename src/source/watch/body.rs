@@ -56,6 +56,8 @@ pub(super) struct Watched {
     line: Vec<u8>,
     /// A watch brought an event or a bookmark.
     fruitful: bool,
+    /// An error came: a watch that tells of one is over.
+    over: bool,
     begun: Instant,
     ends: Instant,
     silence: Duration,
@@ -76,6 +78,7 @@ impl Watched {
             good: true,
             line: Vec::new(),
             fruitful: false,
+            over: false,
             begun: now,
             ends: now,
             silence,
@@ -94,6 +97,7 @@ impl Watched {
             good,
             line: Vec::new(),
             fruitful: false,
+            over: false,
             begun: now,
             ends: now + life,
             silence,
@@ -109,23 +113,33 @@ impl Watched {
         self
     }
 
-    /// Whether the bytes hold the end of at least one event.
-    fn read_lines(&mut self, bytes: &[u8]) -> Result<bool, Garbled> {
-        let mut answered = false;
+    /// Whether the bytes hold the end of at least one event, and how many of them there are up to the first error.
+    ///
+    /// An error ends the watch, as it does for client-go: another one after it, and a pause for each, would keep
+    /// what is sent between them waiting.
+    fn read_lines(&mut self, bytes: &[u8]) -> Result<(bool, usize), Garbled> {
+        let (mut answered, mut read) = (false, 0);
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.line.len() + part.len() > LONGEST_LINE {
                 return Err(Garbled::Long);
             }
-            if !part.ends_with(b"\n") {
+            read += part.len();
+            let event = if !part.ends_with(b"\n") {
                 self.line.extend_from_slice(part);
+                continue;
             } else if self.line.is_empty() {
-                answered |= is_event(part)?;
+                is_event(part)?
             } else {
                 self.line.extend_from_slice(part);
-                answered |= is_event(&std::mem::take(&mut self.line))?;
+                is_event(&std::mem::take(&mut self.line))?
+            };
+            answered |= event;
+            if !event {
+                self.over = true;
+                break;
             }
         }
-        Ok(answered)
+        Ok((answered, read))
     }
 
     /// A watch that brought nothing, and either ended long before its time or had to be ended.
@@ -188,24 +202,30 @@ impl http_body::Body for Watched {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
+        if this.over {
+            this.ended();
+            return Poll::Ready(None);
+        }
         let frame = Pin::new(&mut this.body).poll_frame(cx);
         let Some(call) = this.call.clone() else { return frame.map_err(Into::into) };
         let reads_lines = call.watch && this.good;
         match frame {
             Poll::Ready(Some(Ok(frame))) => {
-                if let Some(bytes) = frame.data_ref().filter(|_| reads_lines) {
-                    match this.read_lines(&bytes.clone()) {
-                        Ok(true) => {
+                this.timer.as_mut().reset((Instant::now() + this.silence).min(this.ends));
+                let Some(bytes) = frame.data_ref().filter(|_| reads_lines).cloned() else {
+                    return Poll::Ready(Some(Ok(frame)));
+                };
+                match this.read_lines(&bytes) {
+                    Ok((answered, read)) => {
+                        if answered {
                             this.fruitful = true;
                             call.answered();
                         }
-                        Ok(false) => {}
-                        // counted where the watcher reports it
-                        Err(garbled) => return this.end(None, garbled.into()),
+                        Poll::Ready(Some(Ok(Frame::data(bytes.slice(..read)))))
                     }
+                    // counted where the watcher reports it
+                    Err(garbled) => this.end(None, garbled.into()),
                 }
-                this.timer.as_mut().reset((Instant::now() + this.silence).min(this.ends));
-                Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => this.end(Some(ApiErrorReason::Connection), error.into()),
             Poll::Ready(None) => {

@@ -173,6 +173,7 @@ impl<T: Kind> Listing<T> {
             }
             Event::Apply(item) => {
                 shared.traffic.count_event(T::RESOURCE);
+                shared.traffic.saw(T::RESOURCE, item.meta.resource_version.as_deref());
                 let name = item.name().to_owned();
                 match item.object {
                     Ok(object) => shared.applied(object),
@@ -182,6 +183,7 @@ impl<T: Kind> Listing<T> {
             }
             Event::Delete(item) => {
                 shared.traffic.count_event(T::RESOURCE);
+                shared.traffic.saw(T::RESOURCE, item.meta.resource_version.as_deref());
                 let name = item.name().to_owned();
                 shared.deleted(&name, item.object.ok());
                 return true;

@@ -12,6 +12,7 @@ mod crash_logs;
 pub(crate) mod headers;
 mod item;
 mod kind;
+mod outages;
 mod pages;
 mod pods;
 mod state;
@@ -30,7 +31,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 pub use backoff::Pauses;
-pub(crate) use trouble::{describe, is_untrusted, reason_of};
+pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, speaks_no_tls};
 
 use super::{ApiTotals, Source};
 use crate::checks;

@@ -52,7 +52,6 @@ struct KindState {
 #[derive(Debug)]
 struct WatchFailure {
     since: Instant,
-    reason: ApiErrorReason,
     message: String,
 }
 
@@ -185,14 +184,11 @@ impl SharedState {
         for (name, error) in undecodable.iter().filter(|(name, _)| !kind.undecodable.contains(*name)) {
             tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
         }
-        if let Some(error) = kind.error.take() {
-            tracing::info!(resource = %T::RESOURCE, after = error.reason.as_str(), "listed");
-            self.traffic.outage_logged(T::RESOURCE, false);
-        }
         let undecodable = undecodable.into_keys().collect();
         *kind = KindState { standing: Standing::Listed, undecodable, ..KindState::default() };
         drop(state);
         drop(old); // many objects, freed outside the lock
+        self.traffic.recovered(T::RESOURCE);
         self.touched(T::RESOURCE);
     }
 
@@ -250,7 +246,7 @@ impl SharedState {
         let repeated = kind.error.as_ref().is_some_and(|last| {
             last.message == message && answered.is_none_or(|answered| answered.instant <= last.since)
         });
-        kind.error = Some(WatchFailure { since: now.instant, reason: trouble.reason, message });
+        kind.error = Some(WatchFailure { since: now.instant, message });
         if trouble.relist && kind.standing == Standing::Listed && kind.behind_since.is_none() {
             kind.behind_since = Some(now);
         }
@@ -262,13 +258,29 @@ impl SharedState {
             drop(std::mem::take(T::store_mut(&mut state.objects)));
         }
         drop(state);
-        if log::<T>(trouble, changed) {
-            self.traffic.outage_logged(T::RESOURCE, true);
-        }
+        self.log::<T>(trouble, changed);
         if matches!(standing, Standing::NotServed | Standing::Refused) {
             self.touched(T::RESOURCE);
         } else if changed {
             self.changed();
+        }
+    }
+
+    /// Each failure at debug; what is an outage is told once for all kinds that it hits.
+    fn log<T: Kind>(&self, trouble: &WatchTrouble, changed: bool) {
+        let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
+        match trouble.reason {
+            // also every watch that outlives its version ends so
+            ApiErrorReason::Expired => tracing::debug!(%resource, reason, message, "listing again"),
+            ApiErrorReason::NotServed if resource.is_optional() => {
+                if changed {
+                    tracing::info!(%resource, reason, message, "not in this cluster; looking again from time to time");
+                }
+            }
+            _ => {
+                tracing::debug!(%resource, reason, message, "cannot follow");
+                self.traffic.outage(T::RESOURCE, trouble.reason, message);
+            }
         }
     }
 
@@ -285,25 +297,6 @@ impl SharedState {
             self.pods_changed.notify_one();
         }
     }
-}
-
-/// Once per outage and failure; repetitions are at debug. True if the log now says that the kind cannot be
-/// followed.
-fn log<T: Kind>(trouble: &WatchTrouble, changed: bool) -> bool {
-    let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
-    match (changed, trouble.reason) {
-        (false, _) => tracing::debug!(%resource, reason, message, "failed again"),
-        // also every watch that outlives its version ends so
-        (true, ApiErrorReason::Expired) => tracing::debug!(%resource, reason, message, "listing again"),
-        (true, ApiErrorReason::NotServed) if resource.is_optional() => {
-            tracing::info!(%resource, reason, message, "not in this cluster; looking again from time to time")
-        }
-        (true, _) => {
-            tracing::warn!(%resource, reason, message, "cannot follow; retrying");
-            return true;
-        }
-    }
-    false
 }
 
 /// How long an answer may be old: watches are renewed every 45 s, so some four of them failed.

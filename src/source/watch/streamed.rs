@@ -28,12 +28,18 @@ pub(super) fn is_asked_for(uri: &Uri) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|parameter| parameter == "sendInitialEvents=true"))
 }
 
-/// The same as a list: only what selects objects is kept.
-pub(super) fn as_list(uri: &Uri) -> Option<Uri> {
+/// The same as a list: only what selects objects is kept. The first one may be as old as the API server likes; after
+/// that one of several that lags (kubernetes#59848) must not lead back behind what was `seen`. It then answers that
+/// the version is too large, and pages follow, which etcd answers for.
+pub(super) fn as_list(uri: &Uri, seen: Option<&str>) -> Option<Uri> {
     let selects =
         |parameter: &&str| parameter.starts_with("fieldSelector=") || parameter.starts_with("labelSelector=");
     let selectors = uri.query()?.split('&').filter(selects).map(|parameter| format!("&{parameter}"));
-    let path = format!("{}?resourceVersion=0{}", uri.path(), selectors.collect::<String>());
+    let version = match seen {
+        Some(seen) => format!("resourceVersion={seen}&resourceVersionMatch=NotOlderThan"),
+        None => "resourceVersion=0".to_owned(),
+    };
+    let path = format!("{}?{version}{}", uri.path(), selectors.collect::<String>());
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(path.parse().ok()?);
     Uri::from_parts(parts).ok()
@@ -104,7 +110,7 @@ fn broken_off(error: BoxError) -> BoxError {
 
 /// Takes a list apart. Looks at strings and brackets only: whether an object decodes shows later.
 #[derive(Default)]
-struct Split {
+pub(in crate::source) struct Split {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -132,12 +138,15 @@ struct ListMeta {
     r#continue: String,
 }
 
+/// How the line of an object begins; it ends with a bracket.
+pub(in crate::source) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
+
 /// Depth between the items: in the list's object and in the array.
 const BETWEEN: usize = 2;
 
 impl Split {
     /// The items that end in these bytes, as lines.
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
+    pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         let mut lines = Vec::new();
         let mut taken = 0;
         let mut take = |split: &mut Split, until: usize, next: usize| {
@@ -185,13 +194,28 @@ impl Split {
         if self.part().len() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(lines) }
     }
 
+    /// What has come beside the objects.
+    pub(in crate::source) fn envelope(&self) -> &[u8] {
+        &self.envelope
+    }
+
+    /// Whether nothing has come.
+    pub(in crate::source) fn is_empty(&self) -> bool {
+        self.depth == 0 && self.envelope.trim_ascii().is_empty()
+    }
+
+    /// Whether all that was opened is closed.
+    pub(in crate::source) fn is_whole(&self) -> bool {
+        self.depth == 0 && !self.in_string
+    }
+
     fn part(&mut self) -> &mut Vec<u8> {
         if self.in_items { &mut self.item } else { &mut self.envelope }
     }
 
     fn item_ends(&mut self, lines: &mut Vec<u8>) {
         if !self.item.trim_ascii().is_empty() {
-            lines.extend_from_slice(br#"{"type":"ADDED","object":"#);
+            lines.extend_from_slice(ADDED);
             lines.append(&mut self.item);
             lines.extend_from_slice(b"}\n");
         }
@@ -199,7 +223,7 @@ impl Split {
     }
 
     /// The bookmark after the last item; a list that is not whole has none.
-    fn end(&mut self) -> Result<Vec<u8>, Garbled> {
+    pub(in crate::source) fn end(&mut self) -> Result<Vec<u8>, Garbled> {
         if self.depth > 0 || self.in_string {
             return Err(Garbled::Cut);
         }
@@ -328,7 +352,9 @@ mod tests {
         assert!(is_asked_for(&asked));
         let list = "https://api:6443/api/v1/namespaces/default/events?resourceVersion=0\
                     &fieldSelector=involvedObject.kind%3DNode";
-        assert_eq!(as_list(&asked).unwrap(), list);
-        assert!(!is_asked_for(&as_list(&asked).unwrap()));
+        assert_eq!(as_list(&asked, None).unwrap(), list);
+        assert!(!is_asked_for(&as_list(&asked, None).unwrap()));
+        let later = list.replace("=0", "=7&resourceVersionMatch=NotOlderThan");
+        assert_eq!(as_list(&asked, Some("7")).unwrap(), later.as_str());
     }
 }

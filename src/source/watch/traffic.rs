@@ -25,6 +25,7 @@ use tower::BoxError;
 use super::backoff::Pauses;
 use super::body::{Barren, Watched};
 use super::headers;
+use super::outages::Outages;
 use super::pages::{self, PageSize, TooHeavy};
 use super::streamed::{self, Streamed};
 use super::trouble::{reason_of, reason_of_code};
@@ -46,6 +47,7 @@ pub(super) struct Traffic {
     pauses: Pauses,
     /// Turns of pages: what is read at once is held in memory at once.
     turns: Arc<Semaphore>,
+    outages: Arc<Outages>,
     /// How far our clock is ahead of the API server's, by its last answer.
     skew: Mutex<Option<SignedDuration>>,
 }
@@ -62,8 +64,10 @@ const LONGEST_TURN: Duration = Duration::from_secs(2);
 struct Calls {
     totals: ApiTotals,
     last_success: Option<Success>,
-    /// The log says that the kind cannot be followed.
-    outage_logged: bool,
+    /// The kind cannot be followed.
+    failing: bool,
+    /// Version of the newest object or list that was seen: an API server that lags must not lead back.
+    seen: Option<String>,
     watch_begun: Option<Instant>,
     short_watches: u32,
     /// Watches in a row that brought nothing.
@@ -107,6 +111,7 @@ impl Traffic {
             watch_life: options.watch_timeout() + options.watch_grace,
             pauses: options.pauses,
             turns: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+            outages: Arc::default(),
             skew: Mutex::default(),
         }
     }
@@ -147,9 +152,25 @@ impl Traffic {
         *self.calls(resource).totals.errors.entry(reason).or_default() += 1;
     }
 
-    /// The log says now that a kind cannot be followed; it will also say when it can be again.
-    pub(super) fn outage_logged(&self, resource: Resource, logged: bool) {
-        self.calls(resource).outage_logged = logged;
+    /// A kind cannot be followed, which the log says once for all that fail alike.
+    pub(super) fn outage(&self, resource: Resource, reason: ApiErrorReason, message: &str) {
+        self.calls(resource).failing = true;
+        self.outages.failed(resource, reason, message);
+    }
+
+    /// A kind is followed again, if it was not.
+    pub(super) fn recovered(&self, resource: Resource) {
+        let failing = std::mem::take(&mut self.calls(resource).failing);
+        if failing {
+            self.outages.recovered(resource);
+        }
+    }
+
+    /// Notes the version of what was seen of a kind. Versions are compared by nobody but the API server.
+    pub(super) fn saw(&self, resource: Resource, version: Option<&str>) {
+        if let Some(version) = version.filter(|version| !version.is_empty() && *version != "0") {
+            self.calls(resource).seen = Some(version.to_owned());
+        }
     }
 
     fn calls(&self, resource: Resource) -> MutexGuard<'_, Calls> {
@@ -190,6 +211,10 @@ fn has_selector(resource: Resource) -> bool {
 impl Call {
     async fn send(self, client: Client, request: Request<Body>) -> Result<Response<Watched>, BoxError> {
         self.begin().await;
+        if self.watch {
+            // that of the list or bookmark which the watch goes on from
+            self.traffic.saw(self.resource, parameter(request.uri(), "resourceVersion=").as_deref());
+        }
         if self.watch && self.is_list_due() {
             self.failed(ApiErrorReason::Other);
             return Err(Barren.into());
@@ -227,7 +252,8 @@ impl Call {
         client: Client,
         mut request: Request<Body>,
     ) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
-        if let Some(list) = streamed::as_list(request.uri()) {
+        let seen = self.traffic.calls(self.resource).seen.clone();
+        if let Some(list) = streamed::as_list(request.uri(), seen.as_deref()) {
             *request.uri_mut() = list;
         }
         self.begin().await;
@@ -377,16 +403,17 @@ impl Call {
     /// Notes that the API server has answered with something that can be read.
     pub(super) fn answered(&self) {
         let success = Success { at: (self.traffic.clock)(), instant: Instant::now() };
-        let mut calls = self.traffic.calls(self.resource);
-        calls.last_success = Some(success);
-        if std::mem::take(&mut calls.outage_logged) {
-            tracing::info!(resource = %self.resource, "answers again");
-        }
+        self.traffic.calls(self.resource).last_success = Some(success);
+        self.traffic.recovered(self.resource);
     }
 
     pub(super) fn failed(&self, reason: ApiErrorReason) {
         self.traffic.count_error(self.resource, reason);
     }
+}
+
+fn parameter(uri: &Uri, key: &str) -> Option<String> {
+    uri.query()?.split('&').find_map(|parameter| parameter.strip_prefix(key)).map(str::to_owned)
 }
 
 /// A status that another try may not get.

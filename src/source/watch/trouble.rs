@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use kube::client::AuthError;
 use kube::runtime::watcher;
 
 use super::body::{Barren, Garbled};
 use crate::source::ApiErrorReason;
+use crate::source::plugin::NoCredentials;
 
 /// Longest message that is kept; API servers repeat long URLs in theirs.
 const MAX_MESSAGE: usize = 400;
@@ -76,7 +76,7 @@ pub(crate) fn reason_of(error: &kube::Error) -> ApiErrorReason {
         SerdeError(_) | FromUtf8(_) | LinesCodecMaxLineLengthExceeded => ApiErrorReason::Decode,
         Auth(_) => ApiErrorReason::Unauthorized,
         _ if find::<Garbled>(error).is_some() => ApiErrorReason::Decode,
-        _ if find::<AuthError>(error).is_some() => ApiErrorReason::Unauthorized,
+        _ if find::<NoCredentials>(error).is_some() => ApiErrorReason::Unauthorized,
         _ if find::<Barren>(error).is_some() => ApiErrorReason::Other,
         _ if timed_out(error) => ApiErrorReason::Timeout,
         HyperError(_) | Service(_) | ReadEvents(_) => ApiErrorReason::Connection,
@@ -99,34 +99,24 @@ pub(crate) fn describe(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => describe_status(status),
         kube::Error::SerdeError(error) => format!("the answer does not decode: {error}"),
-        _ => match find::<AuthError>(error) {
-            Some(error) => one_line(&describe_auth(error)),
+        _ => match find::<NoCredentials>(error) {
+            Some(error) => one_line(&error.to_string()),
             None => one_line(&chain(error)),
         },
-    }
-}
-
-/// Why there are no credentials. What a credential plugin prints may be a token, so that only its
-/// complaints are told.
-fn describe_auth(error: &AuthError) -> String {
-    match error {
-        AuthError::AuthExecStart(error) => format!("it cannot be started: {error}"),
-        AuthError::AuthExecRun { out, .. } => {
-            let complaint = String::from_utf8_lossy(&out.stderr);
-            let complaint = complaint.lines().map(str::trim).find(|line| !line.is_empty());
-            let complaint = complaint.map(|line| format!(": {line}")).unwrap_or_default();
-            format!("{}{complaint}", out.status)
-        }
-        AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed => {
-            "it printed no ExecCredential".to_owned()
-        }
-        other => other.to_string(),
     }
 }
 
 /// True when the certificate of the server is not accepted.
 pub(crate) fn is_untrusted(error: &kube::Error) -> bool {
     matches!(find::<rustls::Error>(error), Some(rustls::Error::InvalidCertificate(_)))
+}
+
+/// True when what answers speaks no TLS.
+pub(crate) fn speaks_no_tls(error: &kube::Error) -> bool {
+    matches!(
+        find::<rustls::Error>(error),
+        Some(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType))
+    )
 }
 
 /// An error of this type in the chain.
@@ -220,19 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_not_named_and_what_a_plugin_printed_is_not_told() {
+    fn layers_are_not_named() {
         let inner = std::io::Error::other("refused");
         let error = kube::Error::Service(Box::new(kube::Error::ReadEvents(inner)));
         assert_eq!(describe(&error), "Error reading events stream: refused");
-
-        let out = std::process::Command::new("sh")
-            .args(["-c", "echo token; echo >&2; echo no >&2; exit 4"])
-            .output();
-        let run = AuthError::AuthExecRun { cmd: "sh".to_owned(), out: Box::new(out.unwrap()) };
-        // a refresh while serving comes wrapped
-        let error = kube::Error::Service(Box::new(run));
-        assert_eq!(describe(&error), "exit status: 4: no");
-        assert_eq!(reason_of(&error), ApiErrorReason::Unauthorized);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::http::{negotiate, passwords, reviewer};
 use crate::longhorn::{Objects, Quantity, Release, Resource, log_line};
 use crate::report::{Acceptance, evaluate};
 use crate::source::kubeconfig;
-use crate::source::recording::{RecordedFile, Recording, archive};
+use crate::source::recording::{RecordedFile, Recording};
 use crate::source::watch::{headers, streamed};
 
 /// A parser of bytes from outside.
@@ -105,9 +105,8 @@ fn recording(name: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 fn unpacked(bytes: &[u8]) -> Result<(), String> {
-    let files =
-        archive::unpack(Path::new("archive"), Cursor::new(bytes)).map_err(|error| error.to_string())?;
-    let recording = Recording::from_files(files.unwrap_or_default(), NAMESPACE, Timestamp::MAX);
+    let recording =
+        Recording::from_archive(Path::new("archive"), Cursor::new(bytes), NAMESPACE, Timestamp::MAX);
     recording.map(drop).map_err(|error| error.to_string())
 }
 

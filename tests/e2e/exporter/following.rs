@@ -99,7 +99,7 @@ async fn a_definition_that_is_deleted_and_made_again_is_followed() -> Result<()>
     let count = volumes.len() as f64;
     let took = exporter
         .until("the kind to be back", LOOK_AGAIN, |page| {
-            page.is(states, &state("readable"), 1.0)
+            page.value(states, &[("resource", "volumes.longhorn.io")]).is_none()
                 && page.is(unknown, &[("check", "instance_manager_stale")], 0.0)
                 && page.is("longhorn_health_resource_objects", &[("resource", "volumes.longhorn.io")], count)
         })

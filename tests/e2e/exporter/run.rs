@@ -115,7 +115,6 @@ fn own(page: &Page) -> String {
         .iter()
         .any(|family| line.starts_with(family))
             && !line.ends_with(" 0")
-            && !line.ends_with(r#"state="readable"} 1"#)
     };
     page.0.lines().filter(telling).collect::<Vec<_>>().join("\n")
 }

@@ -1,0 +1,248 @@
+//! What the log says of kinds that cannot be followed. One outage of the API server hits every kind, each at its own
+//! time, so kinds that fail alike are gathered: one line when it begins, one when it is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::longhorn::Resource;
+use crate::source::ApiErrorReason;
+use crate::sync;
+
+/// Kinds that fail within this time are told in one line. What is over by then is told at debug only.
+const FIRST: Duration = Duration::from_secs(2);
+/// The same for kinds that follow into or out of an outage that was told: a watch that hangs shows within the
+/// minute, and a pause after failures is half of one.
+const NEXT: Duration = Duration::from_secs(60);
+
+/// The outages of the moment, by what goes wrong.
+#[derive(Debug, Default)]
+pub(super) struct Outages(Mutex<BTreeMap<&'static str, Outage>>);
+
+#[derive(Debug)]
+struct Outage {
+    /// Kinds that the log says cannot be followed.
+    told: BTreeSet<Resource>,
+    /// Kinds that fail and are not told yet.
+    joined: BTreeSet<Resource>,
+    /// Kinds that work again and are not told yet.
+    left: BTreeSet<Resource>,
+    reason: ApiErrorReason,
+    message: String,
+    /// When what has gathered is told.
+    due: Option<Instant>,
+}
+
+/// A line of the log.
+#[derive(Debug, PartialEq, Eq)]
+enum OutageLine {
+    Begins { kinds: BTreeSet<Resource>, reason: ApiErrorReason, message: String },
+    Ends { kinds: BTreeSet<Resource>, failing: usize },
+}
+
+impl Outages {
+    /// A kind cannot be followed.
+    pub(super) fn failed(self: &Arc<Self>, kind: Resource, reason: ApiErrorReason, message: &str) {
+        let due = self.note_failed(kind, reason, message, Instant::now());
+        self.tell_at(due);
+    }
+
+    /// A kind is followed again.
+    pub(super) fn recovered(self: &Arc<Self>, kind: Resource) {
+        let (lines, due) = self.note_recovered(kind, Instant::now());
+        lines.iter().for_each(OutageLine::log);
+        self.tell_at(due);
+    }
+
+    fn tell_at(self: &Arc<Self>, due: Option<Instant>) {
+        let Some(due) = due else { return };
+        let outages = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep_until(due).await;
+            outages.due(Instant::now()).iter().for_each(OutageLine::log);
+        });
+    }
+
+    /// Returns when to look whether there is something to tell, where nobody looks yet.
+    fn note_failed(
+        &self,
+        kind: Resource,
+        reason: ApiErrorReason,
+        message: &str,
+        now: Instant,
+    ) -> Option<Instant> {
+        let mut outages = sync::lock(&self.0);
+        let alike = class(reason);
+        outages.retain(|class, outage| *class == alike || !outage.forget(kind));
+        let outage = outages.entry(alike).or_insert_with(|| Outage {
+            told: BTreeSet::new(),
+            joined: BTreeSet::new(),
+            left: BTreeSet::new(),
+            reason,
+            message: message.to_owned(),
+            due: None,
+        });
+        if outage.left.remove(&kind) {
+            outage.told.insert(kind);
+        }
+        if outage.told.contains(&kind) || !outage.joined.insert(kind) {
+            return None;
+        }
+        if outage.joined.len() == 1 {
+            (outage.reason, outage.message) = (reason, message.to_owned());
+        }
+        outage.due_in(if outage.told.is_empty() { FIRST } else { NEXT }, now)
+    }
+
+    fn note_recovered(&self, kind: Resource, now: Instant) -> (Vec<OutageLine>, Option<Instant>) {
+        let mut outages = sync::lock(&self.0);
+        let (mut lines, mut due) = (Vec::new(), None);
+        outages.retain(|_, outage| {
+            outage.joined.remove(&kind);
+            if outage.told.remove(&kind) {
+                outage.left.insert(kind);
+                due = due.or(outage.due_in(NEXT, now));
+            }
+            let over = outage.told.is_empty() && outage.joined.is_empty();
+            if over && !outage.left.is_empty() {
+                lines.push(outage.ends());
+            }
+            !over
+        });
+        (lines, due)
+    }
+
+    /// What is to be told by now.
+    fn due(&self, now: Instant) -> Vec<OutageLine> {
+        let mut lines = Vec::new();
+        for outage in
+            sync::lock(&self.0).values_mut().filter(|outage| outage.due.is_some_and(|due| due <= now))
+        {
+            outage.due = None;
+            if !outage.joined.is_empty() {
+                let kinds = std::mem::take(&mut outage.joined);
+                outage.told.extend(&kinds);
+                let (reason, message) = (outage.reason, outage.message.clone());
+                lines.push(OutageLine::Begins { kinds, reason, message });
+            }
+            if !outage.left.is_empty() {
+                lines.push(outage.ends());
+            }
+        }
+        lines
+    }
+}
+
+impl Outage {
+    fn due_in(&mut self, wait: Duration, now: Instant) -> Option<Instant> {
+        if self.due.is_some() {
+            return None;
+        }
+        self.due = Some(now + wait);
+        self.due
+    }
+
+    /// A kind fails otherwise now; true when nothing is left.
+    fn forget(&mut self, kind: Resource) -> bool {
+        for kinds in [&mut self.told, &mut self.joined, &mut self.left] {
+            kinds.remove(&kind);
+        }
+        self.told.is_empty() && self.joined.is_empty() && self.left.is_empty()
+    }
+
+    fn ends(&mut self) -> OutageLine {
+        OutageLine::Ends {
+            kinds: std::mem::take(&mut self.left),
+            failing: self.told.len() + self.joined.len(),
+        }
+    }
+}
+
+impl OutageLine {
+    fn log(&self) {
+        match self {
+            OutageLine::Begins { kinds, reason, message } => {
+                let (resources, reason) = (names(kinds), reason.as_str());
+                tracing::warn!(resources, reason, message, "cannot follow; retrying");
+            }
+            OutageLine::Ends { kinds, failing: 0 } => {
+                tracing::info!(resources = names(kinds), "the API server answers again");
+            }
+            OutageLine::Ends { kinds, failing } => {
+                tracing::info!(resources = names(kinds), failing, "the API server answers again for some");
+            }
+        }
+    }
+}
+
+fn names(kinds: &BTreeSet<Resource>) -> String {
+    if Resource::all().all(|kind| kinds.contains(&kind)) {
+        return format!("all {}", kinds.len());
+    }
+    kinds.iter().map(|kind| kind.label()).collect::<Vec<_>>().join(",")
+}
+
+/// An API server that goes away refuses connections, is silent and answers 503 by turns.
+fn class(reason: ApiErrorReason) -> &'static str {
+    use ApiErrorReason::*;
+    match reason {
+        Connection | Timeout | ServerError | Throttled => "server",
+        other => other.as_str(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ApiErrorReason::*;
+
+    fn kinds(lines: &[OutageLine]) -> Vec<(bool, usize)> {
+        let count = |line: &OutageLine| match line {
+            OutageLine::Begins { kinds, .. } => (true, kinds.len()),
+            OutageLine::Ends { kinds, .. } => (false, kinds.len()),
+        };
+        lines.iter().map(count).collect()
+    }
+
+    #[test]
+    fn one_outage_of_all_kinds_is_two_lines() {
+        let (outages, start) = (Outages::default(), Instant::now());
+        let (mut told, mut due) = (Vec::new(), Vec::new());
+        for (at, kind) in Resource::all().enumerate() {
+            let reason = [Connection, Timeout, ServerError][at % 3];
+            due.extend(outages.note_failed(kind, reason, "away", start + Duration::from_millis(at as u64)));
+            assert_eq!(outages.note_failed(kind, Throttled, "still", start), None);
+        }
+        assert_eq!(due, [start + FIRST]);
+        assert!(outages.due(start + FIRST / 2).is_empty(), "it gathers");
+        told.extend(outages.due(start + FIRST));
+        for (at, kind) in Resource::all().enumerate() {
+            told.extend(outages.note_recovered(kind, start + Duration::from_secs(90 + at as u64)).0);
+        }
+        let all = Resource::all().count();
+        assert_eq!(kinds(&told), [(true, all), (false, all)]);
+        assert!(outages.due(start + 10 * NEXT).is_empty() && sync::lock(&outages.0).is_empty());
+    }
+
+    #[test]
+    fn what_is_over_at_once_is_not_told_and_what_goes_on_is() {
+        let (outages, start) = (Outages::default(), Instant::now());
+        outages.note_failed(Resource::Volumes, Connection, "reset", start);
+        assert!(outages.note_recovered(Resource::Volumes, start).0.is_empty());
+        assert!(outages.due(start + FIRST).is_empty());
+
+        outages.note_failed(Resource::Volumes, Decode, "odd", start);
+        outages.note_failed(Resource::KubeNodes, Connection, "reset", start);
+        assert_eq!(kinds(&outages.due(start + FIRST)), [(true, 1), (true, 1)], "they do not fail alike");
+        outages.note_failed(Resource::Pods, Connection, "reset", start + FIRST);
+        assert!(outages.due(start + NEXT).is_empty());
+        assert_eq!(kinds(&outages.due(start + FIRST + NEXT)), [(true, 1)], "later ones are told, too");
+        let (lines, due) = outages.note_recovered(Resource::KubeNodes, start);
+        assert!(lines.is_empty() && due.is_some(), "another still fails");
+        assert_eq!(kinds(&outages.due(start + NEXT)), [(false, 1)]);
+        outages.note_failed(Resource::Pods, Forbidden, "403", start);
+        assert_eq!(sync::lock(&outages.0).keys().copied().collect::<Vec<_>>(), ["decode", "forbidden"]);
+    }
+}
