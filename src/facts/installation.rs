@@ -272,7 +272,9 @@ mod tests {
         let helm = "labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: longhorn}";
         assert_eq!(
             changes(helm, "v1.8.0"),
-            ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reset-then-reuse-values"]
+            [
+                "helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reset-then-reuse-values"
+            ]
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
         assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
