@@ -95,7 +95,16 @@ const OBJECTS: &[(&[&str], &str)] = &[
     (&["instancemanagers.longhorn.io", "poddisruptionbudgets"], "INSTANCE-MANAGER"),
     (&["pod", "pods", "logs", "exec", "--containers", "involvedObject.name"], "POD"),
     (&["node", "nodes", "nodes.longhorn.io", "cordon", "uncordon", "drain", "spec.nodeName"], "NODE"),
-    (&["volumes.longhorn.io", "longhornvolume", "backup-volume", "volumeattachments.longhorn.io", "share-manager-"], "VOLUME"),
+    (
+        &[
+            "volumes.longhorn.io",
+            "longhornvolume",
+            "backup-volume",
+            "volumeattachments.longhorn.io",
+            "share-manager-",
+        ],
+        "VOLUME",
+    ),
     (&["backuptargets.longhorn.io", "recurringjobs.longhorn.io", "lease"], "NAME"),
     (&["backups.longhorn.io"], "BACKUP"),
     (&["replicas.longhorn.io"], "REPLICA"),
@@ -390,7 +399,9 @@ fn named(command: &str, capitals: &Regex) -> Result<String> {
         _ if command.contains("csi-plugin") || command.contains("node-driver-registrar") => {
             "longhorn-csi-plugin-worker-1"
         }
-        _ if command.contains("-c longhorn-driver-deployer") || command.contains("-c wait-longhorn-manager") => {
+        _ if command.contains("-c longhorn-driver-deployer")
+            || command.contains("-c wait-longhorn-manager") =>
+        {
             "longhorn-driver-deployer"
         }
         _ => "longhorn-manager-52a73",
@@ -400,7 +411,11 @@ fn named(command: &str, capitals: &Regex) -> Result<String> {
     let mut filled = String::new();
     let mut rest = command;
     while let Some((before, after)) = rest.split_once("OBJECT") {
-        let word = before.trim_end_matches([' ', '=', '/', '\'']).rsplit([' ', ',', '(', '=']).next().unwrap_or_default();
+        let word = before
+            .trim_end_matches([' ', '=', '/', '\''])
+            .rsplit([' ', ',', '(', '='])
+            .next()
+            .unwrap_or_default();
         let object = asked(word).with_context(|| format!("no stand-in for OBJECT behind {word:?}"))?;
         filled = filled + before + object;
         rest = after;

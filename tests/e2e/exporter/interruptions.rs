@@ -100,7 +100,9 @@ async fn an_api_server_that_is_away_for_two_minutes_is_seen_and_outlived() -> Re
     exporter
         .until("every kind to be read again", HEALS, |page| {
             // A server that starts may also refuse for a moment; the kinds of other products are never there.
-            ["stale", "forbidden", "pending"].iter().all(|state| !page.has_value(STATE, &[("state", state)], 1.0))
+            ["stale", "forbidden", "pending"]
+                .iter()
+                .all(|state| !page.has_value(STATE, &[("state", state)], 1.0))
                 && page.value(LAST_SUCCESS, &success) > Some(last)
                 && page.is(UNKNOWN, &[("check", STALE)], 0.0)
         })

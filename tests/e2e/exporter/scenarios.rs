@@ -30,11 +30,14 @@ async fn every_scenario_shows_its_findings() -> Result<()> {
         let exporter = Exporter::start(&bench, &name, &[]).await?;
         let report = exporter.report().await?;
         let (at_once, in_time, found) = (expected(&path, true)?, expected(&path, false)?, findings(&report)?);
-        let missing: Vec<_> = at_once.difference(&found).filter(|(_, cause, _)| cause != OF_THE_HOUR).collect();
+        let missing: Vec<_> =
+            at_once.difference(&found).filter(|(_, cause, _)| cause != OF_THE_HOUR).collect();
         let not_expected: Vec<_> = found.difference(&in_time).collect();
         if !missing.is_empty() || !not_expected.is_empty() || report["unknown"] != serde_json::json!([]) {
             let unknown = &report["unknown"];
-            wrong.push(format!("{name}: missing {missing:?}, not expected {not_expected:?}, unknown {unknown}"));
+            wrong.push(format!(
+                "{name}: missing {missing:?}, not expected {not_expected:?}, unknown {unknown}"
+            ));
         }
         exporter.stop().await?;
         bench.delete_all(&objects).await?;
