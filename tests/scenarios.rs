@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::check::{Finding, Severity};
+use longhorn_health_exporter::checks;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::GAUGES;
 use longhorn_health_exporter::report::{Report, evaluate};
@@ -231,4 +232,27 @@ fn nothing_is_shown_at_a_start_and_then_dropped() {
             assert!(dropped.is_empty(), "{name} at {:?}: {dropped:#?}", two[1].cluster.now);
         }
     }
+}
+
+/// An alert that pages at night about what the screen calls a warning makes people distrust both.
+#[test]
+fn an_alert_is_as_severe_as_the_finding_that_it_tells_of() {
+    let mut wrong = BTreeSet::new();
+    for (name, cluster) in clusters() {
+        for finding in evaluate(&cluster).report.findings {
+            let check = checks::by_id(finding.check).unwrap();
+            let Some(alert) = check.alert_of(finding.cause) else { continue };
+            // below its level an alert does not fire at all
+            let fires = alert.only.is_none_or(|only| only == finding.severity);
+            let told = finding.severity > Severity::Info && fires && !alert.as_found;
+            if told && finding.severity != alert.severity {
+                let (is, of) = (finding.severity, &finding.cause.id);
+                wrong.insert(format!(
+                    "{name}: {}/{of} is {is}, {} is {}",
+                    check.id, alert.name, alert.severity
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -24,6 +24,8 @@ pub struct Alert {
     pub keep_firing_for: &'static str,
     /// `critical` means act now, `warning` a ticket, `info` context only.
     pub severity: Severity,
+    /// What it fires on differs in severity: each alert takes that of its series, and `severity` is the worst of them.
+    pub as_found: bool,
     /// Numbers in the expression that a user may set.
     pub thresholds: &'static [Threshold],
     /// Static sentence, capital first, full stop last.
@@ -54,7 +56,7 @@ pub enum When {
     /// metric finds every use. Only these placeholders are filled in:
     ///
     /// - `$job` → the job matcher, `job="longhorn-health-exporter"`;
-    /// - `$without` → `instance, pod, container, endpoint, service`: the labels to aggregate away so
+    /// - `$without` → `instance, pod, container, endpoint, service, severity`: the labels to aggregate away so
     ///   that two exporter pods give one alert and a replaced pod does not restart `for`;
     /// - `$cluster` → the cluster label with a comma (`cluster, `) for `by (…)` and `on (…)` lists;
     /// - `$name` of a [`Threshold`] → its value.
@@ -94,6 +96,7 @@ impl Alert {
         hold: "0m",
         keep_firing_for: "",
         severity: Severity::Warning,
+        as_found: false,
         thresholds: &[],
         summary: "",
         description: "",

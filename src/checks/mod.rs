@@ -30,11 +30,11 @@ mod manager_start_stuck;
 mod node_iscsi_errors;
 mod node_unregistered;
 mod replica_unschedulable;
-mod share_manager_down;
+pub(crate) mod share_manager_down;
 mod volume_attachment_stuck;
 mod volume_degraded;
 mod volume_faulted;
-mod volume_read_only;
+pub(crate) mod volume_read_only;
 pub mod webhook_unavailable;
 
 /// Every check. The order is the order of everything generated.

@@ -72,6 +72,7 @@ pub struct DiskOfNode<'a> {
 struct Joins {
     release: OnceLock<Option<Release>>,
     manager_release: OnceLock<Option<Release>>,
+    oldest_kubelet: OnceLock<Option<Release>>,
     manager_pods: OnceLock<HashMap<SharedText, SharedText>>,
     disks: OnceLock<HashMap<SharedText, (SharedText, SharedText)>>,
     left_out: OnceLock<BTreeSet<Resource>>,
@@ -204,6 +205,14 @@ impl Cluster {
     /// The release that the image of the manager DaemonSet names.
     pub fn manager_image_release(&self) -> Option<Release> {
         *self.joins.manager_release.get_or_init(|| Release::from_image(&self.manager_container()?.image))
+    }
+
+    /// The oldest release of a kubelet; never newer than the API server (Kubernetes version skew policy).
+    pub fn oldest_kubelet(&self) -> Option<Release> {
+        *self.joins.oldest_kubelet.get_or_init(|| {
+            let nodes = self.can_read(Resource::KubeNodes).then_some(&self.objects.kube_nodes)?;
+            nodes.iter().filter_map(|node| Release::parse(&node.status.node_info.kubelet_version)).min()
+        })
     }
 
     /// A setting.

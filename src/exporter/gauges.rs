@@ -47,8 +47,8 @@ gauges! {
         "Number of series of a family that are left out, to keep the page small.",
         absent "no family has more than 5,000 series",
         example "longhorn_health_series_truncated > 0";
-    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
-        "1 for every cause that is found, with what it means, the name of the runbook and the uid of the dashboard that say more.",
+    CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "fix", "runbook", "dashboard"]
+        "1 for every cause that is found, with what it means, what to do about it, the name of the runbook and the uid of the dashboard that say more.",
         absent "the cause is not found",
         example "longhorn_health_finding * on (cluster, check, cause) group_left (runbook) max by (cluster, check, cause, runbook) (longhorn_health_cause_info)";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
@@ -63,6 +63,11 @@ gauges! {
         "Number of volumes by robustness as Longhorn reports it; those that are not attached are `detached`, unless they are faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
+    VOLUMES_HURT = Gauge "longhorn_health_volumes_hurt" ["how"]
+        "Number of volumes by how their data is hurt, each counted once by the worst: faulted, not_served (the NFS server of an RWX \
+         volume is not there), read_only, last_copy (one of several replicas is left), rebuilding, degraded.",
+        absent "no volume is hurt so, or before the first sync is complete",
+        example "max by (how) (longhorn_health_volumes_hurt)";
     RESOURCE_STATE = Gauge "longhorn_health_resource_state" ["resource", "state"]
         "1 for the state in which the exporter's view of a kind is, unless that is readable.",
         absent "the kind is readable",

@@ -120,7 +120,8 @@ impl Page {
             let dashboard = check.dashboard().uid();
             for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.summary, runbook, &dashboard], 1.0);
+                let fix = cause.advice().fix;
+                self.add(&CAUSE_INFO, &[check.id, cause.id, cause.meaning, &fix, runbook, &dashboard], 1.0);
             }
         }
     }
@@ -207,6 +208,9 @@ impl Page {
         }
         for (robustness, count) in &summary.volumes_by_robustness {
             self.add(&VOLUMES, &[robustness], *count as f64);
+        }
+        for hurt in &moment.evaluation.report.data.hurt {
+            self.add(&VOLUMES_HURT, &[hurt.how.as_str()], hurt.count as f64);
         }
         for (family, count) in &moment.evaluation.series_cut {
             self.add(&SERIES_TRUNCATED, &[family], *count as f64);

@@ -131,6 +131,14 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TIME_SERIES
     },
     Panel {
+        title: "Volumes whose data is hurt",
+        description: "Each volume once, by the worst: faulted, not served (RWX), read-only, on the last copy, rebuilding, degraded.",
+        expr: "max by ($cluster how) (longhorn_health_volumes_hurt{$job})",
+        legend: "{{how}}",
+        no_data: "no volume is hurt, or the exporter does not report",
+        ..Panel::TIME_SERIES
+    },
+    Panel {
         title: "Volumes by robustness",
         description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
         expr: "max without ($without) (longhorn_health_volumes{$job})",
@@ -230,13 +238,36 @@ pub const PANELS: &[Panel] = &[
         dashboard: Dashboard::Fleet,
         title: "Clusters",
         description: "A row for each cluster that has an exporter. The cluster leads to its overview. A cluster that is missing here has no exporter that Prometheus can scrape.",
-        columns: &["status", "Value #B", "Value #C", "Value #D", "release", "exporter"],
+        columns: &[
+            "status", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H", "Value #I", "release",
+            "exporter",
+        ],
         expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1",
         legend: "status",
         more: &[
             Query {
-                expr: "sum by ($cluster) (max by ($cluster severity) (longhorn_health_incidents{$job}))",
-                legend: "incidents",
+                expr: "max by ($cluster) (longhorn_health_incidents{$job, severity=\"critical\"})",
+                legend: "critical",
+            },
+            Query {
+                expr: "max by ($cluster) (longhorn_health_incidents{$job, severity=\"warning\"})",
+                legend: "warning",
+            },
+            Query {
+                expr: "max by ($cluster) (longhorn_health_volumes_hurt{$job, how=\"faulted\"})",
+                legend: "faulted",
+            },
+            Query {
+                expr: "sum by ($cluster) (max by ($cluster how) (longhorn_health_volumes_hurt{$job, how=~\"not_served|read_only\"}))",
+                legend: "not served, read-only",
+            },
+            Query {
+                expr: "max by ($cluster) (longhorn_health_volumes_hurt{$job, how=\"last_copy\"})",
+                legend: "last copy",
+            },
+            Query {
+                expr: "sum by ($cluster) (max by ($cluster how) (longhorn_health_volumes_hurt{$job, how=~\"rebuilding|degraded\"}))",
+                legend: "degraded",
             },
             Query {
                 expr: "sum by ($cluster) (max by ($cluster check) (longhorn_health_check_unknown{$job}))",

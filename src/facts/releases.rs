@@ -6,7 +6,7 @@
 //! 1.11.3 is in its change log alone (csi-provisioner 6.3, issue 13576).
 
 use crate::cluster::Cluster;
-use crate::longhorn::{Container, Pod, Release, Resource, Suffix};
+use crate::longhorn::{Container, Pod, Release, Suffix};
 
 /// A minor line that is known.
 #[derive(Debug)]
@@ -148,21 +148,15 @@ pub fn newest(kubernetes: Option<Release>) -> Release {
 
 /// The release to go to next: that of the next minor line, which Longhorn accepts from every patch; on the last line its newest.
 pub fn next_step(cluster: &Cluster, from: Release) -> Option<Release> {
-    let kubernetes = oldest_kubelet(cluster);
+    let kubernetes = cluster.oldest_kubelet();
     let next = Line::of(Release { minor: from.minor + 1, ..from }).map(|line| line.advised(kubernetes));
     next.or_else(|| Line::of(from).map(|line| line.advised(kubernetes)).filter(|newest| *newest > from))
 }
 
 /// False for a release that has no images, or that this Kubernetes is known to be too old for.
 pub fn can_be_reached(cluster: &Cluster, release: Release) -> bool {
-    let runs = |line: &Line| release.patch <= line.last && line.runs(release.patch, oldest_kubelet(cluster));
+    let runs = |line: &Line| release.patch <= line.last && line.runs(release.patch, cluster.oldest_kubelet());
     Line::of(release).is_some_and(runs)
-}
-
-/// The oldest release of a kubelet; never newer than the API server (Kubernetes version skew policy).
-pub fn oldest_kubelet(cluster: &Cluster) -> Option<Release> {
-    let nodes = cluster.can_read(Resource::KubeNodes).then_some(&cluster.objects.kube_nodes)?;
-    nodes.iter().filter_map(|node| Release::parse(&node.status.node_info.kubelet_version)).min()
 }
 
 /// The release of the code that the managers run. Hotfix images report the version of the release

@@ -14,6 +14,10 @@ use crate::exporter::INHIBITOR;
 
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
 
+/// What people lose data or service by is told whatever it follows from.
+pub const NEVER_MUTED: [&str; 3] =
+    ["LonghornShareManagerDown", "LonghornVolumeFaulted", "LonghornVolumeReadOnly"];
+
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
 /// labels `equal`. No alert may match both sides: it would mute itself in older Alertmanagers.
 #[derive(Debug, Clone, Serialize)]
@@ -47,23 +51,23 @@ const EXPLANATION: &str = "\
 An example: give the receivers an address, or copy the routes and the inhibitions into a configuration
 of your own.
 Inhibitions, in their order:
-1. a node that is down mutes what is found on that node;
+1. a node that is down mutes what is found on that node, but never that volumes are faulted, read-only or not served;
 2. a critical alert mutes the warning of the same check about the same object;
 3. a manager that loops mutes the count of its restarts;
 4. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them;
-5. all others: an alert whose root cause has an alert that fires. They come from the relations between causes
+5. all others: an alert whose root cause has an alert that fires; again never those about volumes. They come from the relations between causes
    (src/checks/*/follows.rs) by way of the alert LonghornHealthInhibitor, which fires for as long as both do.";
 
 const OF_STACK: &str = "\
 Values of kube-prometheus-stack: `helm upgrade --values` with this file. A list in values replaces the one of the
 chart, so the chart's own inhibitions stand here again, in front.
-Alerts of severity info, LonghornHealthInhibitor among them, must reach no receiver that anyone reads.";
+Alerts of severity info and none (LonghornHealthInhibitor) must reach no receiver that anyone reads.";
 
 const OF_OPERATOR: &str = "\
 For prometheus-operator: apply this into the namespace in which the exporter runs. The operator adds a matcher
 `namespace` with the object's own namespace to both sides of each inhibition, and alerts on the exporter's series have
 the namespace of the exporter's pod. For that reason the inhibition by KubeNodeNotReady, an alert of another namespace,
-is not among them. Alerts of severity info, LonghornHealthInhibitor among them, must reach no receiver that anyone reads.";
+is not among them. Alerts of severity info and none (LonghornHealthInhibitor) must reach no receiver that anyone reads.";
 
 pub fn artifacts(settings: &Settings) -> Vec<Artifact> {
     let inhibitions = inhibitions(settings);
@@ -107,7 +111,7 @@ fn artifact(path: &str, explanation: &str, content: &impl Serialize) -> Artifact
 }
 
 fn route(settings: &Settings) -> Value {
-    let of = |severity| matchers(&[("alertname", "=~", "Longhorn.+"), ("severity", "=", severity)]);
+    let of = |severity| matchers(&[("alertname", "=~", "Longhorn.+"), ("severity", "=~", severity)]);
     json!({
         "receiver": "longhorn-tickets",
         // an incident is one cause on however many objects; what follows from it is muted
@@ -117,7 +121,7 @@ fn route(settings: &Settings) -> Value {
         "repeat_interval": "12h",
         "routes": [
             { "receiver": "longhorn-page", "matchers": of("critical"), "repeat_interval": "1h" },
-            { "receiver": "longhorn-none", "matchers": of("info") },
+            { "receiver": "longhorn-none", "matchers": of("info|none") },
         ],
     })
 }
@@ -139,7 +143,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
     let general = [
         inhibition(
             &[("alertname", "=~", "KubeNodeNotReady|KubeNodeUnreachable")],
-            &[ours, ("node", "=~", ".+")],
+            &[ours, ("alertname", "!~", &NEVER_MUTED.join("|")), ("node", "=~", ".+")],
             with_cluster(settings, &["node"]),
         ),
         inhibition(
@@ -168,6 +172,9 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
 /// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has the labels of the finding, so the two
 /// are compared in what the alert has of them.
 fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
+    if NEVER_MUTED.contains(&alert.name) {
+        return None;
+    }
     let caused = check.follows.iter().filter(|follows| follows.link == Link::CausedBy);
     let follows: Vec<&str> = caused.flat_map(|follows| follows.causes).copied().collect();
     alert.causes().find(|cause| follows.contains(&cause.id))?;
@@ -197,4 +204,46 @@ fn of_the_stack_itself() -> [Inhibition; 3] {
 fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
     let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
     cluster.into_iter().chain(labels.iter().copied()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::settings::Settings;
+
+    fn seconds(alert: &Alert) -> u64 {
+        let hold = Settings::default().alert(alert).hold;
+        let (number, unit) = hold.split_at(hold.len() - 1);
+        number.parse::<u64>().unwrap()
+            * match unit {
+                "s" => 1,
+                "m" => 60,
+                "h" => 3600,
+                unit => panic!("{unit}"),
+            }
+    }
+
+    /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already.
+    #[test]
+    fn a_root_is_told_no_later_than_what_follows_from_it() {
+        let mut late = Vec::new();
+        for check in checks::ALL {
+            for follows in check.follows.iter().filter(|follows| follows.link == Link::CausedBy) {
+                let told = follows.causes.iter().filter_map(|cause| check.alert_of(check.cause(cause)?));
+                let told: Vec<&Alert> = told.filter(|alert| !NEVER_MUTED.contains(&alert.name)).collect();
+                for of in follows.of {
+                    let (root, cause) = of.split_once('/').unwrap();
+                    let root = checks::by_id(root).unwrap();
+                    let causes = root.causes.iter().filter(|known| cause == "*" || known.id == cause);
+                    for alert in causes.filter_map(|cause| root.alert_of(cause)) {
+                        let later = told.iter().filter(|told| seconds(told) < seconds(alert));
+                        late.extend(later.map(|told| format!("{} before {}", told.name, alert.name)));
+                    }
+                }
+            }
+        }
+        late.sort_unstable();
+        late.dedup();
+        assert!(late.is_empty(), "{late:#?}");
+    }
 }

@@ -5,67 +5,172 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{VolumeRef, counted};
+use crate::check::{Finding, VolumeRef, counted};
+use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
-use crate::longhorn::{Resource, VolumeHealth};
+use crate::facts::volumes;
+use crate::longhorn::{Resource, Volume, VolumeHealth};
+use crate::word_enum::word_enum;
 
-/// This many faulted and this many degraded volumes are listed in the report.
+/// This many volumes of each state are listed in the report.
 const MAX_LISTED: usize = 100;
 /// The number of volumes that are named in a line.
 const MAX_NAMED: usize = 5;
 
-/// Volumes whose data is at stake. The counts are under `cluster.volumes_by_robustness`.
+word_enum! {
+    /// How the data of a volume is hurt, the worst first. A volume is in one of them.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Hurt {
+        /// No usable replica: nothing can be read or written.
+        Faulted = "faulted",
+        /// The NFS server of an RWX volume is not there: every pod that uses it waits.
+        NotServed = "not_served",
+        /// Its file system is mounted read-only.
+        ReadOnly = "read_only",
+        /// One of several replicas is left: the next failure takes the data.
+        LastCopy = "last_copy",
+        /// Too few replicas, and one is being rebuilt.
+        Rebuilding = "rebuilding",
+        /// Too few replicas.
+        Degraded = "degraded",
+    }
+}
+
+impl Hurt {
+    /// As people read it.
+    pub fn told(self) -> &'static str {
+        match self {
+            Hurt::Faulted => "faulted",
+            Hurt::NotServed => "not served (RWX)",
+            Hurt::ReadOnly => "read-only",
+            Hurt::LastCopy => "on the last copy",
+            Hurt::Rebuilding => "rebuilding",
+            Hurt::Degraded => "degraded",
+        }
+    }
+}
+
+/// Volumes whose data is at stake. The counts by robustness are under `cluster.volumes_by_robustness`.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Data {
     /// False where volumes cannot be read: nothing is known about data then.
     pub known: bool,
-    /// Faulted volumes, at most 100.
-    pub faulted: Vec<VolumeRef>,
-    /// Degraded volumes, at most 100.
-    pub degraded: Vec<VolumeRef>,
+    /// The hurt volumes by how they are hurt, the worst first.
+    pub hurt: Vec<HurtVolumes>,
     /// One sentence about all volumes, the hurt ones by claim.
     pub line: String,
+}
+
+/// Volumes that are hurt alike.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HurtVolumes {
+    /// How.
+    pub how: Hurt,
+    /// How many.
+    pub count: usize,
+    /// The first 100 of them.
+    pub volumes: Vec<HurtVolume>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HurtVolume {
+    /// The volume.
+    #[serde(flatten)]
+    pub volume: VolumeRef,
+    /// Replicas that hold all data, of those that it should have; left out where that says no more than how it is hurt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies: Option<(usize, i64)>,
+    /// How far the rebuild is that is nearest to its end, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt_percent: Option<i64>,
 }
 
 /// Volumes by how they are; every word is there, also with none.
 pub type Counts = BTreeMap<&'static str, usize>;
 
-/// How the data of the cluster is.
-pub fn of(cluster: &Cluster) -> (Counts, Data) {
+/// How the data of the cluster is, where these are all findings.
+pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     let mut counts: Counts = VolumeHealth::ALL.map(|health| (health.as_str(), 0)).into();
-    let (mut faulted, mut degraded) = (Vec::new(), Vec::new());
+    let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
+    let found = found(findings);
     for volume in cluster.objects.volumes.iter() {
         let health = volume.status.health();
         *counts.entry(health.as_str()).or_default() += 1;
-        let list = match health {
-            VolumeHealth::Faulted => &mut faulted,
-            VolumeHealth::Degraded => &mut degraded,
-            _ => continue,
-        };
-        if list.len() < MAX_LISTED {
-            list.push(cluster.volume_ref(&volume.metadata.name));
+        let of_finding = found.get(volume.metadata.name.as_str());
+        let Some(one) = look(cluster, volume, health, of_finding.copied()) else { continue };
+        let (how, one) = one;
+        let alike = hurt.entry(how).or_insert_with(|| HurtVolumes { how, count: 0, volumes: Vec::new() });
+        alike.count += 1;
+        if alike.volumes.len() < MAX_LISTED {
+            alike.volumes.push(one);
         }
     }
+    let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
     let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
-    let line = if known { line(&counts, &faulted, &degraded) } else { NOT_KNOWN.to_owned() };
-    (counts, Data { known, faulted, degraded, line })
+    let line = if known { line(&counts, &hurt) } else { NOT_KNOWN.to_owned() };
+    (counts, Data { known, hurt, line })
+}
+
+/// What findings say of volumes that robustness does not.
+fn found(findings: &[Finding]) -> BTreeMap<&str, Hurt> {
+    let how = |finding: &Finding| match finding.check {
+        check if check == share_manager_down::CHECK.id => {
+            share_manager_down::DOWN.contains(&finding.cause).then_some(Hurt::NotServed)
+        }
+        check if check == volume_read_only::CHECK.id => Some(Hurt::ReadOnly),
+        _ => None,
+    };
+    let told = findings.iter().filter_map(|finding| Some((finding, how(finding)?)));
+    let all = told.flat_map(|(finding, how)| finding.volumes.iter().map(move |volume| (&*volume.name, how)));
+    // the worse of two comes last, and stays
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(_, how)| std::cmp::Reverse(*how));
+    all.into_iter().collect()
+}
+
+fn look(
+    cluster: &Cluster,
+    volume: &Volume,
+    health: VolumeHealth,
+    found: Option<Hurt>,
+) -> Option<(Hurt, HurtVolume)> {
+    let name = &volume.metadata.name;
+    let degraded = health == VolumeHealth::Degraded;
+    let (healthy, wanted) = match degraded {
+        true => {
+            let healthy = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
+            (healthy, volume.spec.number_of_replicas.0)
+        }
+        false => (0, 0),
+    };
+    let rebuild = volumes::current_engine(cluster, volume).filter(|_| degraded).and_then(volumes::rebuild);
+    let how = match (health, found) {
+        (VolumeHealth::Faulted, _) => Hurt::Faulted,
+        (_, Some(found)) => found,
+        _ if !degraded => return None,
+        _ if healthy == 1 && wanted > 1 && cluster.can_read(Resource::Replicas) => Hurt::LastCopy,
+        _ if rebuild.is_some() => Hurt::Rebuilding,
+        _ => Hurt::Degraded,
+    };
+    let copies = (how == Hurt::LastCopy).then_some((healthy, wanted));
+    let rebuilt_percent = rebuild.and_then(|rebuild| rebuild.progress.into_iter().max());
+    Some((how, HurtVolume { volume: cluster.volume_ref(name), copies, rebuilt_percent }))
 }
 
 const NOT_KNOWN: &str = "not known: volumes could not be read";
 
-fn line(counts: &Counts, faulted: &[VolumeRef], degraded: &[VolumeRef]) -> String {
-    let count = |health: VolumeHealth| counts.get(health.as_str()).copied().unwrap_or_default();
+fn line(counts: &Counts, hurt: &[HurtVolumes]) -> String {
     let mut parts = Vec::new();
-    for (health, volumes) in [(VolumeHealth::Faulted, faulted), (VolumeHealth::Degraded, degraded)] {
-        let number = count(health);
-        if number > 0 {
-            let what = if parts.is_empty() { counted(number, "volume") } else { number.to_string() };
-            parts.push(format!("{what} {}: {}", health.as_str(), named(volumes, number)));
-        }
+    for alike in hurt {
+        let what = if parts.is_empty() { counted(alike.count, "volume") } else { alike.count.to_string() };
+        parts.push(format!("{what} {}: {}", alike.how.told(), named(alike)));
     }
     if !parts.is_empty() {
         return parts.join(" · ");
     }
+    let count = |health: VolumeHealth| counts.get(health.as_str()).copied().unwrap_or_default();
     let rest = [VolumeHealth::Healthy, VolumeHealth::Detached, VolumeHealth::Unknown];
     for health in rest.into_iter().filter(|health| count(*health) > 0) {
         let number = count(health);
@@ -75,13 +180,23 @@ fn line(counts: &Counts, faulted: &[VolumeRef], degraded: &[VolumeRef]) -> Strin
     if parts.is_empty() { "no volumes".to_owned() } else { parts.join(", ") }
 }
 
-fn named(volumes: &[VolumeRef], number: usize) -> String {
-    let mut names: Vec<&str> = volumes.iter().map(VolumeRef::called).collect();
-    names.sort_unstable();
-    names.truncate(MAX_NAMED);
-    let more = number.saturating_sub(names.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    names.join(", ") + &more
+fn named(alike: &HurtVolumes) -> String {
+    let mut sorted: Vec<&HurtVolume> = alike.volumes.iter().collect();
+    sorted.sort_unstable_by_key(|one| one.volume.called());
+    let mut names: Vec<String> = sorted.into_iter().take(MAX_NAMED).map(called).collect();
+    let more = alike.count.saturating_sub(names.len());
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ").replace(", and ", " and ")
+}
+
+fn called(one: &HurtVolume) -> String {
+    let copies = one.copies.map(|(healthy, wanted)| format!("{healthy} of {wanted}"));
+    let rebuilt = one.rebuilt_percent.map(|percent| format!("{percent} %"));
+    let more: Vec<String> = copies.into_iter().chain(rebuilt).collect();
+    let name = one.volume.called();
+    if more.is_empty() { name.to_owned() } else { format!("{name} ({})", more.join(", ")) }
 }
 
 #[cfg(test)]
@@ -97,7 +212,7 @@ mod tests {
     }
 
     fn line_of(volumes: &[String]) -> String {
-        of(&cluster(&(MANAGER.to_owned() + &volumes.concat()))).1.line
+        of(&cluster(&(MANAGER.to_owned() + &volumes.concat())), &[]).1.line
     }
 
     #[test]
@@ -127,8 +242,56 @@ mod tests {
 
     #[test]
     fn volumes_that_cannot_be_read_are_not_known() {
-        let (_, data) = of(&cluster(""));
+        let (_, data) = of(&cluster(""), &[]);
         assert!(!data.known);
         assert_eq!(data.line, NOT_KNOWN);
+    }
+
+    #[test]
+    fn redundancy_and_rebuilds_are_told() {
+        let volume = |name: &str| {
+            volume(name, name, "attached", "degraded").replace("status:", "spec: {numberOfReplicas: 3}\nstatus:")
+        };
+        let replica = |name: &str, of: &str, healthy: bool| {
+            let healthy = if healthy { ", healthyAt: '2026-01-01T00:00:00Z'" } else { "" };
+            format!(
+                "apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
+                 spec: {{volumeName: {of}, active: true{healthy}}}\n---\n"
+            )
+        };
+        let engine = "apiVersion: longhorn.io/v1beta2\nkind: Engine\nmetadata: {name: b-e, namespace: longhorn-system}\n\
+             spec: {volumeName: b, active: true}\nstatus: {replicaModeMap: {b-1: RW, b-2: RW, b-3: WO}, \
+             rebuildStatus: {'tcp://10.0.0.1:10000': {isRebuilding: true, progress: 62}}}\n---\n";
+        let objects = [
+            volume("a"),
+            replica("a-1", "a", true),
+            replica("a-2", "a", false),
+            volume("b"),
+            replica("b-1", "b", true),
+            replica("b-2", "b", true),
+            engine.to_owned(),
+            volume("c"),
+            replica("c-1", "c", true),
+            replica("c-2", "c", true),
+        ];
+        assert_eq!(
+            line_of(&objects),
+            "1 volume on the last copy: db/a (1 of 3) · 1 rebuilding: db/b (62 %) · 1 degraded: db/c"
+        );
+    }
+
+    #[test]
+    fn a_volume_is_told_by_the_worst_that_is_known_of_it() {
+        let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
+        let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
+        let finding = |check: &crate::check::Check, cause: &'static crate::check::Cause, name: &str| {
+            let mut finding = Finding::new(cause, volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()), "…");
+            finding.check = check.id;
+            finding.volumes(vec![cluster.volume_ref(name)])
+        };
+        let not_served = finding(&share_manager_down::CHECK, share_manager_down::DOWN[0], "a");
+        let read_only = |name| finding(&volume_read_only::CHECK, volume_read_only::CHECK.causes[0], name);
+        let (_, data) = of(&cluster, &[read_only("a"), not_served, read_only("b")]);
+        assert_eq!(data.line, "1 volume not served (RWX): db/a · 1 read-only: db/b");
     }
 }

@@ -318,10 +318,10 @@ fn report(
         let reason = absence.to_string();
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
+    let (volumes_by_robustness, data) = data::of(cluster, &findings);
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
     let not_listed = accepted::of_cut(cut_off, &wish.accepted, cluster.moment());
     unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
-    let (volumes_by_robustness, data) = data::of(cluster);
     let mut report = Report {
         schema: "v1",
         status: Status::Unknown,

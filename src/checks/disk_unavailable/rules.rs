@@ -29,11 +29,11 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornDiskFull",
         when: When::Found(&[&DISK_FULL]),
-        hold: "15m",
+        hold: "10m",
         summary: "A Longhorn disk takes no more replicas.",
         description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is full by Longhorn's arithmetic: too little is free, or too much is \
                       promised. Rebuilds and new volumes need room elsewhere.",
-        why: "A quarter of an hour lets a rebuild or a clean-up of snapshots end, which free what they took.",
+        why: "Ten minutes let a rebuild or a clean-up of snapshots end, which free what they took.",
         runbook: include_str!("LonghornDiskFull.md"),
         ..Alert::PLAIN
     },
@@ -52,11 +52,11 @@ pub(super) const ALERTS: &[Alert] = &[
     Alert {
         name: "LonghornNodeNotReady",
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
-        hold: "5m",
+        hold: "1m",
         summary: "A node with Longhorn disks is not Ready or under pressure.",
         description: "Node{{ with $labels.node }} {{ . }}{{ end }}: $cause. Replicas on it are unavailable until it is back. It does not fire when only \
                       a longhorn-manager stops answering.",
-        why: "The finding allows five minutes for a reboot; five more are for those that take longer.",
+        why: "The finding allows five minutes for a reboot, so that this comes no later than what follows from the node.",
         runbook: include_str!("LonghornNodeNotReady.md"),
         ..Alert::PLAIN
     },

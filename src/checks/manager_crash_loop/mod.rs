@@ -86,7 +86,7 @@ gauges! {
         "Longhorn managers by state: desired by the DaemonSet, running, ready, and in a crash loop (which may be running too).",
         absent "pods cannot be read; for state desired, the DaemonSet cannot be read or does not exist",
         example "longhorn_health_managers{state=\"desired\"} - ignoring(state) longhorn_health_managers{state=\"ready\"}";
-    CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence"]
+    CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
         "1 for a node whose longhorn-manager is in a crash loop, also while it runs between two crashes; evidence is log or fingerprint.",
         absent "the manager of the node is in no crash loop",
         example "count by (cause) (longhorn_health_manager_crash_looping)";
@@ -128,7 +128,6 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for ((pod, crash), diagnosis) in looping.iter().zip(diagnoses(cluster, &looping)) {
         let node = pod.spec.node_name.as_str();
         let evidence = if diagnosis.source == EvidenceSource::Log { "log" } else { "fingerprint" };
-        out.sample(&CRASH_LOOPING, &[node, diagnosis.cause.id, evidence], 1.0);
         if let Some(ended) = crash.ended() {
             out.sample(&LAST_TERMINATION, &[node], ended.as_second() as f64);
         }
@@ -140,7 +139,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         let since = since(cluster, pod, crash, out);
         let volumes = owned.get(node).map(Vec::as_slice).unwrap_or_default();
-        out.find(finding(cluster, pod, crash, diagnosis, volumes, since));
+        let cause = diagnosis.cause.id;
+        let finding = finding(cluster, pod, crash, diagnosis, volumes, since);
+        out.sample(&CRASH_LOOPING, &[node, cause, evidence, finding.severity.as_str()], 1.0);
+        out.find(finding);
     }
 }
 

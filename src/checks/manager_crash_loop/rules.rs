@@ -32,14 +32,15 @@ pub const ALERTS: &[Alert] = &[
         when: When::Flag { gauge: &CRASH_LOOPING, labels: &[] },
         without: &["cause", "evidence"],
         also: causes::ALL,
-        hold: "5m",
+        hold: "3m",
         severity: Severity::Critical,
+        as_found: true,
         summary: "A Longhorn manager is in a crash loop.",
         description: "longhorn-manager{{ with $labels.node }} on node {{ . }}{{ end }} is in a crash loop: $cause. \
                       Nothing attaches, detaches or rebuilds the volumes that it owns. \
                       First: kubectl logs --previous of its container longhorn-manager.",
-        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Five minutes let a manager that stumbles \
-              during a rollout or a reboot come up by itself.",
+        why: "The series already stays up between two crashes, and a cause that is recognised later or changes is the same alert. Three minutes let a manager that stumbles \
+              during a rollout come up by itself, and are no longer than those of the outage of the webhook that follows.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::PLAIN
     },

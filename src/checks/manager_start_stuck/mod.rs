@@ -52,6 +52,7 @@ pub static CHECK: Check = Check {
         also: &[&causes::QUEUEING],
         hold: "3m",
         severity: Severity::Critical,
+        as_found: true,
         summary: "A Longhorn manager hangs in its start.",
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} runs but does not \
                       finish its start, and it does not exit. Nothing attaches, detaches or rebuilds the volumes that \

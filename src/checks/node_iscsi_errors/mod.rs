@@ -39,6 +39,7 @@ pub static CHECK: Check = Check {
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
         when: When::Found(&[&causes::ISCSI_CONN_ERROR]),
+        hold: "1m",
         also: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost iSCSI connections, over which Longhorn volumes are attached.",
         description: "The kernel of node {{ $labels.object }} lost iSCSI connections within the last hour. Volumes \

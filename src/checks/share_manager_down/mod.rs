@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+pub(crate) use causes::DOWN;
+
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::pods;

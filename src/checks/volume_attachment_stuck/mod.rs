@@ -81,7 +81,7 @@ pub static CHECK: Check = Check {
 };
 
 gauges! {
-    STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause"]
+    STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
         "1 for every volume that does not attach or detach, by cause; not for what is info only.",
         absent "the volume attaches and detaches, or volumes or engines cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_attachment_stuck) == 1";

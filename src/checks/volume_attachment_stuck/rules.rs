@@ -8,6 +8,8 @@ pub(super) const ALERTS: &[Alert] = &[Alert {
     without: &["cause"],
     also: ALL,
     hold: "5m",
+    severity: Severity::Critical,
+    as_found: true,
     summary: "A Longhorn volume does not attach or detach.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} does not attach or detach as \
                   its workload needs: $cause. The finding volume_attachment_stuck names node, engine and ticket.",

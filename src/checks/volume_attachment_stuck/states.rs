@@ -169,7 +169,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome, events: &Events) {
             continue;
         }
         let [name, namespace, claim] = volumes::labels(volume);
-        out.sample(&STUCK, &[name, namespace, claim, stuck.cause.id], 1.0);
+        out.sample(&STUCK, &[name, namespace, claim, stuck.cause.id, stuck.cause.severity.as_str()], 1.0);
         match stuck.cause {
             cause if cause == &ENGINE_CANNOT_START => cannot_start.entry(stuck.node).or_default().push(stuck),
             _ => out.find(finding(cluster, stuck)),

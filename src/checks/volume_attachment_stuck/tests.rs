@@ -122,7 +122,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     assert_eq!(causes(&cluster), ["critical engine_cannot_start nodes.longhorn.io node-1"]);
     let evaluation = run(&CHECK, &cluster);
     assert_eq!(evaluation.report.findings[0].volumes.len(), 2);
-    let labels = ["vol-2", "db", "data", "engine_cannot_start"];
+    let labels = ["vol-2", "db", "data", "engine_cannot_start", "critical"];
     assert_eq!(sample(&evaluation, "longhorn_health_volume_attachment_stuck", &labels), Some(1.0));
 }
 

@@ -320,5 +320,5 @@ fn ticket_text(ticket: &Ticket) -> String {
 
 fn sample(out: &mut Outcome, volume: &Volume, cause: &Cause) {
     let [name, namespace, claim] = volumes::labels(volume);
-    out.sample(&STUCK, &[name, namespace, claim, cause.id], 1.0);
+    out.sample(&STUCK, &[name, namespace, claim, cause.id, cause.severity.as_str()], 1.0);
 }

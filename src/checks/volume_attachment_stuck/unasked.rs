@@ -36,7 +36,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
         let object = format!("{} {}", volume.metadata.name, csi.metadata.name);
         if observe(cluster, out, "unasked", &object, begun).at_least(QUIET, Unknown::Counts) {
             let [name, namespace, claim] = volumes::labels(volume);
-            out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id], 1.0);
+            let severity = TICKET_WAITS.severity.as_str();
+            out.sample(&STUCK, &[name, namespace, claim, TICKET_WAITS.id, severity], 1.0);
             out.find(finding(cluster, volume, csi));
         }
     }

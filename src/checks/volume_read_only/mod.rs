@@ -20,7 +20,7 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
 
 causes! {
-    FILE_SYSTEM_READ_ONLY = warning "file_system_read_only"
+    FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that"
         fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
              <node> for the I/O error that made it read-only first; where mount options make it so on purpose, there is nothing to do." [
@@ -44,6 +44,7 @@ pub static CHECK: Check = Check {
         when: When::Flag { gauge: &READ_ONLY, labels: &[] },
         also: &[&FILE_SYSTEM_READ_ONLY],
         hold: "5m",
+        severity: Severity::Critical,
         summary: "The file system of a Longhorn volume is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
                       mounted read-only: its workloads cannot write. Restart the workload's pod, so that the file system is checked and mounted \

@@ -48,5 +48,5 @@ fn without_a_time_the_exporter_watches_first() {
     assert!(found(&CHECK, &cluster).is_empty());
     let cluster = later(cluster, 179);
     assert!(found(&CHECK, &cluster).is_empty());
-    assert_eq!(found(&CHECK, &later(cluster, 1)), ["warning file_system_read_only Volume vol"]);
+    assert_eq!(found(&CHECK, &later(cluster, 1)), ["critical file_system_read_only Volume vol"]);
 }

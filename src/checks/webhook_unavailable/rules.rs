@@ -13,13 +13,14 @@ pub const ALERTS: &[Alert] = &[
             &causes::CONFIGURATION_MISSING,
             &causes::CONFIGURATION_FOREIGN,
         ]),
-        hold: "2m",
+        hold: "3m",
         keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "Longhorn's admission webhook is not available.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}: $cause. Changes of Longhorn objects are rejected, and from 1.8 on updates \
                       of every PVC; without its configuration they are accepted unchecked. Look at the longhorn-manager pods first.",
-        why: "The check itself waits three minutes for a rollout to end; two more tolerate a restart of the exporter.",
+        why: "The check itself waits three minutes for a rollout to end; three more are as long as managers that crash or hang, of \
+              which this is the consequence, wait themselves.",
         runbook: include_str!("LonghornWebhookUnavailable.md"),
         ..Alert::PLAIN
     },

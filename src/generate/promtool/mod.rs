@@ -147,6 +147,8 @@ pub type Labels = BTreeMap<String, String>;
 
 struct CaseWriter {
     rule: Rule,
+    /// The severity of a series is that of its alert.
+    as_found: bool,
     exporter: Exporter,
     /// Seconds between two evaluations.
     tick: u64,
@@ -157,7 +159,11 @@ struct CaseWriter {
 
 impl CaseWriter {
     fn new(area: &Check, alert: &Alert, settings: &Settings) -> Result<Self> {
-        let rule = rules::rule(area, alert, settings)?;
+        let mut rule = rules::rule(area, alert, settings)?;
+        let set = settings.alert(alert);
+        if set.is_as_found() {
+            rule.labels.insert("severity".to_owned(), set.severity.to_string());
+        }
         let (hold, keep) = (seconds(&rule.hold)?, seconds(&rule.keep_firing_for)?);
         // a tick that divides both, so that "one tick before" is exact; half of a short wait
         let tick = match hold {
@@ -167,7 +173,8 @@ impl CaseWriter {
         };
         let tick = if matches!(alert.when, When::Promql { .. }) { USUAL } else { gcd(gcd(tick, hold), keep) };
         let (hold, keep) = (hold.div_ceil(tick), keep.div_ceil(tick));
-        Ok(CaseWriter { rule, exporter: Exporter::of(settings), tick, hold, keep })
+        let as_found = set.is_as_found();
+        Ok(CaseWriter { rule, as_found, exporter: Exporter::of(settings), tick, hold, keep })
     }
 
     /// The exporter is down; that its own alert fires then is a case of that one.

@@ -174,8 +174,9 @@ pub fn rule_with(
 ) -> Result<Rule> {
     let set = settings.alert(alert);
     let threshold = |name: &str| number(alert.thresholds.iter().find(|threshold| threshold.name == name)?);
-    let expr = promql::fill(alert.name, &area.expr(alert), |name, _| {
-        common(name, settings).or_else(|| threshold(name))
+    let expr = promql::fill(alert.name, &area.expr(alert), |name, _| match name {
+        "without" if set.is_as_found() => Some(WITHOUT.replace(", severity", "")),
+        _ => common(name, settings).or_else(|| threshold(name)),
     })?;
     // $labels, $value and $externalLabels are Prometheus' own and stay as they are
     let description = promql::fill(alert.name, alert.description, |name, _| match name {
@@ -192,9 +193,10 @@ pub fn rule_with(
         // tells them from their namesakes, so that the exporter's absence does not mute them
         labels.insert("source".to_owned(), area.id.to_owned());
     }
-    labels.insert("severity".to_owned(), set.severity.to_string());
+    labels.insert("severity".to_owned(), set.severity_label);
     let mut annotations =
         BTreeMap::from([("summary", texts::summary(area, alert, settings)), ("description", description)]);
+    annotations.extend(texts::fix(area, alert, settings).map(|fix| ("fix", fix)));
     annotations.extend(settings.runbook(alert.name).map(|url| ("runbook_url", url)));
     if let Some(base) = &settings.dashboard_base_url {
         let url = format!("{}/d/{}", base.trim_end_matches('/'), area.dashboard().uid());

@@ -63,10 +63,26 @@ fn labels(area: &Check, alert: &Alert) -> Vec<&'static str> {
 /// template asks for it when the alert is sent. `topk` instead of a join: two pods of the exporter may be of two
 /// releases, and a join would fail on two titles of one cause.
 pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
-    let causes: &[&Cause] = if alert.fires_on().is_empty() { alert.also } else { alert.fires_on() };
-    if causes.len() < 2 {
-        return String::new();
+    if causes(alert).len() < 2 { String::new() } else { of_causes(area, alert, settings, "title") }
+}
+
+/// What to do about the causes that hold now: the annotation `fix`. Names of objects stand in it in capitals.
+pub fn fix(area: &Check, alert: &Alert, settings: &Settings) -> Option<String> {
+    match causes(alert) {
+        [] => None,
+        [cause] => Some(cause.advice().fix).filter(|fix| !fix.is_empty()),
+        _ => Some(of_causes(area, alert, settings, "fix")),
     }
+}
+
+fn causes(alert: &Alert) -> &'static [&'static Cause] {
+    if alert.fires_on().is_empty() { alert.also } else { alert.fires_on() }
+}
+
+/// A template for a label of [`CAUSE_INFO`] for each cause of the alert that holds now.
+fn of_causes(area: &Check, alert: &Alert, settings: &Settings, says: &str) -> String {
+    let causes = causes(alert);
+    let between = if says == "fix" { " " } else { ", " };
     let cluster = Some(settings.cluster_label.as_str()).filter(|label| !label.is_empty());
     let mut matchers = format!("{}, check=\"{}\"", settings.matchers(), area.id);
     let mut values = String::new();
@@ -78,8 +94,9 @@ pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let shape = Shape::of(area, alert);
     if shape.as_ref().is_none_or(|shape| shape.labels().contains(&"cause")) {
         return format!(
-            "{{{{ range query (printf `topk(1, {info}, cause=%q}})`{values} $labels.cause) }}}}{{{{ .Labels.title }}}}\
-             {{{{ else }}}}{{{{ $labels.cause }}}}{{{{ end }}}}"
+            "{{{{ range query (printf `topk(1, {info}, cause=%q}})`{values} $labels.cause) }}}}{{{{ .Labels.{says} }}}}\
+             {{{{ else }}}}see the finding {}{{{{ end }}}}",
+            area.id
         );
     }
     let mut of_finding = matchers;
@@ -97,8 +114,8 @@ pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
     }
     format!(
         "{{{{ range $number, $found := query (printf `topk by (cause) (1, {info}}} and on (cause) \
-         longhorn_health_finding{{{of_finding}}} == 1)`{values}) | sortByLabel \"cause\" }}}}{{{{ if $number }}}}, \
-         {{{{ end }}}}{{{{ $found.Labels.title }}}}{{{{ else }}}}see the finding {}{{{{ end }}}}",
+         longhorn_health_finding{{{of_finding}}} == 1)`{values}) | sortByLabel \"cause\" }}}}{{{{ if $number }}}}{between}\
+         {{{{ end }}}}{{{{ $found.Labels.{says} }}}}{{{{ else }}}}see the finding {}{{{{ end }}}}",
         area.id
     )
 }

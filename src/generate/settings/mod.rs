@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::address;
 use crate::check::{Alert, Bound, Severity, Threshold};
+use crate::exporter::INHIBITOR;
 pub use parse::{ConfigError, parse};
 pub use text::ClusterName;
 use text::{
@@ -79,10 +80,22 @@ pub struct AlertSettings {
     /// `keep_firing_for`; empty for none.
     pub keep_firing_for: String,
     pub severity: Severity,
+    /// The label severity: this severity, or a template for that of the series ([`Alert::as_found`]).
+    pub severity_label: String,
     /// Labels beside the global ones; they win.
     pub labels: Labels,
     pub thresholds: BTreeMap<&'static str, f64>,
 }
+
+impl AlertSettings {
+    /// Each severity of its series is an alert.
+    pub fn is_as_found(&self) -> bool {
+        self.severity_label == OF_THE_SERIES
+    }
+}
+
+/// A label of an alert that takes the severity of its series.
+const OF_THE_SERIES: &str = "{{ $labels.severity }}";
 
 impl Default for Settings {
     fn default() -> Self {
@@ -145,6 +158,12 @@ impl Settings {
             hold: set(&config.hold, alert.hold),
             keep_firing_for: set(&config.keep_firing_for, alert.keep_firing_for),
             severity: config.severity.unwrap_or(alert.severity),
+            severity_label: match config.severity {
+                None if alert.as_found => OF_THE_SERIES.to_owned(),
+                // Alertmanager's own word for what no one is told
+                None if alert.name == INHIBITOR => "none".to_owned(),
+                severity => severity.unwrap_or(alert.severity).to_string(),
+            },
             labels: config.labels.clone().unwrap_or_default(),
             thresholds: alert.thresholds.iter().map(threshold).collect(),
         }

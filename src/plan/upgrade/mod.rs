@@ -8,7 +8,7 @@ mod traps;
 mod volumes;
 
 use super::*;
-use crate::facts::releases::{Line, Path, ladder, newest, oldest_kubelet, path};
+use crate::facts::releases::{Line, Path, ladder, newest, path};
 use crate::longhorn::{Release, Resource};
 
 /// Checks whose findings stand against an upgrade: it needs managers and webhooks that work.
@@ -196,7 +196,7 @@ pub struct Asked {
 /// The plan.
 pub fn plan(looked: Looked<'_>, asked: Asked) -> Plan {
     let cluster = looked.cluster;
-    let kubernetes = oldest_kubelet(cluster);
+    let kubernetes = cluster.oldest_kubelet();
     let Some(installed) = cluster.release() else {
         return without_release(looked, asked);
     };

@@ -204,6 +204,9 @@ httpGet:
 {{- $common := dict "labels" (deepCopy $settings.ruleLabels) "annotations" (merge $links $settings.ruleAnnotations) }}
 {{- $labelled = mergeOverwrite (deepCopy $rule) $common (omit (deepCopy $override) "disabled" "enabled" "thresholds" "severity") }}
 {{- with $override.severity }}
+{{- if hasPrefix "{{" $rule.labels.severity }}{{/* one severity is one alert */}}
+{{- $_ := set $labelled "expr" (replace "endpoint, service" "endpoint, service, severity" $labelled.expr) }}
+{{- end }}
 {{- $_ := set $labelled.labels "severity" . }}
 {{- end }}
 {{- with $override.thresholds }}

@@ -230,7 +230,7 @@ fn panics_are_told_by_their_stack() {
             sample(
                 &run(&CHECK, &cluster),
                 "longhorn_health_manager_crash_looping",
-                &["node-1", cause, "log"]
+                &["node-1", cause, "log", "critical"]
             ),
             Some(1.0)
         );
