@@ -7,7 +7,6 @@
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
-use super::webhook_calls::CallFailed;
 use super::{causes, facts, kubelet};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
@@ -29,6 +28,8 @@ pub struct Diagnosis {
     pub issue: Option<&'static KnownIssue>,
     /// Why a webhook does not answer, where the log tells.
     pub why: Option<CrashReason>,
+    /// What is refused, in the words of who refuses it.
+    pub detail: Option<String>,
     /// The node whose manager ended in the same way and has a log that tells the cause.
     pub twin: Option<String>,
 }
@@ -42,6 +43,7 @@ impl Diagnosis {
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         (self.cause, self.issue, self.why) = (twin.cause, twin.issue, twin.why);
+        self.detail.clone_from(&twin.detail);
         self.twin = Some(node.to_owned());
     }
 }
@@ -50,7 +52,7 @@ impl Diagnosis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashReason {
     /// To the API server.
-    Called(CallFailed),
+    Called(Unreached),
     /// To the manager itself, through the Service of this webhook.
     Reached(Option<&'static str>, Option<Unreached>),
     /// Its listener could not open this port.
@@ -68,16 +70,26 @@ pub(super) struct CrashedManager<'a> {
     pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
     why: Option<CrashReason>,
+    detail: Option<String>,
 }
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
-    let mut case =
-        CrashedManager { cluster, pod, node, release, issue: None, evidence: Vec::new(), why: None };
+    let mut case = CrashedManager {
+        cluster,
+        pod,
+        node,
+        release,
+        issue: None,
+        evidence: Vec::new(),
+        why: None,
+        detail: None,
+    };
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
+        case.detail = Some(text::shortened(if message.is_empty() { reason } else { message }, SHOWN));
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
@@ -127,7 +139,15 @@ impl CrashedManager<'_> {
     }
 
     fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
-        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue, why: self.why, twin: None }
+        Diagnosis {
+            cause,
+            source,
+            evidence: self.evidence,
+            issue: self.issue,
+            why: self.why,
+            detail: self.detail,
+            twin: None,
+        }
     }
 
     // === by log ===
@@ -188,9 +208,12 @@ impl CrashedManager<'_> {
             if line.contains("conversion webhook for") && !converts {
                 return &causes::CRD_MISMATCH;
             }
-            let why = CallFailed::read(line);
-            self.why = Some(CrashReason::Called(why));
-            self.add(EvidenceSource::Log, why.means());
+            let why = Unreached::of_call(line);
+            self.why = why.map(CrashReason::Called);
+            self.add(
+                EvidenceSource::Log,
+                why.map_or("why the call failed does not show in the line", Unreached::means),
+            );
         }
         // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
         if *found == causes::WEBHOOK_NOT_READY
@@ -198,6 +221,11 @@ impl CrashedManager<'_> {
         {
             let text = format!("until then it complained: {}", shortened(complaint.line));
             self.add(EvidenceSource::Log, text);
+        }
+        if *found == causes::WEBHOOK_DENIED {
+            let refusal =
+                line.split_once("denied the request: ").map(|(_, refusal)| refusal.trim_end_matches('"'));
+            self.detail = refusal.map(|refusal| text::shortened(refusal, SHOWN));
         }
         if *found == causes::WEBHOOK_DENIED
             && line.contains("setting ")
@@ -287,6 +315,9 @@ impl CrashedManager<'_> {
         found.is_some()
     }
 }
+
+/// Characters of what others say that have room in a headline.
+const SHOWN: usize = 160;
 
 /// A log line as evidence.
 fn shortened(line: &str) -> String {
