@@ -40,11 +40,12 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ];
     ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
-        fix "Give the right back: ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind as they are in this release, with the tool that \
-             installed Longhorn, and find out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; \
-             deleting its pod does not help. auth reconcile changes roles and bindings only, and prints an error for every other object." [
-            read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
+        fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
+             out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
+             help. auth reconcile changes roles and bindings only, and prints an error for every other object." [
+            read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
+            read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
             change "kubectl auth reconcile -f https://raw.githubusercontent.com/longhorn/longhorn/<release>/deploy/longhorn.yaml",
         ];
