@@ -165,7 +165,7 @@ causes! {
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml | grep -A8 Probe:",
             change "kubectl -n <namespace> patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
-    UNKNOWN = critical "unknown" "cause unknown; the evidence lists the candidates"
+    UNKNOWN = critical "unknown" "cause unknown"
         fix "Cause unknown: read the last log of the container; the line with level=fatal, or the one that begins with panic, names it. If it says \
              nothing, report it to Longhorn with a support bundle." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",

@@ -28,8 +28,8 @@ pub struct Diagnosis {
     pub issue: Option<&'static KnownIssue>,
     /// Why a webhook does not answer, where the log tells.
     pub why: Option<CrashReason>,
-    /// What is refused, in the words of who refuses it.
-    pub detail: Option<String>,
+    /// What this case says that its cause leaves open: a step, a port, the words of who refuses something.
+    pub headline: Option<String>,
     /// The node whose manager ended in the same way and has a log that tells the cause.
     pub twin: Option<String>,
 }
@@ -43,7 +43,7 @@ impl Diagnosis {
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         (self.cause, self.issue, self.why) = (twin.cause, twin.issue, twin.why);
-        self.detail.clone_from(&twin.detail);
+        self.headline.clone_from(&twin.headline);
         self.twin = Some(node.to_owned());
     }
 }
@@ -70,7 +70,7 @@ pub(super) struct CrashedManager<'a> {
     pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
     why: Option<CrashReason>,
-    detail: Option<String>,
+    pub(super) headline: Option<String>,
 }
 
 /// Finds the cause of a crash loop.
@@ -85,11 +85,16 @@ pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
         issue: None,
         evidence: Vec::new(),
         why: None,
-        detail: None,
+        headline: None,
     };
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
-        case.detail = Some(text::shortened(if message.is_empty() { reason } else { message }, SHOWN));
+        // runtimes begin with who called whom, and end with what is wrong
+        let last = ["failed: ", "spec: "]
+            .iter()
+            .fold(message, |rest, mark| rest.rsplit_once(mark).map_or(rest, |(_, last)| last));
+        let said = text::shortened(if last.is_empty() { reason } else { last }, SHOWN);
+        case.headline = Some(format!("its container cannot be created or started: {said}"));
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
@@ -145,7 +150,7 @@ impl CrashedManager<'_> {
             evidence: self.evidence,
             issue: self.issue,
             why: self.why,
-            detail: self.detail,
+            headline: self.headline,
             twin: None,
         }
     }
@@ -225,13 +230,27 @@ impl CrashedManager<'_> {
         if *found == causes::WEBHOOK_DENIED {
             let refusal =
                 line.split_once("denied the request: ").map(|(_, refusal)| refusal.trim_end_matches('"'));
-            self.detail = refusal.map(|refusal| text::shortened(refusal, SHOWN));
+            let refused =
+                |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
+            self.headline = match (refusal, line.split_once(" setting ")) {
+                (Some(refusal), _) => refused(
+                    "Longhorn's own validator",
+                    &format!("a change that it makes at start: {refusal}"),
+                ),
+                (None, Some((_, setting))) => {
+                    refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
+                }
+                _ => None,
+            };
         }
         if *found == causes::WEBHOOK_DENIED
             && line.contains("setting ")
             && line.contains("with invalid value")
         {
             self.why = Some(CrashReason::Setting);
+        }
+        if *found == causes::UPGRADE_PATH {
+            self.headline = facts::upgrade_gap(self.cluster, self.pod);
         }
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)
@@ -244,6 +263,7 @@ impl CrashedManager<'_> {
         }
         if *found == causes::WEBHOOK_UNSERVED {
             if let Some(fact) = probes::foreign(self.cluster, self.pod) {
+                self.headline = Some(fact.to_string());
                 self.add(EvidenceSource::Api, fact.to_string());
                 return &causes::MANIFEST_STALE;
             }

@@ -228,8 +228,11 @@ fn finding(
             let webhook = webhook.unwrap_or("admission");
             format!("it does not reach Service longhorn-{webhook}-webhook: {}", why.briefly())
         }
-        _ => match (&diagnosis.detail, diagnosis.issue) {
-            (Some(detail), _) => format!("{}: {detail}", diagnosis.cause.meaning),
+        Some(CrashReason::Called(why)) => {
+            format!("the API server cannot call Longhorn's webhook: {}", why.briefly())
+        }
+        _ => match (&diagnosis.headline, diagnosis.issue) {
+            (Some(headline), _) => headline.clone(),
             (None, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
             (None, None) => diagnosis.cause.meaning.to_owned(),
         },

@@ -41,7 +41,9 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         ),
         (&causes::KNOWN_PANIC, _) => {
             let issue = diagnosis.issue.zip(release);
-            issue.map(|(issue, release)| Remedy::new(issue.advice(cluster, release))).unwrap_or_default()
+            issue
+                .map(|(issue, release)| issue.remedy(cluster, release).read(last_log(namespace, pod)))
+                .unwrap_or_default()
         }
         (&causes::PROBE_KILLED, _) => kubelet::without(cluster, pod),
         (&causes::OOM_KILLED, _) => without_limit(cluster, pod),

@@ -15,7 +15,7 @@ mod tests;
 mod triggers;
 
 use super::releases;
-use crate::check::{CommandTemplate, capitalised};
+use crate::check::{CommandTemplate, Remedy, capitalised};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 
@@ -146,6 +146,14 @@ impl KnownIssue {
             true => format!("First {} {way_out} ({link}).", self.until_then),
             false => format!("{way_out} ({link}). Until then: {}", self.until_then),
         }
+    }
+
+    /// The same with its commands.
+    pub fn remedy(&self, cluster: &Cluster, release: Release) -> Remedy {
+        self.steps.iter().fold(Remedy::new(self.advice(cluster, release)), |remedy, step| {
+            let run = step.run.replace("<namespace>", &cluster.namespace);
+            if step.changes { remedy.change(run) } else { remedy.read(run) }
+        })
     }
 
     /// Whether this cluster meets what triggers the bug.

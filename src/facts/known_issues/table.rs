@@ -185,7 +185,7 @@ pub const ALL: &[KnownIssue] = &[
             false => Trigger::Absent,
         },
     }),
-    issue!(11864, "v1.10.1", until "before the upgrade set v2-data-engine-guaranteed-instance-manager-cpu to 250 m or less per core of the smallest node, or upgrade to 1.10.1 at once.", [
+    issue!(11864, "v1.10.1", until "set v2-data-engine-guaranteed-instance-manager-cpu to 250 m or less per core of the smallest node, before the upgrade to 1.10.0.", [
         read "kubectl -n <namespace> get settings.longhorn.io v2-data-engine-guaranteed-instance-manager-cpu",
     ], {
         effect: "the manager does not start after the upgrade to 1.10.0 when the CPU reserved for v2 instance managers is more \
