@@ -99,8 +99,8 @@ const CONVERTED: [&str; 5] = ["backingimages", "backuptargets", "engineimages", 
 fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    if !installed.is_some_and(|installed| installed < NO_CONVERSION)
-        || !release.is_some_and(|release| release >= NO_CONVERSION)
+    if installed.is_none_or(|installed| installed >= NO_CONVERSION)
+        || release.is_none_or(|release| release < NO_CONVERSION)
     {
         return remedy;
     }

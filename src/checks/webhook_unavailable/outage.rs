@@ -314,7 +314,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
 }
 
 /// The pod whose back-off is worth ending: that of the start Lease's holder where there is one.
-fn first_to_go<'a>(cluster: &'a Cluster, webhook: WebhookRole) -> Option<&'a Pod> {
+fn first_to_go(cluster: &Cluster, webhook: WebhookRole) -> Option<&Pod> {
     let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());
     let of_holder = webhook.pods(cluster).find(|pod| holder == Some(pod.spec.node_name.as_str()));
     of_holder.or_else(|| webhook.pods(cluster).find(|pod| !pods::is_away(cluster, pod)))
