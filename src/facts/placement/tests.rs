@@ -124,3 +124,28 @@ fn the_figures_of_the_scheduler_are_shown() {
     );
     assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
 }
+
+#[test]
+fn one_look_at_all_nodes_says_what_a_look_for_each_node_says() {
+    let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
+    let (mut taken, mut refused) = (0, 0);
+    for volume in cluster.objects.volumes.iter() {
+        let places = places(&cluster, volume);
+        for node in cluster.objects.longhorn_nodes.iter() {
+            let leaves = |name: &str| node.metadata.name.as_str() == name;
+            let each = refusals_without(&cluster, volume, leaves).map(|mut refusals| {
+                refusals.retain(|refusal| !leaves(&refusal.node));
+                nearest(&refusals)
+            });
+            assert_eq!(
+                places.nearest_without(leaves),
+                each,
+                "{} without {}",
+                volume.metadata.name,
+                node.metadata.name
+            );
+            *(if each.is_none() { &mut taken } else { &mut refused }) += 1;
+        }
+    }
+    assert!(taken > 0 && refused > 0, "{taken} {refused}");
+}
