@@ -228,11 +228,12 @@ impl CrashedManager<'_> {
             self.add(EvidenceSource::Log, text);
         }
         if *found == causes::WEBHOOK_DENIED {
-            let refusal =
-                line.split_once("denied the request: ").map(|(_, refusal)| refusal.trim_end_matches('"'));
+            let refusal = quoted(line)
+                .split_once("denied the request: ")
+                .map(|(_, refusal)| refusal.trim_end_matches('"'));
             let refused =
                 |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
-            self.headline = match (refusal, line.split_once(" setting ")) {
+            self.headline = match (refusal, quoted(line).split_once(" setting ")) {
                 (Some(refusal), _) => refused(
                     "Longhorn's own validator",
                     &format!("a change that it makes at start: {refusal}"),
@@ -342,4 +343,9 @@ const SHOWN: usize = 160;
 /// A log line as evidence.
 fn shortened(line: &str) -> String {
     text::shortened(line, 400)
+}
+
+/// A line without what logrus writes behind its message.
+fn quoted(line: &str) -> &str {
+    line.split_once("\" func=").map_or(line, |(message, _)| message)
 }

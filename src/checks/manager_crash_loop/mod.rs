@@ -234,8 +234,8 @@ fn finding(
             format!("the API server cannot call Longhorn's webhook: {}", why.briefly())
         }
         _ => match (&diagnosis.headline, diagnosis.issue) {
-            (Some(headline), _) => headline.clone(),
-            (None, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
+            (Some(headline), None) => headline.clone(),
+            (_, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
             (None, None) => diagnosis.cause.meaning.to_owned(),
         },
     };
