@@ -14,6 +14,7 @@ pub mod leases;
 pub mod looping;
 pub mod nodes;
 pub mod not_started;
+pub mod patience;
 pub mod placement;
 pub mod pods;
 pub mod probes;

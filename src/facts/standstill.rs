@@ -9,9 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
 use crate::cluster::Cluster;
 use crate::facts::age::{Begun, observe};
-
-/// No copy is as slow as that: one percent of ten terabytes would go at two megabytes a second.
-const CRAWL: SignedDuration = SignedDuration::from_hours(12);
+use crate::facts::patience::SLOWEST_PERCENT;
 
 /// Work that is under way.
 pub struct Work<'a> {
@@ -40,7 +38,7 @@ impl Work<'_> {
     pub fn stands(&self, cluster: &Cluster, out: &mut Outcome, cause: &'static Cause) -> Option<Standstill> {
         let key = format!("{} {}", self.object, self.mark);
         let age = observe(cluster, out, self.fact, &key, Begun::At(None));
-        let slowest = CRAWL.checked_mul(i32::try_from(self.progress.max(0)).unwrap_or(i32::MAX))?;
+        let slowest = SLOWEST_PERCENT.checked_mul(i32::try_from(self.progress.max(0)).unwrap_or(i32::MAX))?;
         let begun = self.begun.and_then(|begun| begun.checked_add(slowest).ok());
         let begun = begun.filter(|_| self.progress == 0 || age.is_unknown());
         let since = [age.since, begun].into_iter().flatten().min();

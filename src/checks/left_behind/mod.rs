@@ -77,7 +77,7 @@ pub static CHECK: Check = Check {
 
 gauges! {
     ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan"]
-        "Orphans on a node by what they are: replica, engine-instance, replica-instance, …",
+        "Orphans on a node by their type: replica is data, the others are processes.",
         absent "the node has none of them, or orphans cannot be read",
         example "longhorn_health_orphans > 0";
 }

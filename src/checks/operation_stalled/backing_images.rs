@@ -1,15 +1,11 @@
 //! Backing images of which no copy gets ready.
 
-use jiff::SignedDuration;
-
 use super::causes::*;
 use crate::check::*;
+use crate::facts::patience::FIRST_SIGN;
 use crate::facts::standstill::{Standstill, Work};
 use crate::facts::{api, text};
 use crate::longhorn::{BackingImage, BackingImageDataSource, BackingImageManager, CopyState};
-
-/// The pod of a data source starts within minutes, and tells its percents from then on.
-const PREPARATION: SignedDuration = SignedDuration::from_mins(30);
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     let images = cluster.objects.backing_images.iter();
@@ -54,7 +50,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         let copies_data = state.is_none_or(|state| state == CopyState::InProgress);
         let progress = if copies_data { progress } else { 0 };
         let begun = changed.max(image.metadata.created().filter(|_| !is_fetched));
-        let work = Work { fact: "backing_image", object: name, mark, progress, begun, patience: PREPARATION };
+        let work = Work { fact: "backing_image", object: name, mark, progress, begun, patience: FIRST_SIGN };
         if let Some(still) = work.stands(cluster, out, &BACKING_IMAGE_STALLED) {
             out.find(finding(cluster, image, preparing, &states, still));
         }

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::causes::*;
 use crate::check::*;
+use crate::facts::patience::PERCENT;
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
 use crate::longhorn::{BackupState, SystemBackupState, condition};
@@ -12,8 +13,6 @@ use crate::longhorn::{BackupState, SystemBackupState, condition};
 const STEP: SignedDuration = SignedDuration::from_mins(90);
 /// The backups of volumes and those of backing images have a day each.
 const DATA: SignedDuration = SignedDuration::from_hours(25);
-/// The backup of a backing image tells its percents.
-const COPY: SignedDuration = SignedDuration::from_hours(1);
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     system_backups(cluster, out);
@@ -40,7 +39,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
                 mark: words.clone(),
                 progress,
                 begun: meta.created(),
-                patience: COPY,
+                patience: PERCENT,
             };
             object.stalled(cluster, out, &work, &words);
         }

@@ -1,20 +1,12 @@
 //! Expansions, restores, purges and clones of volumes.
 
-use jiff::SignedDuration;
-
 use super::causes::*;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{FIRST_SIGN, PERCENT, RETRY};
 use crate::facts::standstill::Work;
 use crate::facts::{api, text, volumes};
 use crate::longhorn::{Engine, InstanceState, Volume, VolumeRobustness};
-
-/// An engine grows its replicas within seconds, and a detached volume is attached for it.
-const EXPANSION: SignedDuration = SignedDuration::from_mins(30);
-/// One percent of ten terabytes takes half of it.
-const COPY: SignedDuration = SignedDuration::from_hours(1);
-/// Longhorn tries a restore again within minutes.
-const RETRY: SignedDuration = SignedDuration::from_mins(10);
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
@@ -49,7 +41,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());
     let mark = format!("{} {state} {grows}", volume.spec.size.0);
-    let work = Work { fact: "expansion", object: name, mark, progress: 0, begun: None, patience: EXPANSION };
+    let work = Work { fact: "expansion", object: name, mark, progress: 0, begun: None, patience: FIRST_SIGN };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
         let long = text::duration(cluster.age(still.since));
         let finding = about(
@@ -176,7 +168,7 @@ fn copy<'a>(
     progress: i64,
     begun: Option<jiff::Timestamp>,
 ) -> Work<'a> {
-    Work { fact, object, mark, progress, begun, patience: COPY }
+    Work { fact, object, mark, progress, begun, patience: PERCENT }
 }
 
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {

@@ -11,10 +11,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{AFTER_ROLLOUT, ROLLOUT};
 use crate::facts::{api, releases, text};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, Pod, Release};
@@ -82,11 +83,6 @@ gauges! {
         absent "volumes or settings cannot be read",
         example "longhorn_health_old_engine_volumes > 0";
 }
-
-/// A rollout in which pods get Ready one after the other.
-const ROLLOUT: SignedDuration = SignedDuration::from_mins(30);
-/// The deployer waits for the managers, and its own pod for its image.
-const DEPLOYER: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let managers: Vec<(&Pod, Release)> = cluster
@@ -176,7 +172,7 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
         let Some((pod, release)) = other else { continue };
         let newest = newest.max(pod.metadata.created());
         let age = observe(cluster, out, "component_old", app, Begun::NotBefore(newest));
-        if !age.at_least(DEPLOYER, Unknown::Counts) {
+        if !age.at_least(AFTER_ROLLOUT, Unknown::Counts) {
             continue;
         }
         let kind = if app == "longhorn-csi-plugin" { "DaemonSet" } else { "Deployment" };

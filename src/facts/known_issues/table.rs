@@ -54,6 +54,19 @@ pub const ALL: &[KnownIssue] = &[
         trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
     },
     KnownIssue {
+        number: 7919,
+        cause: "issue_7919",
+        effect: "an instance manager can deadlock: volumes on its node neither attach nor detach, while I/O goes on",
+        harms: Harms::InstanceManagers,
+        // the instance manager of 1.6.0; its change log of 1.6.1 names the fix
+        ranges: &[(r(1, 6, 0), r(1, 6, 1))],
+        fixed: &[r(1, 6, 1)],
+        frames: &[],
+        until_then: "Attach and detach few volumes at a time. Where they stand still on a node, drain it and restart its instance manager \
+                     once nothing runs in it.",
+        trigger: |_| Trigger::Possible("attaching and detaching can trigger it at any time"),
+    },
+    KnownIssue {
         number: 8098,
         cause: "issue_8098",
         effect: "the manager can panic while it collects the metrics of a volume",
