@@ -58,6 +58,8 @@ struct DiskLimits {
     soft_disks: bool,
     empty_node_selector: bool,
     empty_disk_selector: bool,
+    /// Whether what refuses is put into words, which costs far more than to compare the figures.
+    in_words: bool,
 }
 
 /// Where replicas of the volume are that count.
@@ -111,6 +113,36 @@ pub fn refusals_without(
         }
     }
     Some(refusals)
+}
+
+/// For each node whether one of its disks would take another replica of the volume, and else what comes nearest.
+pub struct Places<'a>(Vec<(&'a str, Option<Obstacle>)>);
+
+/// Looks at every node once, for questions about many sets of nodes that leave.
+pub fn places<'a>(cluster: &'a Cluster, volume: &Volume) -> Places<'a> {
+    let limits = DiskLimits { in_words: false, ..DiskLimits::of(cluster, volume) };
+    let taken = Taken::of(cluster, volume);
+    let obstacle = |node: &LonghornNode| {
+        if let Some((obstacle, _)) = node_obstacle(node, volume, &limits, &taken) {
+            return Some(obstacle);
+        }
+        let mut nearest = None;
+        for (disk, spec) in &node.spec.disks {
+            let status = node.status.disk_status.get(disk);
+            nearest = nearest.max(Some(disk_obstacle(spec, status, volume, &limits, &taken)?.0));
+        }
+        nearest.or(Some(Obstacle::Disk))
+    };
+    let nodes = cluster.objects.longhorn_nodes.iter();
+    Places(nodes.map(|node| (node.metadata.name.as_str(), obstacle(node))).collect())
+}
+
+impl Places<'_> {
+    /// `None` where a node that stays takes the replica; else what comes nearest on those that stay, if there are any.
+    pub fn nearest_without(&self, leaves: impl Fn(&str) -> bool) -> Option<Option<Obstacle>> {
+        let mut staying = self.0.iter().filter(|(node, _)| !leaves(node)).map(|(_, obstacle)| *obstacle);
+        staying.try_fold(None, |nearest, obstacle| Some(nearest.max(Some(obstacle?))))
+    }
 }
 
 /// What the scheduler would still promise on all disks of the other nodes, in bytes.
@@ -198,6 +230,7 @@ impl DiskLimits {
             soft_disks: soft(&spec.replica_disk_soft_anti_affinity, "replica-disk-soft-anti-affinity", true),
             empty_node_selector: soft("", "allow-empty-node-selector-volume", true),
             empty_disk_selector: soft("", "allow-empty-disk-selector-volume", true),
+            in_words: true,
         }
     }
 }
@@ -312,10 +345,10 @@ fn space(
     if maximum <= 0 {
         return None; // not measured: readiness says why
     }
+    let words = |text: &dyn Fn() -> String| if limits.in_words { text() } else { String::new() };
     let least = percent(maximum, limits.minimal_available);
     if available <= 0 || available.saturating_sub(actual) <= least {
-        return Some((
-            Obstacle::Space,
+        let text = || {
             format!(
                 "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
                 bytes(available),
@@ -323,14 +356,15 @@ fn space(
                 bytes(least),
                 limits.minimal_available,
                 bytes(maximum)
-            ),
-        ));
+            )
+        };
+        return Some((Obstacle::Space, words(&text)));
     }
     let most = percent(maximum.saturating_sub(reserved), limits.over_provisioning);
-    (size.saturating_add(scheduled) > most).then(|| {
+    let text = || {
         let failed = taken.failed.get(now.disk_uuid.as_str());
         let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
-        let text = format!(
+        format!(
             "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
              storage-over-provisioning-percentage)",
             bytes(scheduled),
@@ -339,9 +373,9 @@ fn space(
             limits.over_provisioning,
             bytes(maximum),
             bytes(reserved)
-        );
-        (Obstacle::Provisioning, text)
-    })
+        )
+    };
+    (size.saturating_add(scheduled) > most).then(|| (Obstacle::Provisioning, words(&text)))
 }
 
 fn missing_tags(tags: &[SharedText], wanted: &[SharedText], empty_selector: bool) -> Option<String> {
