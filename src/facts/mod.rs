@@ -23,7 +23,6 @@ pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
 pub mod standstill;
-#[expect(dead_code, reason = "each check lists them among its own")]
 pub mod start_causes;
 pub mod starts;
 pub mod text;
