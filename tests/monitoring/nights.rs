@@ -64,7 +64,7 @@ impl Night {
 /// Those whom a receiver gets to see.
 fn heard(stack: &Stack) -> Vec<Alert> {
     let (_, heard) = stack.muted_and_heard();
-    heard.into_iter().filter(|alert| !["info", "none"].contains(&alert.label("severity").as_str())).collect()
+    heard.into_iter().filter(|alert| !["info", "none"].contains(&alert.label("severity"))).collect()
 }
 
 /// In a line: what and where.
