@@ -239,8 +239,8 @@ pub const PANELS: &[Panel] = &[
         title: "Clusters",
         description: "A row for each cluster that has an exporter. The cluster leads to its overview. A cluster that is missing here has no exporter that Prometheus can scrape.",
         columns: &[
-            "status", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H", "Value #I", "release",
-            "exporter",
+            "status", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H",
+            "Value #I", "release", "exporter",
         ],
         expr: "max by ($cluster status) (longhorn_health_status{$job}) == 1",
         legend: "status",

@@ -250,7 +250,8 @@ mod tests {
     #[test]
     fn redundancy_and_rebuilds_are_told() {
         let volume = |name: &str| {
-            volume(name, name, "attached", "degraded").replace("status:", "spec: {numberOfReplicas: 3}\nstatus:")
+            volume(name, name, "attached", "degraded")
+                .replace("status:", "spec: {numberOfReplicas: 3}\nstatus:")
         };
         let replica = |name: &str, of: &str, healthy: bool| {
             let healthy = if healthy { ", healthyAt: '2026-01-01T00:00:00Z'" } else { "" };
@@ -285,7 +286,11 @@ mod tests {
         let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
         let finding = |check: &crate::check::Check, cause: &'static crate::check::Cause, name: &str| {
-            let mut finding = Finding::new(cause, volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()), "…");
+            let mut finding = Finding::new(
+                cause,
+                volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()),
+                "…",
+            );
             finding.check = check.id;
             finding.volumes(vec![cluster.volume_ref(name)])
         };
