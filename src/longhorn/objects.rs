@@ -200,7 +200,8 @@ objects! {
     csi_nodes: CsiNode = CsiNodes;
     kube_nodes: KubeNode = KubeNodes;
     priority_classes: PriorityClass = PriorityClasses;
-    csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER };
+    csi_attachments: CsiAttachment = CsiAttachments, kept(attachment) { attachment.spec.attacher == CSI_DRIVER },
+        of(attachment) { PersistentVolume: &attachment.spec.source.persistent_volume_name };
     validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
     mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
     custom_resource_definitions: CustomResourceDefinition = CustomResourceDefinitions, kept(crd) { crd.is_longhorn() };

@@ -183,6 +183,9 @@ mod tests {
             "replica_unschedulable",
             "manager_half_alive",
             "engine_image_unavailable",
+            "operation_stalled",
+            "snapshot_chain_long",
+            "version_skew",
         ];
         for check in crate::checks::ALL.iter().filter(|check| !of_other_nights.contains(&check.id)) {
             assert!(found.contains(&check.id), "the demo has no finding of {}", check.id);

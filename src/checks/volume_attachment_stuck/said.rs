@@ -2,7 +2,7 @@
 
 use crate::check::*;
 use crate::facts::{api, text};
-use crate::longhorn::{ConditionStatus, Volume, condition};
+use crate::longhorn::{ConditionStatus, Owner, Volume, condition};
 
 /// Kubernetes' own error, the backing image that is waited for, and what an upgrade left behind.
 pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
@@ -12,8 +12,7 @@ pub(super) fn by_others(cluster: &Cluster, volume: &Volume) -> Vec<Evidence> {
         "" => name,
         pv => pv,
     };
-    let attachments =
-        objects.csi_attachments.iter().filter(|csi| csi.spec.source.persistent_volume_name == pv);
+    let attachments = objects.csi_attachments.of(Owner::PersistentVolume, pv);
     let mut said: Vec<Evidence> = attachments
         .filter(|csi| !csi.status.attached && !csi.status.attach_error.message.trim().is_empty())
         .take(3)
