@@ -232,14 +232,26 @@ impl Finding {
         self
     }
 
-    /// Takes what to do from the cause, where the finding itself does not say it.
+    /// Says in other words than the cause what to do, by the steps of the cause.
+    pub fn fix(self, fix: impl Into<String>) -> Self {
+        self.remedy(Remedy::new(fix))
+    }
+
+    /// Takes what to do from the cause, as far as the finding itself does not say it.
     pub(super) fn advise(&mut self, cluster: &Cluster) {
-        if self.remedy != Remedy::default() || self.cause.fix.is_empty() {
-            return;
+        if self.remedy.fix.is_empty() {
+            let one = |name| self.value(cluster, name, 0);
+            // a name without a value is a defect that tests find; people then read what is meant
+            let fix = filled(self.cause.fix, one);
+            self.remedy.fix = fix.unwrap_or_else(|| super::advice::in_capitals(self.cause.fix));
         }
-        let one = |name| self.value(cluster, name, 0);
-        // a name without a value is a defect that tests find; people then read what is meant
-        let fix = filled(self.cause.fix, one).unwrap_or_else(|| super::advice::in_capitals(self.cause.fix));
+        if self.remedy.commands.is_empty() {
+            self.remedy.commands = self.steps(cluster);
+        }
+    }
+
+    /// The steps of the cause, as far as all that they name is known.
+    fn steps(&self, cluster: &Cluster) -> Vec<Command> {
         let mut commands = Vec::new();
         for step in self.cause.steps {
             for turn in 0..MAX_ALIKE {
@@ -250,7 +262,7 @@ impl Finding {
                 }
             }
         }
-        self.remedy = Remedy { fix, commands };
+        commands
     }
 
     /// What a template means by this name; of several values the one whose turn it is.
