@@ -75,7 +75,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     )
     .node(&volume.status.current_node_id)
     .volumes(vec![cluster.volume_ref(name)])
-    .impact("I/O goes on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
+    .impact("the engine runs on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
     .fact(format!("the volume wants image {to} and runs {from}"))
     .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));

@@ -269,8 +269,7 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
     if let Some(replica) = surplus_replica(cluster, volume) {
         return Some(Obstacle {
             fact: format!("the volume is strict-local, and replica {replica} is one too many, without data"),
-            words: "The validator of Longhorn denies every change of a strict-local volume that has two replicas. Delete the one \
-                    without data.",
+            words: "Delete the replica without data: the validator of Longhorn denies every change of a strict-local volume that has two.",
             change: Some(format!("delete replicas.longhorn.io {replica}")),
         });
     }
@@ -280,7 +279,7 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
             fact: format!(
                 "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
             ),
-            words: "Longhorn attaches no volume that has a pending node. Empty that field.",
+            words: "Empty the field status.pendingNodeID: Longhorn attaches no volume that has a pending node.",
             change: Some(format!(
                 r#"patch volumes.longhorn.io {name} --subresource=status --type merge -p '{{"status":{{"pendingNodeID":""}}}}'"#
             )),
@@ -290,8 +289,8 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
     let active: Vec<&str> = active.map(|engine| engine.metadata.name.as_str()).collect();
     (active.len() > 1).then(|| Obstacle {
         fact: format!("engines {} are active at the same time", text::listed(&active)),
-        words: "Longhorn stops all work on a volume with two active engines (fixed in 1.4.4 and 1.5.2). Keep the engine that the \
-                replicas name in spec.engineName, and delete the other.",
+        words: "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with \
+                two active engines (fixed in 1.4.4 and 1.5.2).",
         change: None,
     })
 }
