@@ -3,6 +3,9 @@
 //! What Helm, Argo CD or Flux installed is changed through them: a manifest that is applied beside them is taken back, or brings
 //! another namespace, other images and default settings.
 
+use serde_json::json;
+
+use super::kubectl::patch;
 use super::releases;
 use crate::check::Remedy;
 use crate::cluster::Cluster;
@@ -17,6 +20,8 @@ pub enum Installer<'a> {
     FluxHelm(&'a str, &'a str),
     /// A Kustomization of Flux: namespace and name.
     FluxKustomize(&'a str, &'a str),
+    /// The Helm controller of K3s and RKE2: namespace and name of the HelmChart.
+    HelmChart(&'a str, &'a str),
     /// Helm, with the name of the release.
     Helm(&'a str),
     /// A distribution's chart, whose versions are its own (Rancher: `longhorn-106.2.1+up1.8.2`).
@@ -48,10 +53,13 @@ pub fn installer(cluster: &Cluster) -> Installer<'_> {
     if let Some(name) = meta.label("argocd.argoproj.io/instance") {
         return Installer::Argo(Some(name));
     }
-    if meta.label("app.kubernetes.io/managed-by") != Some("Helm") {
-        return Installer::Manifest;
+    if let Some(chart) = cluster.objects.helm_charts.iter().find(|chart| chart.is_longhorn()) {
+        return Installer::HelmChart(&chart.metadata.namespace, &chart.metadata.name);
     }
     let release = meta.annotations.helm_release_name.as_str();
+    if meta.label("app.kubernetes.io/managed-by") != Some("Helm") && release.is_empty() {
+        return Installer::Manifest;
+    }
     let name = if release.is_empty() { instance.unwrap_or("longhorn") } else { release };
     match meta.label("helm.sh/chart").is_some_and(|chart| chart.contains("up1.")) {
         true => Installer::ForeignChart(name),
@@ -111,7 +119,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
 }
 
 /// What to do, in a sentence, and the commands in the order of doing; true for one that changes something.
-fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, String)>) {
+pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, String)>) {
     let namespace = &cluster.namespace;
     let named = release.map_or_else(|| "its release".to_owned(), |release| release.to_string());
     match installer(cluster) {
@@ -130,15 +138,24 @@ fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, 
             format!("Set the manifest of Kustomization {of}/{name} to {named} in its source, and reconcile it."),
             vec![(true, format!("flux -n {of} reconcile kustomization {name} --with-source"))],
         ),
+        Installer::HelmChart(of, name) => {
+            let patch = release.map(|release| {
+                let spec = json!({ "spec": { "version": bare(release) } });
+                (true, patch(of, "helmcharts.helm.cattle.io", name, &spec))
+            });
+            (
+                format!("Set the version of HelmChart {of}/{name} to {named}; its failurePolicy has to be abort."),
+                patch.into_iter().collect(),
+            )
+        }
         Installer::ForeignChart(name) => (
             format!("Upgrade {name} to the chart of {named} through the distribution that installed it: its charts have versions of their own."),
             vec![(false, format!("helm -n {namespace} history {name}"))],
         ),
         Installer::Helm(name) => {
-            let version = release.map(|release| format!("{}.{}.{}", release.major, release.minor, release.patch));
-            let upgrade = version.map(|version| {
-                let run = format!("helm upgrade {name} longhorn/longhorn -n {namespace} --version {version} --reuse-values");
-                (true, run)
+            let upgrade = release.map(|release| {
+                let version = bare(release);
+                (true, format!("helm upgrade {name} longhorn/longhorn -n {namespace} --version {version} --reset-then-reuse-values"))
             });
             let history = (false, format!("helm -n {namespace} history {name}"));
             (
@@ -163,6 +180,11 @@ fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bool, 
             ),
         },
     }
+}
+
+/// The version of the chart of a release; hotfixes have none of their own.
+fn bare(release: Release) -> String {
+    format!("{}.{}.{}", release.major, release.minor, release.patch)
 }
 
 /// Address of the published manifest, where Longhorn was installed from one.
@@ -204,11 +226,15 @@ mod tests {
             ),
             (
                 &format!("labels: {{{HELM}}}"),
-                "helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.10.1 --reuse-values",
+                "helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.10.1 --reset-then-reuse-values",
             ),
             (
                 &format!("labels: {{{HELM}}}, annotations: {{meta.helm.sh/release-name: lh}}"),
-                "helm upgrade lh longhorn/longhorn -n longhorn-system --version 1.10.1 --reuse-values",
+                "helm upgrade lh longhorn/longhorn -n longhorn-system --version 1.10.1 --reset-then-reuse-values",
+            ),
+            (
+                "annotations: {meta.helm.sh/release-name: lh}",
+                "helm upgrade lh longhorn/longhorn -n longhorn-system --version 1.10.1 --reset-then-reuse-values",
             ),
             // the chart's labels say Helm, whoever renders it
             (
@@ -246,7 +272,9 @@ mod tests {
         let helm = "labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: longhorn}";
         assert_eq!(
             changes(helm, "v1.8.0"),
-            ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reuse-values"]
+            [
+                "helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reset-then-reuse-values"
+            ]
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
         assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);

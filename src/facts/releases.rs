@@ -1,56 +1,168 @@
-//! Which release of Longhorn runs where.
+//! Which release of Longhorn runs where, which may follow which, and what each needs: the releases up to August 2026.
+//!
+//! The path is the rule of longhorn-manager v1.5.0 to v1.12.1 upgrade/util/util.go (CheckUpgradePathSupported,
+//! checkLHUpgradePath); 1.3 and 1.4 check nothing, and their documentation asks for the same. Engine versions are those of
+//! longhorn-engine pkg/meta/version.go as vendored at each tag. Kubernetes minima are kubeVersion of the charts; that of
+//! 1.11.3 is in its change log alone (csi-provisioner 6.3, issue 13576).
 
 use crate::cluster::Cluster;
-use crate::longhorn::{Container, Pod, Release};
+use crate::longhorn::{Container, Pod, Release, Resource, Suffix};
 
-/// The last release of each minor line that has images and a manifest (tags of longhorn/longhorn, August 2026).
-pub const NEWEST: [Release; 10] = [
-    Release::new(1, 3, 3),
-    Release::new(1, 4, 4),
-    Release::new(1, 5, 5),
-    Release::new(1, 6, 4),
-    Release::new(1, 7, 3),
-    Release::new(1, 8, 2),
-    Release::new(1, 9, 2),
-    Release::new(1, 10, 2),
-    Release::new(1, 11, 3),
-    Release::new(1, 12, 1),
-];
-/// Its csi-provisioner 6.3 needs Kubernetes 1.34 (longhorn issue 13576); the release before and those after have 5.3.
-const NEEDS_1_34: Release = Release::new(1, 11, 3);
-
-/// True for a step that Longhorn refuses: more than one minor release up, or down at all (longhorn-manager v1.5.0 to v1.12.1
-/// upgrade/util/util.go). Hotfix images report the release that they fix.
-pub fn is_refused(from: Release, to: Release) -> bool {
-    let numbers = |release: Release| (release.major, release.minor, release.patch);
-    to.major != from.major || to.minor > from.minor + 1 || numbers(to) < numbers(from)
+/// A minor line that is known.
+#[derive(Debug)]
+pub struct Line {
+    /// Second number.
+    pub minor: u32,
+    /// The last patch with a manifest and a chart.
+    pub last: u32,
+    /// Versions of the engine's command line that its managers accept, from and to; none are checked before 1.6.
+    pub cli: Option<(i64, i64)>,
+    /// The same of the engine's controller.
+    pub controller: Option<(i64, i64)>,
+    /// The oldest Kubernetes 1.x.
+    pub kubernetes: u32,
+    /// A patch that needs another Kubernetes.
+    pub but: Option<(u32, u32)>,
 }
 
-/// The release to go to next: the newest one of the next minor line, which Longhorn accepts from every patch, as far as it runs on this
-/// Kubernetes; on the last line its newest.
+const fn line(minor: u32, last: u32, engines: Option<(i64, i64)>, kubernetes: u32) -> Line {
+    let (cli, controller) = match engines {
+        Some((cli, controller)) => (Some((8, cli)), Some((4, controller))),
+        None => (None, None),
+    };
+    Line { minor, last, cli, controller, kubernetes, but: None }
+}
+
+/// Every line that is known, oldest first.
+pub const LINES: &[Line] = &[
+    line(3, 3, None, 18),
+    line(4, 4, None, 21),
+    line(5, 5, None, 21),
+    line(6, 4, Some((10, 5)), 21),
+    line(7, 3, Some((10, 5)), 21),
+    line(8, 2, Some((10, 5)), 25),
+    line(9, 2, Some((10, 5)), 25),
+    line(10, 2, Some((10, 5)), 25),
+    Line { but: Some((3, 34)), ..line(11, 3, Some((11, 6)), 25) },
+    line(12, 1, Some((12, 6)), 25),
+];
+
+/// The last Kubernetes that still has PodSecurityPolicies, which the manifest of 1.3 holds.
+pub const NEWEST_FOR_1_3: u32 = 24;
+
+impl Line {
+    /// The line of a release.
+    pub fn of(release: Release) -> Option<&'static Line> {
+        LINES.iter().find(|line| release.major == 1 && release.minor == line.minor)
+    }
+
+    /// The oldest Kubernetes 1.x for one of its patches.
+    pub fn kubernetes_for(&self, patch: u32) -> u32 {
+        match self.but {
+            Some((from, minimum)) if patch >= from => minimum,
+            _ => self.kubernetes,
+        }
+    }
+
+    /// Its last patch that has images and a manifest.
+    pub fn newest(&self) -> Release {
+        Release::new(1, self.minor, self.last)
+    }
+
+    /// The patch to take on this Kubernetes: the last, or the last that runs there.
+    pub fn advised(&self, kubernetes: Option<Release>) -> Release {
+        let patch = (0..=self.last).rev().find(|patch| self.runs(*patch, kubernetes));
+        Release { patch: patch.unwrap_or(self.last), ..self.newest() }
+    }
+
+    /// False where the Kubernetes is known, and too old for a patch.
+    pub fn runs(&self, patch: u32, kubernetes: Option<Release>) -> bool {
+        kubernetes.is_none_or(|is| is >= Release::new(1, self.kubernetes_for(patch), 0))
+    }
+}
+
+/// What the managers say to a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// The same release.
+    Same,
+    /// Let through.
+    Allowed,
+    /// Let through only where the build of a distribution says so (v1.12.0 and later).
+    DistributionOnly,
+    /// Refused: more than one minor release at once.
+    Skips,
+    /// Refused: an older release, of a patch too.
+    Downgrade,
+    /// Refused: another major release.
+    Major,
+}
+
+/// The rule of the managers of `to` on a cluster of `from`. Images of hotfixes report the release that they fix.
+pub fn path(from: Release, to: Release) -> Path {
+    let plain = |release: Release| match release.suffix {
+        Suffix::Hotfix(_) => Release { suffix: Suffix::None, ..release },
+        _ => release,
+    };
+    let (from, to) = (plain(from), plain(to));
+    if from == to {
+        return Path::Same;
+    }
+    match to.major.cmp(&from.major) {
+        std::cmp::Ordering::Less => return Path::Downgrade,
+        // accepted from minor 30 on, which no release has
+        std::cmp::Ordering::Greater => return Path::Major,
+        std::cmp::Ordering::Equal => {}
+    }
+    match i64::from(to.minor) - i64::from(from.minor) {
+        1 => Path::Allowed,
+        2 if to.at_least(1, 12, 0) => Path::DistributionOnly,
+        more if more > 1 => Path::Skips,
+        0 if to > from => Path::Allowed,
+        _ => Path::Downgrade,
+    }
+}
+
+/// True for a step that the managers of `to` refuse.
+pub fn is_refused(from: Release, to: Release) -> bool {
+    !matches!(path(from, to), Path::Same | Path::Allowed)
+}
+
+/// The releases to go through, the target last; empty where there is no way.
+pub fn ladder(from: Release, to: Release, kubernetes: Option<Release>) -> Vec<Release> {
+    if from.major != to.major || to <= from {
+        return Vec::new();
+    }
+    let between = (from.minor + 1)..to.minor;
+    let step = |minor| LINES.iter().find(|line| line.minor == minor).map(|line| line.advised(kubernetes));
+    let steps: Option<Vec<_>> = between.map(step).collect();
+    let mut steps = steps.unwrap_or_default();
+    steps.push(to);
+    steps
+}
+
+/// The newest release that is known and runs on this Kubernetes.
+pub fn newest(kubernetes: Option<Release>) -> Release {
+    LINES.last().map_or(Release::new(1, 0, 0), |line| line.advised(kubernetes))
+}
+
+/// The release to go to next: that of the next minor line, which Longhorn accepts from every patch; on the last line its newest.
 pub fn next_step(cluster: &Cluster, from: Release) -> Option<Release> {
-    let next = NEWEST.iter().copied().find(|newest| newest.minor == from.minor + 1);
-    let next =
-        next.or_else(|| NEWEST.iter().copied().find(|newest| newest.minor == from.minor && *newest > from))?;
-    Some(if runs_here(cluster, next) { next } else { Release::new(next.major, next.minor, next.patch - 1) })
+    let kubernetes = oldest_kubelet(cluster);
+    let next = Line::of(Release { minor: from.minor + 1, ..from }).map(|line| line.advised(kubernetes));
+    next.or_else(|| Line::of(from).map(|line| line.advised(kubernetes)).filter(|newest| *newest > from))
 }
 
 /// False for a release that has no images, or that this Kubernetes is known to be too old for.
 pub fn can_be_reached(cluster: &Cluster, release: Release) -> bool {
-    let newest = NEWEST.iter().find(|newest| newest.minor == release.minor);
-    newest.is_some_and(|newest| (release.minor, release.patch) <= (newest.minor, newest.patch))
-        && runs_here(cluster, release)
+    let runs = |line: &Line| release.patch <= line.last && line.runs(release.patch, oldest_kubelet(cluster));
+    Line::of(release).is_some_and(runs)
 }
 
-fn runs_here(cluster: &Cluster, release: Release) -> bool {
-    release != NEEDS_1_34 || kubernetes_minor(cluster).is_none_or(|minor| minor >= 34)
-}
-
-/// Minor release of the oldest kubelet; `None` where nodes cannot be read.
-fn kubernetes_minor(cluster: &Cluster) -> Option<u32> {
-    let versions =
-        cluster.objects.kube_nodes.iter().map(|node| node.status.node_info.kubelet_version.as_str());
-    versions.filter_map(|version| Some(Release::parse(version)?.minor)).min()
+/// The oldest release of a kubelet; never newer than the API server (Kubernetes version skew policy).
+pub fn oldest_kubelet(cluster: &Cluster) -> Option<Release> {
+    let nodes = cluster.can_read(Resource::KubeNodes).then_some(&cluster.objects.kube_nodes)?;
+    nodes.iter().filter_map(|node| Release::parse(&node.status.node_info.kubelet_version)).min()
 }
 
 /// The release of the code that the managers run. Hotfix images report the version of the release
@@ -77,5 +189,75 @@ pub fn release_on(cluster: &Cluster, node: &str) -> Option<Release> {
     match cluster.manager_pod_on(node) {
         Some(pod) => release_of(cluster, pod),
         None => manager_release(cluster),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(minor: u32) -> Release {
+        Release::new(1, minor, 0)
+    }
+
+    /// Rows are where from, columns where to, from 1.4 to 1.13: what the code of each target answers, and for 1.4 its documentation.
+    const TABLE: [(u32, &str); 10] = [
+        (3, "y n n n n n n n n n"),
+        (4, "s y n n n n n n n n"),
+        (5, "d s y n n n n n n n"),
+        (6, "d d s y n n n n n n"),
+        (7, "d d d s y n n n n n"),
+        (8, "d d d d s y n n n n"),
+        (9, "d d d d d s y n n n"),
+        (10, "d d d d d d s y b n"),
+        (11, "d d d d d d d s y b"),
+        (12, "d d d d d d d d s y"),
+    ];
+
+    #[test]
+    fn every_pair_of_minor_releases() {
+        for (from, row) in TABLE {
+            for (index, word) in row.split(' ').enumerate() {
+                let to = 4 + index as u32;
+                let expected = match word {
+                    "y" => Path::Allowed,
+                    "n" => Path::Skips,
+                    "s" => Path::Same,
+                    "b" => Path::DistributionOnly,
+                    _ => Path::Downgrade,
+                };
+                assert_eq!(path(release(from), release(to)), expected, "1.{from} to 1.{to}");
+            }
+        }
+    }
+
+    #[test]
+    fn patches_hotfixes_and_early_builds() {
+        let of = |from: &str, to: &str| path(Release::parse(from).unwrap(), Release::parse(to).unwrap());
+        for (from, to, expected) in [
+            ("v1.8.0", "v1.8.2", Path::Allowed),
+            ("v1.8.2", "v1.8.0", Path::Downgrade),
+            ("v1.10.1", "v1.10.1-hotfix-2", Path::Same),
+            ("v1.10.1-hotfix-2", "v1.10.2", Path::Allowed),
+            ("v1.9.2", "v1.9.2-rc1", Path::Downgrade),
+            ("v1.9.2-rc1", "v1.9.2", Path::Allowed),
+            ("v1.8.2", "v1.9.0-rc1", Path::Allowed),
+            ("v1.12.1", "v2.0.0", Path::Major),
+            ("v2.0.0", "v1.12.1", Path::Downgrade),
+        ] {
+            assert_eq!(of(from, to), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn the_patch_depends_on_kubernetes() {
+        let steps = |kubernetes: &str| {
+            let steps = ladder(Release::new(1, 9, 2), newest(None), Release::parse(kubernetes));
+            steps.iter().map(Release::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(steps("v1.32.5+k3s1"), "v1.10.2 v1.11.2 v1.12.1");
+        assert_eq!(steps("v1.34.0"), "v1.10.2 v1.11.3 v1.12.1");
+        assert_eq!(ladder(release(12), release(12), None), []);
+        assert_eq!(ladder(release(12), release(11), None), []);
     }
 }

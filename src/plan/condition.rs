@@ -1,7 +1,8 @@
 //! A condition of a plan, declared as causes are: what it means, what to do, where that is from, and the function
 //! that looks.
 
-use crate::check::{Command, VolumeRef};
+use crate::check::{Command, VolumeRef, counted};
+use crate::cluster::Cluster;
 use crate::longhorn::{Resource, Volume};
 use crate::word_enum::word_enum;
 use schemars::JsonSchema;
@@ -235,7 +236,7 @@ impl Reason {
     }
 
     /// Names the volumes.
-    pub fn volumes(&mut self, cluster: &crate::cluster::Cluster, volumes: &[&Volume]) -> &mut Self {
+    pub fn volumes(&mut self, cluster: &Cluster, volumes: &[&Volume]) -> &mut Self {
         let listed = volumes.iter().take(MAX_VOLUMES).map(|volume| cluster.volume_ref(&volume.metadata.name));
         self.volumes = listed.collect();
         self.volumes_in_all = volumes.len();
@@ -262,6 +263,13 @@ impl Reason {
     }
 }
 
+/// `1 volume is faulted`, `3 volumes are faulted` of the verbs `is|are faulted`.
+pub fn held(number: usize, noun: &str, holds: &str) -> String {
+    let (verbs, rest) = holds.split_once(' ').unwrap_or((holds, ""));
+    let (one, several) = verbs.split_once('|').unwrap_or((verbs, verbs));
+    format!("{} {} {rest}", counted(number, noun), if number == 1 { one } else { several })
+}
+
 /// Where conditions put what they see.
 #[derive(Debug)]
 pub struct Found {
@@ -279,6 +287,13 @@ impl Found {
     /// The condition is not met: why, as heavy as the condition says.
     pub fn say(&mut self, text: impl Into<String>) -> &mut Reason {
         self.push(self.condition.weight, text.into())
+    }
+
+    /// As heavy as the condition says: volumes of which something holds, with the verb for one and for several
+    /// (`is|are faulted`). Nothing where there are none.
+    pub fn volumes(&mut self, cluster: &Cluster, volumes: &[&Volume], holds: &str) -> Option<&mut Reason> {
+        let text = held(volumes.len(), "volume", holds);
+        (!volumes.is_empty()).then(|| self.say(text).volumes(cluster, volumes))
     }
 
     /// Good to know, in nobody's way.

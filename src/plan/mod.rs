@@ -22,7 +22,7 @@ use crate::cluster::Cluster;
 use crate::report::{Address, ClusterSummary, Evaluation, Wish, evaluate_as};
 
 pub(crate) use condition::conditions;
-pub use condition::{Condition, Found, Look, NAMES, Reason, StepTemplate, Verdict, Weight};
+pub use condition::{Condition, Found, Look, NAMES, Reason, StepTemplate, Verdict, Weight, held};
 
 /// What `plan … -o json` prints and `/plan/…?o=json` answers (docs/plan.schema.json). Within v1 keys are only added.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -316,7 +316,9 @@ fn remedies_fit_the_source_of_the_installation() {
     let helm = yaml + &set("app.kubernetes.io/managed-by: Helm");
     assert_eq!(
         changes(&helm, NO_CRD),
-        ["helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.12.1 --reuse-values"]
+        [
+            "helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.12.1 --reset-then-reuse-values"
+        ]
     );
 }
 

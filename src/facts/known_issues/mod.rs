@@ -109,8 +109,10 @@ impl KnownIssue {
         };
         let same_line = |fixed: &Release| (fixed.major, fixed.minor) == (release.major, release.minor);
         let newest = || {
-            let newest =
-                releases::NEWEST.into_iter().filter(|newest| *newest > release && !self.affects(*newest));
+            let newest = releases::LINES
+                .iter()
+                .map(releases::Line::newest)
+                .filter(|newest| *newest > release && !self.affects(*newest));
             newest.filter(|newest| releases::can_be_reached(cluster, *newest)).min()
         };
         later().filter(same_line).min().or_else(|| later().min()).or_else(newest)

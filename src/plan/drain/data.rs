@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Found, Weight};
+use super::super::{Found, Weight, held};
 use super::{Draining, Intent};
 use crate::check::counted;
 use crate::facts::nodes::down;
@@ -64,12 +64,7 @@ fn volumes_here<'a>(draining: &Draining<'a>, wanted: impl Fn(&Volume) -> bool) -
 
 pub fn faulted(draining: &Draining<'_>, out: &mut Found) {
     let faulted = volumes_here(draining, |volume| volume.status.health() == VolumeHealth::Faulted);
-    if !faulted.is_empty() {
-        let one = if faulted.len() == 1 { "has" } else { "have" };
-        let text =
-            format!("{} {one} replicas on {}", counted(faulted.len(), "faulted volume"), draining.node);
-        out.say(text).volumes(draining.cluster, &faulted);
-    }
+    out.volumes(draining.cluster, &faulted, &format!("is|are faulted, with replicas on {}", draining.node));
 }
 
 pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
@@ -77,15 +72,8 @@ pub fn rebuilding(draining: &Draining<'_>, out: &mut Found) {
         let attached = volume.status.state == VolumeState::Attached;
         attached && draining.cluster.engines_of(&volume.metadata.name).any(|engine| rebuild(engine).is_some())
     });
-    if !rebuilt.is_empty() {
-        let one = if rebuilt.len() == 1 { "is" } else { "are" };
-        let text = format!(
-            "{} with a replica on {} {one} being rebuilt",
-            counted(rebuilt.len(), "volume"),
-            draining.node
-        );
-        out.say(text).volumes(draining.cluster, &rebuilt);
-    }
+    let holds = format!("is|are being rebuilt, with a replica on {}", draining.node);
+    out.volumes(draining.cluster, &rebuilt, &holds);
 }
 
 /// Healthy replicas of a volume that stay: on nodes that neither leave nor are down.
@@ -117,8 +105,8 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     let single = alone.iter().filter(|volume| volume.spec.number_of_replicas.0 == 1).count();
     let strict: Vec<&str> =
         alone.iter().copied().filter(strict).map(|volume| volume.metadata.name.as_str()).collect();
-    let one = if alone.len() == 1 { "has its" } else { "have their" };
-    let text = format!("{} {one} last healthy copy on {}", counted(alone.len(), "volume"), draining.node);
+    let holds = format!("has|have the last healthy copy on {}", draining.node);
+    let text = held(alone.len(), "volume", &holds);
     let reason = if moved { out.note(text) } else { out.say(text) };
     reason.volumes(draining.cluster, &alone);
     if single > 0 {
@@ -192,13 +180,8 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
         }
     }
     if !homeless.is_empty() {
-        let one = if homeless.len() == 1 { "has" } else { "have" };
-        let text = format!(
-            "{} {one} no other node or disk for the replica on {}",
-            counted(homeless.len(), "volume"),
-            draining.node
-        );
-        let reason = out.say(text);
+        let holds = format!("has|have no other node or disk for the replica on {}", draining.node);
+        let reason = out.say(held(homeless.len(), "volume", &holds));
         reason.volumes(draining.cluster, &homeless);
         why.keys().take(3).for_each(|text: &String| {
             reason.fact(text.as_str());

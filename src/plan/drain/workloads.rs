@@ -32,22 +32,15 @@ pub fn held(draining: &Draining<'_>, out: &mut Found) {
         draining.cluster.setting_value("detach-manually-attached-volumes-when-cordoned", DataEngine::V1);
     let by_hand: Vec<&Volume> =
         attached_here(draining).filter(|volume| is_attached_by_hand(draining, volume)).collect();
-    if !by_hand.is_empty() && detaches != "true" {
-        let one = if by_hand.len() == 1 { "is" } else { "are" };
-        let text =
-            format!("{} {one} attached by hand on {}", counted(by_hand.len(), "volume"), draining.node);
-        out.say(text).volumes(draining.cluster, &by_hand);
+    if detaches != "true" {
+        let holds = format!("is|are attached by hand on {}", draining.node);
+        out.volumes(draining.cluster, &by_hand, &holds);
     }
     let daemons =
         |volume: &&Volume| uses(volume).iter().any(|workload| workload.workload_type == "DaemonSet");
     let by_daemons: Vec<&Volume> = attached_here(draining).filter(daemons).collect();
-    if !by_daemons.is_empty() {
-        let text = format!(
-            "DaemonSets, which kubectl drain leaves alone, use {}",
-            counted(by_daemons.len(), "volume")
-        );
-        out.say(text).volumes(draining.cluster, &by_daemons);
-    }
+    let holds = "is|are used by DaemonSets, which kubectl drain leaves alone";
+    out.volumes(draining.cluster, &by_daemons, holds);
 }
 
 pub fn bare_pods(draining: &Draining<'_>, out: &mut Found) {
@@ -76,8 +69,5 @@ pub fn shared(draining: &Draining<'_>, out: &mut Found) {
             draining.cluster.objects.volumes.get(volume)
         })
         .collect();
-    if !volumes.is_empty() {
-        let text = format!("the NFS servers of {} move", counted(volumes.len(), "shared volume"));
-        out.say(text).volumes(draining.cluster, &volumes);
-    }
+    out.volumes(draining.cluster, &volumes, "is|are shared, and the NFS server moves");
 }

@@ -11,25 +11,15 @@ use crate::longhorn::{ConditionStatus, Volume, status};
 pub fn not_backed_up(audit: &Audit<'_>, out: &mut Found) {
     let never = |volume: &&Volume| !volume.status.last_backup_at.is_set() && !volume.status.is_standby;
     let never: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(never).collect();
-    if !never.is_empty() {
-        let one = if never.len() == 1 { "was" } else { "were" };
-        let text = format!("{} {one} never backed up", counted(never.len(), "volume"));
-        out.say(text).volumes(audit.cluster, &never);
-    }
+    out.volumes(audit.cluster, &never, "was|were never backed up");
 }
 
 pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {
     let many =
         |volume: &&Volume| status(&volume.status.conditions, "TooManySnapshots") == ConditionStatus::True;
     let many: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(many).collect();
-    if !many.is_empty() {
-        let one = if many.len() == 1 { "has" } else { "have" };
-        let text = format!(
-            "{} {one} so many snapshots that Longhorn warns (TooManySnapshots)",
-            counted(many.len(), "volume")
-        );
-        out.say(text).volumes(audit.cluster, &many);
-    }
+    let holds = "has|have so many snapshots that Longhorn warns (TooManySnapshots)";
+    out.volumes(audit.cluster, &many, holds);
 }
 
 pub fn orphans(audit: &Audit<'_>, out: &mut Found) {

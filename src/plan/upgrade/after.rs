@@ -1,31 +1,22 @@
 //! Where an upgrade stands.
 
-use super::super::Found;
+use super::super::{Found, held};
 use super::Rung;
 use super::target::users;
-use super::volumes::are;
 use crate::check::counted;
 use crate::cluster::Cluster;
-use crate::facts::releases::release_of;
+use crate::facts::releases::{Path, path, release_of};
 use crate::facts::text::listed;
-use crate::longhorn::{EngineImage, InstanceManager, Release, Suffix};
-
-/// The release without its hotfix, which the managers themselves do not know.
-fn plain(release: Release) -> Release {
-    match release.suffix {
-        Suffix::Hotfix(_) => Release { suffix: Suffix::None, ..release },
-        _ => release,
-    }
-}
+use crate::longhorn::{EngineImage, InstanceManager, Release};
 
 /// What is not of the release that the setting names: the DaemonSet, and manager pods.
 fn others(cluster: &Cluster, release: Release) -> Vec<String> {
     let mut others = Vec::new();
-    if let Some(image) = cluster.manager_image_release().filter(|image| plain(*image) != plain(release)) {
+    if let Some(image) = cluster.manager_image_release().filter(|image| path(*image, release) != Path::Same) {
         others.push(format!("the DaemonSet longhorn-manager has the image of {image}"));
     }
     for pod in cluster.manager_pods() {
-        if let Some(runs) = release_of(cluster, pod).filter(|runs| plain(*runs) != plain(release)) {
+        if let Some(runs) = release_of(cluster, pod).filter(|runs| path(*runs, release) != Path::Same) {
             others.push(format!("manager pod {} on {} is of {runs}", pod.metadata.name, pod.spec.node_name));
         }
     }
@@ -47,7 +38,7 @@ pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
     let not_ready = rung.cluster.manager_pods().filter(|pod| !pod.is_ready());
     let names: Vec<&str> = not_ready.map(|pod| pod.metadata.name.as_str()).collect();
     if !names.is_empty() {
-        out.say(format!("{} not Ready", are(names.len(), "manager pod"))).fact(listed(&names));
+        out.say(held(names.len(), "manager pod", "is|are not Ready")).fact(listed(&names));
     }
 }
 
@@ -56,8 +47,8 @@ pub fn engines_left(rung: &Rung<'_>, out: &mut Found) {
     let old = |image: &&EngineImage| image.status.ref_count.0 > 0 && image.spec.image != default.value;
     for image in rung.cluster.objects.engine_images.iter().filter(old) {
         let volumes = users(rung, image);
-        let text = format!("{} still on engine image {}", are(volumes.len(), "volume"), image.spec.image);
-        out.say(text).volumes(rung.cluster, &volumes);
+        let holds = format!("is|are still on engine image {}", image.spec.image);
+        out.say(held(volumes.len(), "volume", &holds)).volumes(rung.cluster, &volumes);
     }
 }
 

@@ -1,14 +1,14 @@
 //! What else an upgrade must not meet: nodes, managers, backing images, backups, settings.
 
-use super::super::{Found, Weight, reuse};
-use super::volumes::are;
+use super::super::{Found, Weight, held, reuse};
 use super::{LATER, REUSED, Rung};
 use crate::check::{Finding, Severity, counted};
+use crate::cluster::{Cluster, Readability};
 use crate::facts::known_issues;
 use crate::facts::nodes::down;
 use crate::facts::text::listed;
 use crate::longhorn::{
-    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, condition,
+    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, Resource, condition,
 };
 
 /// Checks whose findings wait for volumes and are in nobody's way.
@@ -99,12 +99,12 @@ pub fn backing_images(rung: &Rung<'_>, out: &mut Found) {
     };
     let failed = with(&[CopyState::Failed, CopyState::FailedAndCleanup]);
     if !failed.is_empty() {
-        out.say(format!("{} with failed copies", are(failed.len(), "backing image"))).fact(listed(&failed));
+        out.say(held(failed.len(), "backing image", "has|have failed copies")).fact(listed(&failed));
     }
     let moving =
         with(&[CopyState::Pending, CopyState::Starting, CopyState::InProgress, CopyState::ReadyForTransfer]);
     if !moving.is_empty() {
-        out.say(format!("{} being copied", are(moving.len(), "backing image"))).fact(listed(&moving));
+        out.say(held(moving.len(), "backing image", "is|are being copied")).fact(listed(&moving));
     }
     let v2 = images().filter(|image| image.spec.data_engine == DataEngine::V2);
     let v2: Vec<&str> = v2.map(|image| image.metadata.name.as_str()).collect();
@@ -126,8 +126,7 @@ pub fn backups(rung: &Rung<'_>, out: &mut Found) {
         .filter(|backup| matches!(backup.status.state, Pending | InProgress | Unset));
     let volumes: Vec<_> = running.map(|backup| backup.volume()).collect();
     if !volumes.is_empty() {
-        out.say(format!("{} being taken", are(volumes.len(), "backup")))
-            .fact(format!("of {}", listed(&volumes)));
+        out.say(held(volumes.len(), "backup", "is|are being taken")).fact(format!("of {}", listed(&volumes)));
     }
 }
 
@@ -155,10 +154,47 @@ pub fn orphans(rung: &Rung<'_>, out: &mut Found) {
     let mut nodes: Vec<&str> = orphans.iter().map(|orphan| orphan.spec.node_id.as_str()).collect();
     nodes.sort_unstable();
     nodes.dedup();
-    let reason = out.say(format!("{} left behind on {}", are(orphans.len(), "orphan"), listed(&nodes)));
+    let holds = format!("is|are left behind on {}", listed(&nodes));
+    let reason = out.say(held(orphans.len(), "orphan", &holds));
     if rung.to.minor == 5 && rung.to.patch == 0 {
         reason
             .weight(Weight::NotYet)
             .fact("v1.5.0 fails on orphans of older releases (issue 6246), v1.5.1 does not");
     }
+}
+
+pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
+    let cluster = rung.cluster;
+    for chart in cluster.objects.helm_charts.iter().filter(|chart| chart.is_longhorn()) {
+        let policy = chart.spec.failure_policy.as_str();
+        if policy == "abort" {
+            continue;
+        }
+        let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
+        let said =
+            if policy.is_empty() { "not set, which is reinstall".to_owned() } else { policy.to_owned() };
+        let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
+        reason.with("object", name).with("chart_namespace", namespace);
+    }
+    let seen = cluster.readability(Resource::HelmCharts) == Readability::Readable;
+    if !seen && on_k3s_or_rke2(cluster) {
+        let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
+        out.unknown(text).fix("Look for a HelmChart of Longhorn: kubectl get helmcharts -A.");
+    }
+}
+
+/// False where the kind is none of this Kubernetes: others than K3s and RKE2 have no Helm controller of their own, and
+/// the right to list it matters to nobody there.
+pub fn may_have_helm_charts(cluster: &Cluster) -> bool {
+    !cluster.objects.helm_charts.is_empty()
+        || on_k3s_or_rke2(cluster)
+        || !cluster.can_read(Resource::KubeNodes)
+}
+
+/// By the release of the kubelets.
+fn on_k3s_or_rke2(cluster: &Cluster) -> bool {
+    cluster.objects.kube_nodes.iter().any(|node| {
+        let kubelet = node.status.node_info.kubelet_version.as_str();
+        kubelet.contains("+k3s") || kubelet.contains("+rke2")
+    })
 }

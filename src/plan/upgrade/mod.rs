@@ -2,16 +2,14 @@
 
 mod after;
 mod cluster_state;
-mod installed;
-mod releases;
 mod steps;
 mod target;
 mod traps;
 mod volumes;
 
 use super::*;
+use crate::facts::releases::{Line, Path, ladder, newest, oldest_kubelet, path};
 use crate::longhorn::{Release, Resource};
-use releases::{Line, Path, ladder, newest, path};
 
 /// Checks whose findings stand against an upgrade: it needs managers and webhooks that work.
 pub const REUSED: &[&str] = &[
@@ -81,7 +79,7 @@ conditions! {
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
-        needs [HelmCharts] Now(installed::reinstalls);
+        needs [HelmCharts] Now(cluster_state::reinstalls);
     UNFINISHED = NotYet "upgrade_unfinished" "an upgrade is under way or was given up half way"
         fix "Let the upgrade that is under way finish first: look at the manager pods that are not Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
@@ -289,17 +287,11 @@ impl<'a> Rung<'a> {
     fn concerns(&self, condition: &Condition) -> bool {
         match condition.id {
             id if id == STORED_VERSIONS.id => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
-            id if id == REINSTALLS.id => installed::may_have_helm_charts(self.cluster),
+            id if id == REINSTALLS.id => cluster_state::may_have_helm_charts(self.cluster),
             id if id == ENGINE_TOO_OLD.id => self.line.is_some_and(|line| line.cli.is_some()),
             _ => true,
         }
     }
-}
-
-/// The oldest release of a kubelet; never newer than the API server (Kubernetes version skew policy).
-fn oldest_kubelet(cluster: &Cluster) -> Option<Release> {
-    let nodes = cluster.can_read(Resource::KubeNodes).then_some(&cluster.objects.kube_nodes)?;
-    nodes.iter().filter_map(|node| Release::parse(&node.status.node_info.kubelet_version)).min()
 }
 
 fn without_release(looked: Looked<'_>, asked: Asked) -> Plan {

@@ -2,42 +2,28 @@
 
 use super::super::{Part, Step, Verdict};
 use super::Rung;
-use super::installed::{Installer, installer};
 use crate::check::counted;
+use crate::facts::installation::{self, Installer};
 use crate::longhorn::Release;
 
 /// The steps for one rung.
 pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     let (namespace, to) = (rung.cluster.namespace.as_str(), rung.to);
-    let bare = to.to_string().trim_start_matches('v').to_owned();
     let mut steps = Vec::new();
     if part.verdict != Verdict::Go {
         steps.push(Step::said("See to the reasons above, and ask again."));
     }
     steps
         .push(Step::said("Take a backup of what you cannot lose: there is no way back to an older release."));
-    steps.push(match installer(rung.cluster) {
-        Some(Installer::Helm(name)) => Step::change(
-            "Upgrade with Helm, with the values that you installed it with.",
-            format!("helm repo update longhorn && helm upgrade {name} longhorn/longhorn --namespace {namespace} --version {bare} --values VALUES_FILE"),
-        ),
-        Some(Installer::HelmChart(of, name)) => Step::change(
-            "Set the version of the HelmChart; its failurePolicy has to be abort.",
-            format!("kubectl -n {of} patch helmchart {name} --type merge -p '{{\"spec\":{{\"version\":\"{bare}\"}}}}'"),
-        ),
-        Some(Installer::Argo(name)) => Step::said(format!(
-            "Set targetRevision of the Argo CD application{} to {bare}, with preUpgradeChecker.jobEnabled false, and sync it. Argo CD runs \
-             no check of Longhorn before: this plan stands for it.",
-            name.map(|name| format!(" {name}")).unwrap_or_default()
-        )),
-        Some(Installer::Flux(kind, of, name)) => Step::said(format!(
-            "Set the version of Longhorn in the Git repository of Flux {kind} {of}/{name} to {bare}, with crds: CreateReplace for a HelmRelease."
-        )),
-        Some(Installer::Manifest) => Step::change(
-            "Apply the manifest of the target.",
-            format!("kubectl apply -f https://raw.githubusercontent.com/longhorn/longhorn/{to}/deploy/longhorn.yaml"),
-        ),
-        None => Step::said(format!("Upgrade to {to} in the way in which Longhorn was installed.")),
+    steps.extend(before(&installation::installer(rung.cluster)).map(Step::said));
+    let (how, commands) = installation::commands(rung.cluster, Some(to));
+    let (mut change, read): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(changes, _)| *changes);
+    if installation::published(rung.cluster, Some(to)).is_some() {
+        steps.extend(read.into_iter().map(|(_, run)| Step::read("See what it would change.", run)));
+    }
+    steps.push(match change.pop() {
+        Some((_, run)) => Step::change(how, run),
+        None => Step::said(how),
     });
     steps.push(Step::read(
         "Wait until all managers are Ready.",
@@ -48,6 +34,17 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps
+}
+
+/// What a tool does not do by itself.
+fn before(installer: &Installer<'_>) -> Option<&'static str> {
+    match installer {
+        Installer::Argo(_) => Some(
+            "Have preUpgradeChecker.jobEnabled false in the values: Argo CD runs no check of Longhorn before, and this plan stands for it.",
+        ),
+        Installer::FluxHelm(..) => Some("Have crds: CreateReplace in spec.upgrade of the HelmRelease."),
+        _ => None,
+    }
 }
 
 /// `not yet: 2 things stand against it`.

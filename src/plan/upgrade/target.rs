@@ -1,9 +1,9 @@
 //! Whether the step is one that the managers of the target take, and what the target needs of the cluster.
 
 use super::super::Found;
-use super::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
 use super::{Line, Rung};
 use crate::check::counted;
+use crate::facts::releases::{LINES, NEWEST_FOR_1_3, Path, ladder, path};
 use crate::facts::text::listed;
 use crate::longhorn::{EngineImage, Release, Resource, Volume};
 

@@ -18,17 +18,13 @@ fn of_health<'a>(rung: &Rung<'a>, health: VolumeHealth) -> Vec<&'a Volume> {
 }
 
 pub fn faulted(rung: &Rung<'_>, out: &mut Found) {
-    let faulted = of_health(rung, VolumeHealth::Faulted);
-    if !faulted.is_empty() {
-        out.say(format!("{} faulted", are(faulted.len(), "volume"))).volumes(rung.cluster, &faulted);
-    }
+    out.volumes(rung.cluster, &of_health(rung, VolumeHealth::Faulted), "is|are faulted");
 }
 
 pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
     let degraded = of_health(rung, VolumeHealth::Degraded);
-    if !degraded.is_empty() {
-        let text = format!("{} degraded", are(degraded.len(), "volume"));
-        out.say(text).volumes(rung.cluster, &degraded).fact(
+    if let Some(reason) = out.volumes(rung.cluster, &degraded, "is|are degraded") {
+        reason.fact(
             "their engines cannot be upgraded live, and the next restart of an instance manager may take their last replica",
         );
     }
@@ -64,9 +60,7 @@ pub fn busy(rung: &Rung<'_>, out: &mut Found) {
     ];
     for (what, test) in tests {
         let busy: Vec<&Volume> = all(rung).filter(|volume| test(volume)).collect();
-        if !busy.is_empty() {
-            out.say(format!("{} {what}", are(busy.len(), "volume"))).volumes(rung.cluster, &busy);
-        }
+        out.volumes(rung.cluster, &busy, &format!("is|are {what}"));
     }
 }
 
@@ -75,10 +69,7 @@ pub fn v2_attached(rung: &Rung<'_>, out: &mut Found) {
         volume.spec.data_engine == DataEngine::V2 && volume.status.state != VolumeState::Detached
     };
     let volumes: Vec<&Volume> = all(rung).filter(attached).collect();
-    if !volumes.is_empty() {
-        let text = format!("{} of data engine v2 attached", are(volumes.len(), "volume"));
-        out.say(text).volumes(rung.cluster, &volumes);
-    }
+    out.volumes(rung.cluster, &volumes, "is|are of data engine v2 and attached");
 }
 
 /// A failed replica is in nobody's way from 1.5.5 and 1.6.2 on; a cluster of an older release does not know when it
@@ -116,16 +107,6 @@ pub fn offline_engines(rung: &Rung<'_>, out: &mut Found) {
         attached && (strict || volume.status.is_standby) && volume.spec.data_engine != DataEngine::V2
     };
     let volumes: Vec<&Volume> = all(rung).filter(offline).collect();
-    if !volumes.is_empty() {
-        let text = format!(
-            "{} attached whose engine is upgraded only while detached (strict-local, standby)",
-            are(volumes.len(), "volume")
-        );
-        out.say(text).volumes(rung.cluster, &volumes);
-    }
-}
-
-/// `1 volume is`, `3 volumes are`.
-pub fn are(number: usize, noun: &str) -> String {
-    format!("{} {}", counted(number, noun), if number == 1 { "is" } else { "are" })
+    let holds = "is|are attached whose engine is upgraded only while detached (strict-local, standby)";
+    out.volumes(rung.cluster, &volumes, holds);
 }

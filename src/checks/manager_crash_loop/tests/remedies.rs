@@ -71,7 +71,9 @@ fn the_published_manifest_is_offered_only_where_it_fits() {
     let by_helm = stale("v1.9.2", &helm);
     assert_eq!(
         changes(&by_helm),
-        ["helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.9.2 --reuse-values"]
+        [
+            "helm upgrade storage longhorn/longhorn -n longhorn-system --version 1.9.2 --reset-then-reuse-values"
+        ]
     );
     for (tag, set) in [
         ("v1.9.2", daemon_set("longhorn-system", "", "registry.example/longhornio/longhorn-manager:v1.9.2")),
