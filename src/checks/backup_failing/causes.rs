@@ -38,7 +38,7 @@ causes! {
              that missed more than a hundred runs is started again by the next change to it." [
             read CRON_JOB,
             read JOBS,
-            change "kubectl -n <namespace> delete job <workload>",
+            change "kubectl -n <namespace> delete jobs <workload>",
         ];
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [
