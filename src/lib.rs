@@ -27,6 +27,7 @@ pub mod generate;
 pub mod history;
 pub mod http;
 mod incidents;
+pub mod lint_rules;
 pub mod longhorn;
 pub mod metrics;
 #[cfg(any(test, fuzzing))]

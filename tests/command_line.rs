@@ -229,3 +229,56 @@ fn record_follows_no_link_that_somebody_left() {
     assert_eq!(written.status.code(), Some(0), "{}", said(&written));
     assert!(Path::new(&archive).is_file());
 }
+
+/// An API server that answers, one that does not, and an address where nobody listens.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_clusters_are_one_table_and_a_dead_one_delays_nobody() {
+    let server = fake_apiserver::FakeApiServer::start().await;
+    server.serve_builtin();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = Place::new();
+    let of = |name: &str, server: &str| {
+        format!("{{name: {name}, cluster: {{server: '{server}', insecure-skip-tls-verify: true}}}}")
+    };
+    let clusters = [
+        of("a", &format!("http://{}", silent.local_addr().unwrap())),
+        of("b", NOBODY),
+        of("c", &server.url()),
+    ];
+    let contexts =
+        ["a", "b", "c"].map(|name| format!("{{name: {name}, context: {{cluster: {name}, user: u}}}}"));
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{}]\ncontexts: [{}]\nusers: [{{name: u, user: {{token: t}}}}]\n",
+        clusters.join(", "),
+        contexts.join(", ")
+    );
+    let kubeconfig = place.write("fleet", text);
+    for command in [&["check"][..], &["plan", "loss"], &["plan", "upgrade", "v1.12.1"]] {
+        let begin = Instant::now();
+        let arguments =
+            [command, &["--kubeconfig", &kubeconfig, "--all-contexts", "--timeout", "2s"]].concat();
+        let output = run(&arguments);
+        let table = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(15), "{arguments:?}: {:?}", begin.elapsed());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {table}{}", said(&output));
+        let first: Vec<&str> =
+            table.lines().map(|line| line.split_whitespace().next().unwrap_or_default()).collect();
+        assert_eq!(first, ["UNKNOWN", "UNKNOWN", "UNKNOWN"], "{table}");
+        assert!(table.contains("cannot reach the Kubernetes API at http://127.0.0.1:1:"), "{table}");
+        assert!(table.contains("this cluster has no Longhorn"), "{table}");
+    }
+    let two = ["--kubeconfig", &kubeconfig, "--context", "b", "--context", "c", "--timeout", "2s"];
+    let json = run(&[&["check", "-o", "json"], &two[..]].concat());
+    let fleet: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&fleet["exit_code"], fleet["clusters"].as_array().unwrap().len()), (&2.into(), 2));
+    for wrong in [
+        &["check", "--kubeconfig", &kubeconfig, "--context", "a", "--context", "x"][..],
+        &["check", "--kubeconfig", &kubeconfig, "--all-contexts", "-o", "junit"],
+        &["check", "--kubeconfig", &kubeconfig, "--all-contexts", "--wait-healthy", "1m"],
+        &["check", "--demo", "--all-contexts"],
+        &["serve", "--kubeconfig", &kubeconfig, "--context", "a", "--context", "b"],
+    ] {
+        assert_eq!(run(wrong).status.code(), Some(64), "{wrong:?}");
+    }
+    server.stop().await;
+}

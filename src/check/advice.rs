@@ -25,6 +25,8 @@ word_enum! {
         Volume = "volume",
         /// The claim of the volume, or its name where no claim is bound.
         Claim = "claim",
+        /// The namespace of the claim.
+        ClaimNamespace = "claim_namespace",
         /// A pod in Longhorn's namespace.
         Pod = "pod",
         /// A container of it.

@@ -3,7 +3,9 @@
 mod check;
 mod completion;
 mod explain;
+mod fleet;
 mod generate;
+mod lint_rules;
 pub(crate) mod listen;
 mod logging;
 mod man;
@@ -39,6 +41,8 @@ enum Task {
     Check(check::CheckArgs),
     /// Ask before it breaks: may Longhorn be upgraded, may a node be drained, what is lost with what
     Plan(plan::PlanArgs),
+    /// Find in your own rules and dashboards what Longhorn's metrics of a release cannot answer
+    LintRules(lint_rules::LintArgs),
     /// Record the cluster into a directory or an archive, for check --from
     Record(record::RecordArgs),
     /// Print the runbook of an alert
@@ -85,6 +89,7 @@ pub fn main() -> ExitCode {
         Task::Serve(args) => serve::run(args),
         Task::Check(args) => check::run(args),
         Task::Plan(args) => plan::run(args),
+        Task::LintRules(args) => lint_rules::run(args),
         Task::Record(args) => record::run(args),
         Task::Runbook(args) => runbook::run(args),
         Task::Explain(args) => explain::run(args),

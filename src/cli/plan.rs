@@ -6,11 +6,13 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
+use super::fleet::{self, FleetArgs};
 use super::source::positive_duration;
 use super::{Failure, SourceArgs};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 use crate::plan::{self, Looked, Plan, drain, junit, loss, markdown, table, upgrade};
+use crate::report::Address;
 use crate::report::text::Style;
 
 /// Options of `plan`.
@@ -99,6 +101,9 @@ struct CommonArgs {
     #[command(flatten)]
     source: SourceArgs,
 
+    #[command(flatten)]
+    fleet: FleetArgs,
+
     /// How to print the plan
     #[arg(long, short = 'o', value_enum, default_value_t = PlanFormat::Table, env = "LONGHORN_HEALTH_OUTPUT")]
     output: PlanFormat,
@@ -128,7 +133,7 @@ enum PlanFormat {
     Junit,
 }
 
-fn release(text: &str) -> Result<Release, String> {
+pub fn release(text: &str) -> Result<Release, String> {
     Release::parse(text).ok_or_else(|| "not a release; write it as v1.9.2".to_owned())
 }
 
@@ -148,23 +153,47 @@ pub fn run(args: PlanArgs) -> Result<u8, Failure> {
 
 impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-    fn answer(&self, plan: impl FnOnce(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
+    fn answer(&self, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
+        if let Some(sources) = self.fleet.sources(&self.source)? {
+            let as_json = match self.output {
+                PlanFormat::Table => false,
+                PlanFormat::Json => true,
+                _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
+            };
+            let rows = fleet::rows(&sources, self.timeout.unsigned_abs(), |source, cluster| {
+                let plan = self.planned(cluster, &source.wish(now)?.address, &plan)?;
+                Ok(fleet::Row {
+                    context: source.context().unwrap_or_default().to_owned(),
+                    exit_code: plan.exit_code,
+                    word: plan.verdict.said().to_owned(),
+                    answer: plan.answer.clone(),
+                    rank: u8::from(plan.verdict != plan::Verdict::No),
+                    report: Some(plan),
+                })
+            })?;
+            return fleet::show(&rows, as_json);
+        }
         let wish = self.source.wish(now)?;
         let cluster = match self.source.recorded(now)? {
             Some(cluster) => cluster,
             None => self.live()?,
         };
-        let report = plan::evaluate(&cluster, &wish.address).report;
-        let looked = Looked {
-            cluster: &cluster,
-            findings: &report.findings,
-            summary: &report.cluster,
-            accepted: &self.accept,
-        };
-        let plan = plan(looked).map_err(|message| Failure::usage(anyhow!(message)))?;
+        let plan = self.planned(&cluster, &wish.address, &plan)?;
         self.print(&plan)?;
         Ok(plan.exit_code)
+    }
+
+    fn planned(
+        &self,
+        cluster: &Cluster,
+        address: &Address,
+        plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
+    ) -> Result<Plan, Failure> {
+        let report = plan::evaluate(cluster, address).report;
+        let (findings, summary) = (&report.findings, &report.cluster);
+        let looked = Looked { cluster, findings, summary, accepted: &self.accept };
+        plan(looked).map_err(|message| Failure::usage(anyhow!(message)))
     }
 
     fn live(&self) -> Result<Cluster, Failure> {

@@ -194,6 +194,9 @@ pub fn run(args: ServeArgs) -> Result<u8, Failure> {
 #[allow(clippy::disallowed_methods, reason = "the clock is handed down from here")]
 async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     // bad configuration is told before a port is bound
+    if args.source.context.len() > 1 {
+        return Err(Failure::usage(anyhow!("serve watches one cluster: give one --context")));
+    }
     let mut signals = Signals::listen().map_err(Failure::unknown)?;
     let mut wish = args.source.wish(Timestamp::now())?;
     wish.address = wish.address.elsewhere();
@@ -349,7 +352,7 @@ fn announce(args: &ServeArgs, listeners: &[TcpListener]) {
         from = args.source.from.as_ref().map(|path| path.display().to_string()),
         namespace = args.source.namespace,
         kubeconfig = args.source.kubeconfig.as_ref().map(|path| path.display().to_string()),
-        context = args.source.context,
+        context = args.source.context(),
         crash_logs = spelled(args.source.crash_logs),
         state_file = args.state_file.as_ref().map(|path| path.display().to_string()),
         stale_after = %format_args!("{:#}", args.source.stale_after),

@@ -45,7 +45,7 @@ pub struct SourceArgs {
 
     /// Context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT", conflicts_with_all = ["demo", "from"])]
-    pub context: Option<String>,
+    pub context: Vec<String>,
 
     /// What you call the cluster: named in report, page and table [default: the context]
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
@@ -161,9 +161,14 @@ impl SourceArgs {
         let kubeconfig = self.kubeconfig.as_deref();
         Address {
             name: self.cluster_name.clone(),
-            context: connect::context(kubeconfig, self.context.as_deref()),
+            context: connect::context(kubeconfig, self.context()),
             kubeconfig: kubeconfig.map(|path| path.display().to_string()),
         }
+    }
+
+    /// The context that is asked for, if one is.
+    pub fn context(&self) -> Option<&str> {
+        self.context.first().map(String::as_str)
     }
 
     /// What is asked of the demo cluster must be in it.
@@ -176,12 +181,12 @@ impl SourceArgs {
 
     /// A way to the live API, not tried yet. A program that gives credentials must answer within `patience`.
     pub async fn connect(&self, patience: Duration) -> Result<Connection, SourceError> {
-        Ok(Connection::open(self.kubeconfig.as_deref(), self.context.as_deref(), patience).await?)
+        Ok(Connection::open(self.kubeconfig.as_deref(), self.context(), patience).await?)
     }
 
     /// The same, but its calls wait for credentials.
     pub async fn begin(&self, patience: Duration) -> Result<Connection, SourceError> {
-        Ok(Connection::begin(self.kubeconfig.as_deref(), self.context.as_deref(), patience).await?)
+        Ok(Connection::begin(self.kubeconfig.as_deref(), self.context(), patience).await?)
     }
 
     /// How the live source behaves.

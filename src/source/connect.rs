@@ -256,6 +256,11 @@ pub fn context(kubeconfig: Option<&Path>, context: Option<&str>) -> Option<Strin
     kubeconfig::context(kubeconfig, context)
 }
 
+/// Names of all contexts of the kubeconfig.
+pub fn contexts(kubeconfig: Option<&Path>) -> Result<Vec<String>, ConnectError> {
+    kubeconfig::contexts(kubeconfig)
+}
+
 /// What stands in the way of any verdict over a cluster that was read live, if something does.
 /// Single kinds that cannot be read are no obstacle: their checks are unknown.
 pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {

@@ -89,6 +89,13 @@ pub(super) fn context(path: Option<&Path>, context: Option<&str>) -> Option<Stri
     chosen(&kubeconfig, context, String::new).ok()
 }
 
+/// Names of all contexts.
+pub(super) fn contexts(path: Option<&Path>) -> Result<Vec<String>, ConnectError> {
+    let kubeconfig =
+        read(path).map_err(|error| ConnectError::Kubeconfig { place: place(path), reason: say(&error) })?;
+    Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
+}
+
 /// The context asked for or else the current one, if the kubeconfig has it.
 pub(crate) fn chosen(
     kubeconfig: &Kubeconfig,

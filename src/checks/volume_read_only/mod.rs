@@ -26,7 +26,7 @@ causes! {
              <node> for the I/O error that made it read-only first; where mount options make it so on purpose, there is nothing to do." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
-            change "kubectl -n <key> delete pod <pod>",
+            change "kubectl -n <claim_namespace> delete pod <pod>",
         ];
 }
 
@@ -109,7 +109,7 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .impact(format!("{whose} can read, not write; robustness says {}", volume.status.robustness.as_str()))
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
-    .with(Name::Key, status.namespace.as_str());
+    .with(Name::ClaimNamespace, status.namespace.as_str());
     status
         .workloads_status
         .iter()

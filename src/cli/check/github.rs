@@ -37,13 +37,13 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 /// The text of a command: a line break would end it (actions/toolkit packages/core/src/command.ts escapeData). Other
 /// control characters have no place in it.
-fn data(text: &str) -> String {
+pub fn data(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(plain).collect();
     lines.join("\n").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// The value of a property of a command (escapeProperty there).
-fn property(text: &str) -> String {
+pub fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 

@@ -1,6 +1,6 @@
 //! `check`: look once, or until healthy, print, end with an exit code.
 
-mod github;
+pub(super) mod github;
 mod junit;
 mod progress;
 mod wait;
@@ -12,16 +12,19 @@ use clap::{Args, ColorChoice, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use self::wait::Waited;
+use super::fleet::{self, FleetArgs};
 use super::source::positive_duration;
 use super::{Failure, SourceArgs, exit};
-use crate::check::{Check, Severity};
+use crate::check::{Check, Severity, counted};
 use crate::checks;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::history::History;
 use crate::longhorn::{Objects, Resource};
 use crate::report::text::table::Details;
 use crate::report::text::{Style, markdown, table, wide};
-use crate::report::{Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Unknown, Wish, evaluate_as};
+use crate::report::{
+    Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Status, Unknown, Wish, evaluate_as,
+};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -32,6 +35,9 @@ use crate::report::{Acceptance, EVERY_CHECK, Evaluation, Report, Selection, Unkn
 pub struct CheckArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    fleet: FleetArgs,
 
     /// How to print the report [default: table on a terminal, wide elsewhere]
     #[arg(long, short = 'o', value_enum, env = "LONGHORN_HEALTH_OUTPUT")]
@@ -150,6 +156,9 @@ fn check_id(text: &str) -> Result<&'static str, String> {
 #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
 pub fn run(args: CheckArgs) -> Result<u8, Failure> {
     let now = Timestamp::now();
+    if let Some(sources) = args.fleet.sources(&args.source)? {
+        return args.side_by_side(&sources, now);
+    }
     let mut wish = args.source.wish(now)?;
     wish.accepted.extend(args.shown.skip.iter().cloned());
     let report = match args.source.recorded(now)? {
@@ -189,6 +198,42 @@ impl CheckArgs {
                 }
             }
         })
+    }
+
+    /// Several clusters: of each what is worst.
+    fn side_by_side(&self, sources: &[SourceArgs], now: Timestamp) -> Result<u8, Failure> {
+        let as_json = match self.output {
+            _ if self.wait_healthy.is_some() => {
+                return Err(Failure::usage(anyhow!("--wait-healthy waits for one cluster")));
+            }
+            None | Some(OutputFormat::Table | OutputFormat::Wide) => false,
+            Some(OutputFormat::Json) => true,
+            Some(_) => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
+        };
+        let rows = fleet::rows(sources, self.timeout.unsigned_abs(), |source, cluster| {
+            let mut wish = source.wish(now)?;
+            wish.accepted.extend(self.shown.skip.iter().cloned());
+            let report = self.shown(&self.evaluate(cluster, &wish).report);
+            let first = report.incidents.first().map(|incident| incident.title.clone());
+            let count = report.incidents.len();
+            let answer = match (first, report.unknown.first()) {
+                (Some(first), _) if count > 1 => {
+                    format!("{first}; {}", counted(count - 1, "incident") + " more")
+                }
+                (Some(first), _) => first,
+                (None, Some(unknown)) => format!("{}: {}", unknown.check, unknown.reason),
+                (None, None) => report.data.line.clone(),
+            };
+            Ok(fleet::Row {
+                context: source.context().unwrap_or_default().to_owned(),
+                exit_code: report.exit_code,
+                word: report.status.as_str().to_owned(),
+                answer,
+                rank: u8::from(report.status != Status::Critical),
+                report: Some(report),
+            })
+        })?;
+        fleet::show(&rows, as_json)
     }
 
     fn evaluate(&self, cluster: &Cluster, wish: &Wish) -> Evaluation {

@@ -37,6 +37,7 @@ const NOT_RECORDED: &[&str] = &[
     "configmaps",
     "daemonsets",
     "jobs",
+    "leases.coordination.k8s.io",
 ];
 
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
@@ -66,6 +67,7 @@ const NAMES: &[(&str, &str)] = &[
     ("OLD-VALUE", "old"),
     ("DISK-UUID", "fef2ec9f-b965-4375-ad1f-3b781b265ad8"),
     ("NAMESPACE", NAMESPACE),
+    ("MANAGER", "longhorn-manager-52a73"),
     ("ATTACHMENT", "attachment"),
     ("RESOURCE", "volumes.longhorn.io"),
     ("WORKLOAD", "workload"),
@@ -77,7 +79,7 @@ const NAMES: &[(&str, &str)] = &[
     ("VALUE", "value"),
     ("DISK", "default-disk-fd0100000"),
     ("NAME", "backup-s3"),
-    ("KEY", "key"),
+    ("KEY", "default-disk-fd0100000"),
     ("REPLICA", "pvc-7c1d2f60-9a3b-4f0e-8f1c-0d5b2a9e4c11-r-0361b765"),
     ("BACKUP", "backup-0a11"),
     ("SECRET", "backup-s3"),
@@ -86,6 +88,30 @@ const NAMES: &[(&str, &str)] = &[
     ("IMAGE", "ubuntu-24-04"),
     ("NODE", "worker-1"),
     ("JOB", "nightly"),
+];
+
+/// What OBJECT stands for, by the kind or label before it.
+const OBJECTS: &[(&[&str], &str)] = &[
+    (&["instancemanagers.longhorn.io", "poddisruptionbudgets"], "INSTANCE-MANAGER"),
+    (&["pod", "pods", "logs", "exec", "--containers", "involvedObject.name"], "POD"),
+    (&["node", "nodes", "nodes.longhorn.io", "cordon", "uncordon", "drain", "spec.nodeName"], "NODE"),
+    (
+        &[
+            "volumes.longhorn.io",
+            "longhornvolume",
+            "backup-volume",
+            "volumeattachments.longhorn.io",
+            "share-manager-",
+        ],
+        "VOLUME",
+    ),
+    (&["backuptargets.longhorn.io", "recurringjobs.longhorn.io", "lease"], "NAME"),
+    (&["backups.longhorn.io"], "BACKUP"),
+    (&["replicas.longhorn.io"], "REPLICA"),
+    (&["engineimages.longhorn.io"], "ENGINE-IMAGE"),
+    (&["backingimages.longhorn.io"], "IMAGE"),
+    (&["settings.longhorn.io"], "SETTING"),
+    (&["deployment", "deploy", "app"], "DEPLOYMENT"),
 ];
 
 /// Recorded clusters that together have all that runbooks name.
@@ -102,6 +128,14 @@ apiVersion: v1
 kind: Pod
 metadata: {name: backing-image-ds-ubuntu-24-04, namespace: longhorn-system}
 spec: {nodeName: worker-1, containers: [{name: backing-image-data-source, image: longhornio/backing-image-manager:v1.12.1}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: longhorn-driver-deployer, namespace: longhorn-system}
+spec:
+  nodeName: worker-1
+  initContainers: [{name: wait-longhorn-manager, image: longhornio/longhorn-manager:v1.12.1}]
+  containers: [{name: longhorn-driver-deployer, image: longhornio/longhorn-manager:v1.12.1}]
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -153,7 +187,6 @@ async fn every_command_of_every_finding_is_accepted() -> Result<()> {
     runs.finish(100, Vec::new())
 }
 
-#[ignore = "templates name OBJECT for many kinds; stand-ins for each of them are missing"]
 #[tokio::test]
 async fn every_command_of_every_runbook_is_accepted() -> Result<()> {
     let Some(bench) = bench("runbook-commands").await? else { return Ok(()) };
@@ -366,28 +399,28 @@ fn named(command: &str, capitals: &Regex) -> Result<String> {
         _ if command.contains("csi-plugin") || command.contains("node-driver-registrar") => {
             "longhorn-csi-plugin-worker-1"
         }
+        _ if command.contains("-c longhorn-driver-deployer")
+            || command.contains("-c wait-longhorn-manager") =>
+        {
+            "longhorn-driver-deployer"
+        }
         _ => "longhorn-manager-52a73",
     };
-    // what a finding is about is of the kind that the command asks for
-    let object = match command {
-        _ if command.contains("instancemanager") || command.contains("instance-manager") => {
-            "INSTANCE-MANAGER"
-        }
-        _ if command.contains("pod OBJECT")
-            || command.contains("pods OBJECT")
-            || command.contains("logs OBJECT") =>
-        {
-            "POD"
-        }
-        _ if command.contains("node") => "NODE",
-        _ if command.contains("backups.longhorn.io OBJECT") => "BACKUP",
-        _ if command.contains("replicas.longhorn.io OBJECT") => "REPLICA",
-        _ if command.contains("engineimage") => "ENGINE-IMAGE",
-        _ if command.contains("setting") => "SETTING",
-        _ if command.contains("deploy") => "DEPLOYMENT",
-        _ => "VOLUME",
-    };
-    let command = &command.replace("OBJECT", object);
+    // what a finding is about is of the kind that the word before it names
+    let asked = |word: &str| OBJECTS.iter().find(|(kinds, _)| kinds.contains(&word)).map(|(_, name)| *name);
+    let mut filled = String::new();
+    let mut rest = command;
+    while let Some((before, after)) = rest.split_once("OBJECT") {
+        let word = before
+            .trim_end_matches([' ', '=', '/', '\''])
+            .rsplit([' ', ',', '(', '='])
+            .next()
+            .unwrap_or_default();
+        let object = asked(word).with_context(|| format!("no stand-in for OBJECT behind {word:?}"))?;
+        filled = filled + before + object;
+        rest = after;
+    }
+    let command = &(filled + rest);
     let known = NAMES.iter().copied().chain([("POD", pod)]);
     let named = known.fold(command.to_owned(), |command, (name, object)| command.replace(name, object));
     let left = capitals.captures(&named).map(|found| found["name"].to_owned());

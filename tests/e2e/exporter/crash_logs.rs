@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{Exporter, NAMESPACE, RBAC, SOON, bench, scenario, scenarios};
+use super::{Exporter, NAMESPACE, RBAC, bench, scenario, scenarios};
 use crate::support::{Bench, Kubelet, port};
 
 /// A log is asked for as soon as the crash is seen.
@@ -127,7 +127,7 @@ async fn a_kubelet_that_is_away_is_not_hammered_and_is_read_when_it_returns() ->
     ensure!(loops.iter().all(|one| one.is(FINGERPRINT, "fingerprint")), "{loops:#?}");
 
     // Each change of a pod would be an occasion to ask again.
-    for restarts in 32..42 {
+    for restarts in 32..36 {
         restart(&bench, &exporter, &managers[0].0, restarts, None).await?;
     }
     let asked = log_requests(&bench).await?;
@@ -219,6 +219,9 @@ fn managers(objects: &[Value]) -> Result<[(String, String); MANAGERS]> {
     found.try_into().map_err(|found| anyhow::anyhow!("other managers than expected: {found:?}"))
 }
 
+/// Where something changes all the time an evaluation answers for up to twelve seconds.
+const SEEN: Duration = Duration::from_secs(20);
+
 /// Writes what a kubelet writes at a restart, and waits until the exporter has seen it. With an end
 /// the container has also terminated anew, 124 s after its start.
 async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end: Option<&str>) -> Result<()> {
@@ -240,7 +243,7 @@ async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end:
     let patch = Patch::Merge(json!({"status": {"containerStatuses": statuses}}));
     pods.patch_status(pod, &PatchParams::default(), &patch).await?;
     exporter
-        .until("the restart", SOON, |page| {
+        .until("the restart", SEEN, |page| {
             page.value(EVENTS, &[("resource", "pods")]).is_some_and(|events| events > seen)
         })
         .await?;

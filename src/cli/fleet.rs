@@ -1,0 +1,152 @@
+//! Several clusters side by side: one table, worst first, and the exit code of the worst.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use clap::Args;
+use futures::future::join_all;
+use serde::Serialize;
+
+use super::{Failure, SourceArgs, exit, print};
+use crate::check::plain;
+use crate::cluster::Cluster;
+use crate::source::connect;
+
+/// Which clusters are looked at.
+#[derive(Debug, Args)]
+pub struct FleetArgs {
+    /// Look at every context of the kubeconfig at the same time: one table, worst first, with the exit code of
+    /// the worst. Several --context do the same for those
+    #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
+    all_contexts: bool,
+}
+
+/// One cluster of the table.
+#[derive(Debug, Serialize)]
+pub struct Row<T> {
+    /// Its context.
+    pub context: String,
+    /// What the command would end with for it alone.
+    pub exit_code: u8,
+    /// How it is, in a word.
+    pub word: String,
+    /// What is said first.
+    pub answer: String,
+    /// The whole answer, unless the cluster could not be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<T>,
+    /// Where it stands among those of the same exit code, the worst first.
+    #[serde(skip)]
+    pub rank: u8,
+}
+
+/// What `-o json` prints.
+#[derive(Serialize)]
+struct Fleet<'a, T> {
+    schema: &'static str,
+    exit_code: u8,
+    clusters: &'a [Row<T>],
+}
+
+impl FleetArgs {
+    /// A source for each context, where several are asked for.
+    pub fn sources(&self, source: &SourceArgs) -> Result<Option<Vec<SourceArgs>>, Failure> {
+        let known = || connect::contexts(source.kubeconfig.as_deref()).map_err(Failure::usage);
+        let mut wanted = if self.all_contexts { known()? } else { source.context.clone() };
+        if !self.all_contexts && wanted.len() < 2 {
+            return Ok(None);
+        }
+        if wanted.is_empty() {
+            return Err(Failure::usage(anyhow!("the kubeconfig has no context")));
+        }
+        let known = known()?;
+        if let Some(wrong) = wanted.iter().find(|name| !known.contains(name)) {
+            return Err(Failure::usage(anyhow!("no context '{wrong}'; there are {}", known.join(", "))));
+        }
+        wanted.sort();
+        wanted.dedup();
+        let alone = |context| SourceArgs { context: vec![context], cluster_name: None, ..source.clone() };
+        Ok(Some(wanted.into_iter().map(alone).collect()))
+    }
+}
+
+/// Looks at all of them at the same time; none waits for another longer than `patience` lets it.
+pub fn rows<T>(
+    sources: &[SourceArgs],
+    patience: Duration,
+    row: impl Fn(&SourceArgs, &Cluster) -> Result<Row<T>, Failure>,
+) -> Result<Vec<Row<T>>, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let looks = join_all(sources.iter().map(|source| source.look(patience)));
+    let looked = runtime.map_err(Failure::unknown)?.block_on(looks);
+    let mut rows = Vec::new();
+    for (source, looked) in sources.iter().zip(looked) {
+        rows.push(match looked {
+            Ok(cluster) => row(source, &cluster)?,
+            Err(error) => Row {
+                context: source.context().unwrap_or_default().to_owned(),
+                exit_code: exit::UNKNOWN,
+                word: "unknown".to_owned(),
+                answer: error.to_string(),
+                report: None,
+                rank: 0,
+            },
+        });
+    }
+    worst_first(&mut rows);
+    Ok(rows)
+}
+
+/// What is known to be wrong counts before what is not known.
+fn worst_first<T>(rows: &mut [Row<T>]) {
+    let place = |row: &Row<T>| [exit::FINDINGS, exit::UNKNOWN].iter().position(|code| *code == row.exit_code);
+    rows.sort_by_key(|row| (place(row).unwrap_or(usize::MAX), row.rank));
+}
+
+/// Prints the table, or all answers as JSON, and gives the exit code.
+pub fn show<T: Serialize>(rows: &[Row<T>], as_json: bool) -> Result<u8, Failure> {
+    let exit_code = rows.first().map_or(exit::UNKNOWN, |row| row.exit_code);
+    if as_json {
+        let fleet = Fleet { schema: "v1", exit_code, clusters: rows };
+        let text = serde_json::to_string_pretty(&fleet).map_err(Failure::unknown)?;
+        print(&format!("{text}\n"))?;
+        return Ok(exit_code);
+    }
+    let widest = |of: fn(&Row<T>) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let (words, names) =
+        (widest(|row| row.word.chars().count()), widest(|row| plain(&row.context).chars().count()));
+    let line = |row: &Row<T>| {
+        let (word, name) = (row.word.to_uppercase(), plain(&row.context));
+        format!("{word:<words$}  {name:<names$}  {}\n", plain(&row.answer))
+    };
+    print(&rows.iter().map(line).collect::<String>())?;
+    Ok(exit_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_is_first() {
+        let row = |context: &str, exit_code, rank| Row {
+            context: context.to_owned(),
+            exit_code,
+            word: String::new(),
+            answer: String::new(),
+            report: None::<()>,
+            rank,
+        };
+        let mut rows = [
+            row("healthy", 0, 1),
+            row("blind", 2, 0),
+            row("warning", 1, 1),
+            row("critical", 1, 0),
+            row("fine", 0, 1),
+        ];
+        worst_first(&mut rows);
+        let order: Vec<&str> = rows.iter().map(|row| row.context.as_str()).collect();
+        assert_eq!(order, ["critical", "warning", "blind", "healthy", "fine"]);
+        assert_eq!(show(&rows, true).unwrap(), 1);
+    }
+}

@@ -1,0 +1,318 @@
+//! `lint-rules`: finds in users' own rules and dashboards what Longhorn's metrics of a release cannot answer.
+
+pub mod catalogue;
+mod judge;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use promql_parser::label::{MatchOp, Matcher};
+use promql_parser::parser::Expr;
+use serde::Serialize;
+use serde_json::Value;
+
+use self::judge::Judge;
+use crate::facts::releases::LINES;
+use crate::longhorn::Release;
+use crate::word_enum::word_enum;
+
+word_enum! {
+    /// How bad it is.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Level {
+        /// It cannot work.
+        Error = "error",
+        /// It works otherwise than it is meant.
+        Warning = "warning",
+        /// It could not be judged.
+        Unknown = "unknown",
+        /// Good to know.
+        Note = "note",
+    }
+}
+
+/// What is said of an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// How bad it is.
+    pub level: Level,
+    /// What kind of thing; a contract.
+    pub id: &'static str,
+    /// What is the case.
+    pub message: String,
+    /// What to write instead; empty where nothing is known.
+    pub instead: String,
+}
+
+/// A problem with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The rule, panel or variable.
+    pub place: String,
+    /// The expression as it is written there.
+    pub expression: String,
+    /// What is said of it.
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+/// What `lint-rules -o json` prints. Within v1 keys are only added.
+#[derive(Debug, Serialize)]
+pub struct Linted {
+    /// Version of this shape: `v1`.
+    pub schema: &'static str,
+    /// The release that it was judged for.
+    pub release: String,
+    /// How many files were read.
+    pub files: usize,
+    /// How many expressions name a metric of Longhorn.
+    pub expressions: usize,
+    /// In the order of files and places.
+    pub problems: Vec<Problem>,
+    /// What the command ends with: 0 nothing, 1 errors or warnings, 2 something could not be judged.
+    pub exit_code: u8,
+}
+
+/// An expression in a file.
+#[derive(Debug)]
+struct Written {
+    file: usize,
+    line: usize,
+    place: String,
+    text: String,
+}
+
+/// Judges files, each with its name and text. An error names a file that cannot be read as YAML or JSON.
+pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, String> {
+    let mut found = Vec::new();
+    let mut records = BTreeSet::new();
+    for (index, (name, text)) in files.iter().enumerate() {
+        let (lines, seen) = (Vec::new(), BTreeMap::new());
+        let mut reader =
+            Reader { file: index, offset: 0, lines, seen, found: &mut found, records: &mut records };
+        reader.read(text).map_err(|error| format!("{name}: {error}"))?;
+    }
+    found.retain(|written| written.text.contains("longhorn_"));
+    let newest = LINES.last().map_or(release, |line| line.newest());
+    let judged_as = if release > newest { newest } else { release };
+    let judge = || -> Vec<Problem> {
+        let of = |written: &Written| {
+            let mut judge = Judge { release: judged_as, records: &records, said: Vec::new() };
+            judge.text(&written.text);
+            let file = files.get(written.file).map_or("", |(name, _)| name.as_str()).to_owned();
+            let (line, place, expression) = (written.line, written.place.clone(), written.text.clone());
+            let with_place = move |said| Problem {
+                file: file.clone(),
+                line,
+                place: place.clone(),
+                expression: expression.clone(),
+                said,
+            };
+            judge.said.into_iter().map(with_place).collect::<Vec<_>>()
+        };
+        found.iter().flat_map(of).collect()
+    };
+    let builder = std::thread::Builder::new().stack_size(STACK);
+    let problems = std::thread::scope(|scope| builder.spawn_scoped(scope, judge).map(|thread| thread.join()));
+    let problems = problems.ok().and_then(Result::ok).ok_or("the expressions could not be judged")?;
+    let has = |level: Level| problems.iter().any(|problem| problem.said.level == level);
+    let bad = has(Level::Error) || has(Level::Warning);
+    let unknown = has(Level::Unknown) || (judged_as != release && !found.is_empty());
+    let exit_code = if bad { 1 } else { u8::from(unknown) * 2 };
+    let judged = if judged_as == release {
+        release.to_string()
+    } else {
+        format!("{release}, judged as {judged_as}, the newest known")
+    };
+    Ok(Linted {
+        schema: "v1",
+        release: judged,
+        files: files.len(),
+        expressions: found.len(),
+        problems,
+        exit_code,
+    })
+}
+
+/// Reads one file.
+struct Reader<'a> {
+    file: usize,
+    /// Lines before the document.
+    offset: usize,
+    lines: Vec<String>,
+    /// How often an expression was seen in the document, as the same one may stand there several times.
+    seen: BTreeMap<String, usize>,
+    found: &'a mut Vec<Written>,
+    records: &'a mut BTreeSet<String>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, text: &str) -> Result<(), String> {
+        if text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_ok() {
+            return self.document(text);
+        }
+        let mut document = String::new();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim_end() == "---" {
+                self.document(&std::mem::take(&mut document))?;
+                self.offset = index + 1;
+            } else {
+                document.push_str(line);
+                document.push('\n');
+            }
+        }
+        self.document(&document)
+    }
+
+    fn document(&mut self, text: &str) -> Result<(), String> {
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(_)
+                if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) =>
+            {
+                return Ok(());
+            }
+            Err(_) => serde_yaml::from_str(text).map_err(|error| {
+                let error = error.to_string();
+                format!(
+                    "neither YAML nor JSON: {} (a Helm template is rendered first)",
+                    error.lines().next().unwrap_or_default()
+                )
+            })?,
+        };
+        self.lines = text.lines().map(str::to_owned).collect();
+        self.seen.clear();
+        self.walk(&value, "", 0);
+        Ok(())
+    }
+
+    /// Finds expressions wherever they are: rules, PrometheusRules, values of charts, panels, variables, and files within ConfigMaps.
+    fn walk(&mut self, value: &Value, place: &str, depth: usize) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.walk(item, place, depth)),
+            Value::String(text) if depth < 3 && text.contains("longhorn_") && text.contains("expr") => {
+                if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_yaml::from_str(text) {
+                    self.walk(&inner, place, depth + 1);
+                }
+            }
+            Value::Object(map) => {
+                let text = |key: &str| map.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+                self.records.extend(text("record").map(str::to_owned));
+                let named = ["alert", "record", "title"].into_iter().find_map(text);
+                let named = named.or_else(|| text("name").filter(|_| text("query").is_some()));
+                let place = named.unwrap_or(place);
+                for (key, item) in map {
+                    match item {
+                        Value::String(expr) if key == "expr" || key == "query" => self.push(expr, place),
+                        item => self.walk(item, place, depth),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The line is that of the text as it stands in the file, which a JSON file escapes.
+    fn push(&mut self, text: &str, place: &str) {
+        let head = text.trim().lines().next().unwrap_or_default().trim();
+        let escaped = Value::from(head).to_string();
+        let escaped = escaped.trim_matches('"');
+        let turn = self.seen.entry(text.to_owned()).or_default();
+        let mut at =
+            self.lines.iter().enumerate().filter(|(_, line)| line.contains(head) || line.contains(escaped));
+        let line = at.nth(*turn).map_or(0, |(index, _)| index);
+        *turn += 1;
+        let line = self.offset + line + 1;
+        self.found.push(Written { file: self.file, line, place: place.to_owned(), text: text.to_owned() });
+    }
+}
+
+/// Longer expressions are not parsed. Trees are walked recursively, at worst as deep as the expression has letters.
+const LONGEST: usize = 16 * 1024;
+const STACK: usize = 128 << 20;
+
+impl Judge<'_> {
+    fn text(&mut self, text: &str) {
+        let trimmed = text.trim();
+        if let Some(inner) = trimmed.strip_prefix("label_values(").and_then(|rest| rest.strip_suffix(')')) {
+            return self.variable(inner);
+        }
+        let inner = trimmed.strip_prefix("query_result(").and_then(|rest| rest.strip_suffix(')'));
+        match parsed(inner.unwrap_or(trimmed)) {
+            Ok(expr) => self.expression(&expr, false),
+            Err(error) => self.unparsed(&error),
+        }
+    }
+
+    /// `label_values(metric{…}, label)` of a dashboard.
+    fn variable(&mut self, inner: &str) {
+        let Some((selector, label)) = inner.rsplit_once(',') else { return };
+        match parsed(selector) {
+            Ok(Expr::VectorSelector(mut selector)) => {
+                let matcher = Matcher::new(MatchOp::NotEqual, label.trim(), "");
+                selector.matchers.matchers.push(matcher);
+                self.expression(&Expr::VectorSelector(selector), true);
+            }
+            Ok(other) => self.expression(&other, true),
+            Err(error) => self.unparsed(&error),
+        }
+    }
+
+    fn unparsed(&mut self, error: &str) {
+        let message = format!("could not be parsed: {}", error.lines().next().unwrap_or_default());
+        self.said.push(Said { level: Level::Unknown, id: "not_parsed", message, instead: String::new() });
+    }
+}
+
+/// Parses an expression, with Grafana's variables replaced; what a variable stands for is not known, so both are tried.
+fn parsed(text: &str) -> Result<Expr, String> {
+    if text.len() > LONGEST {
+        return Err("it is too long".to_owned());
+    }
+    let parse = |stand_in: &str| promql_parser::parser::parse(&without_variables(text, stand_in));
+    parse("x").or_else(|error| parse("1").map_err(|_| error))
+}
+
+/// `$name`, `${name}`, `${name:format}` and `[[name]]` outside of quotes: a duration where one must stand, else `stand_in`.
+fn without_variables(text: &str, stand_in: &str) -> String {
+    let (mut out, mut quote, mut rest) = (String::new(), None, text);
+    while let Some(c) = rest.chars().next() {
+        let name =
+            |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        let length = match quote {
+            Some(_) => 0,
+            None if rest.starts_with("${") => rest.find('}').map_or(0, |end| end + 1),
+            None if rest.starts_with("[[") => rest.find("]]").map_or(0, |end| end + 2),
+            None if c == '$' => rest.get(1..).map_or(0, |text| name(text) + 1),
+            None => 0,
+        };
+        if let Some(after) = rest.get(length..).filter(|_| length > 1) {
+            let before = out.trim_end();
+            let duration = before.ends_with(['[', ':']) || before.ends_with("offset");
+            out.push_str(if duration { "5m" } else { stand_in });
+            rest = after;
+            continue;
+        }
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
+            _ => {}
+        }
+        out.push(c);
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        if c == '\\'
+            && quote.is_some_and(|open| open != '`')
+            && let Some(next) = rest.chars().next()
+        {
+            out.push(next);
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        }
+    }
+    out
+}
