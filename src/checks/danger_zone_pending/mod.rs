@@ -175,20 +175,20 @@ fn node_selector(wanted: &str, pod: &Pod) -> Option<String> {
 
 fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     let waits = settings::waits(cause);
-    let free = waits == Waits::ForVolumes && nothing_attached(cluster);
+    let free = waits == Waits::Volumes && nothing_attached(cluster);
     let everywhere = in_every_pod(cluster, name);
     let impact = match waits {
         _ if free => "every volume is detached, so nothing is in the way of it",
         _ if everywhere => {
             "no instance manager restarts for it; other components may have the old value until Longhorn applies it"
         }
-        Waits::ForVolumes => {
+        Waits::Volumes => {
             "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment"
         }
-        Waits::ForShared => {
+        Waits::Shared => {
             "the old value stays in force until all RWX volumes are detached; no instance manager restarts for it"
         }
-        Waits::ForNothing => {
+        Waits::Nothing => {
             "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it"
         }
     };

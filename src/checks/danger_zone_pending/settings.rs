@@ -90,19 +90,19 @@ pub const LOOKED_AT: &str = "Wait: Longhorn looks at its settings once an hour a
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     /// When instance managers restart without their volumes.
-    ForVolumes,
+    Volumes,
     /// When RWX volumes are detached.
-    ForShared,
+    Shared,
     /// At once; something goes wrong.
-    ForNothing,
+    Nothing,
 }
 
 /// What this setting waits for.
 pub fn waits(cause: &Cause) -> Waits {
     match cause.fix {
-        SHARED => Waits::ForShared,
-        AT_ONCE => Waits::ForNothing,
-        _ => Waits::ForVolumes,
+        SHARED => Waits::Shared,
+        AT_ONCE => Waits::Nothing,
+        _ => Waits::Volumes,
     }
 }
 
@@ -141,9 +141,9 @@ mod tests {
         for cause in CAUSES {
             let name = cause.id.replace('_', "-");
             let expected = match () {
-                () if name.contains(RWX) => Waits::ForShared,
-                () if OTHERS.iter().any(|start| name.starts_with(start)) => Waits::ForNothing,
-                () => Waits::ForVolumes,
+                () if name.contains(RWX) => Waits::Shared,
+                () if OTHERS.iter().any(|start| name.starts_with(start)) => Waits::Nothing,
+                () => Waits::Volumes,
             };
             assert_eq!(waits(cause), expected, "{name}");
         }
