@@ -176,7 +176,8 @@ fn an_exception_for_an_advisory_becomes_a_statement() {
 fn a_tag_is_released_only_where_every_version_agrees_and_the_address_is_known() {
     let release = Release::new();
     let said = release.fails("check-version", &["v99.0.0"]);
-    for place in ["Cargo.toml", "Chart.yaml: version", "Chart.yaml: appVersion", "CHANGELOG.md"] {
+    for place in ["Cargo.toml", "Cargo.lock", "Chart.yaml: version", "Chart.yaml: appVersion", "CHANGELOG.md"]
+    {
         assert!(said.contains(place), "{place}: {said}");
     }
     assert!(!said.contains("address.env"), "{said}");

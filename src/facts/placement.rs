@@ -58,6 +58,8 @@ struct DiskLimits {
     soft_disks: bool,
     empty_node_selector: bool,
     empty_disk_selector: bool,
+    /// Whether what refuses is put into words, which costs far more than to compare the figures.
+    in_words: bool,
 }
 
 /// Where replicas of the volume are that count.
@@ -111,6 +113,36 @@ pub fn refusals_without(
         }
     }
     Some(refusals)
+}
+
+/// For each node whether one of its disks would take another replica of the volume, and else what comes nearest.
+pub struct Places<'a>(Vec<(&'a str, Option<Obstacle>)>);
+
+/// Looks at every node once, for questions about many sets of nodes that leave.
+pub fn places<'a>(cluster: &'a Cluster, volume: &Volume) -> Places<'a> {
+    let limits = DiskLimits { in_words: false, ..DiskLimits::of(cluster, volume) };
+    let taken = Taken::of(cluster, volume);
+    let obstacle = |node: &LonghornNode| {
+        if let Some((obstacle, _)) = node_obstacle(node, volume, &limits, &taken) {
+            return Some(obstacle);
+        }
+        let mut nearest = None;
+        for (disk, spec) in &node.spec.disks {
+            let status = node.status.disk_status.get(disk);
+            nearest = nearest.max(Some(disk_obstacle(spec, status, volume, &limits, &taken)?.0));
+        }
+        nearest.or(Some(Obstacle::Disk))
+    };
+    let nodes = cluster.objects.longhorn_nodes.iter();
+    Places(nodes.map(|node| (node.metadata.name.as_str(), obstacle(node))).collect())
+}
+
+impl Places<'_> {
+    /// `None` where a node that stays takes the replica; else what comes nearest on those that stay, if there are any.
+    pub fn nearest_without(&self, leaves: impl Fn(&str) -> bool) -> Option<Option<Obstacle>> {
+        let mut staying = self.0.iter().filter(|(node, _)| !leaves(node)).map(|(_, obstacle)| *obstacle);
+        staying.try_fold(None, |nearest, obstacle| Some(nearest.max(Some(obstacle?))))
+    }
 }
 
 /// What the scheduler would still promise on all disks of the other nodes, in bytes.
@@ -193,6 +225,7 @@ impl DiskLimits {
             soft_disks: soft(&spec.replica_disk_soft_anti_affinity, "replica-disk-soft-anti-affinity", true),
             empty_node_selector: soft("", "allow-empty-node-selector-volume", true),
             empty_disk_selector: soft("", "allow-empty-disk-selector-volume", true),
+            in_words: true,
         }
     }
 }
@@ -353,10 +386,18 @@ impl DiskSpace {
         self.most().saturating_sub(self.scheduled).max(0)
     }
 
-    /// The first inequality that keeps a replica of this size, with so much data, from the disk. `failed` counts there, too.
-    fn refuses(&self, size: i64, actual: i64, failed: Option<&str>) -> Option<(Obstacle, String)> {
+    /// The first inequality that keeps a replica of this size, with so much data, from the disk.
+    fn obstacle(&self, size: i64, actual: i64) -> Option<Obstacle> {
         if self.available <= 0 || self.available.saturating_sub(actual) <= self.least() {
-            let text = format!(
+            return Some(Obstacle::Space);
+        }
+        (size.saturating_add(self.scheduled) > self.most()).then_some(Obstacle::Provisioning)
+    }
+
+    /// The same in words; `failed` is a replica that counts there, too.
+    fn refusal(&self, obstacle: Obstacle, size: i64, actual: i64, failed: Option<&str>) -> String {
+        if obstacle == Obstacle::Space {
+            return format!(
                 "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
                 bytes(self.available),
                 bytes(actual),
@@ -364,22 +405,18 @@ impl DiskSpace {
                 self.minimal_available,
                 bytes(self.maximum)
             );
-            return Some((Obstacle::Space, text));
         }
-        (size.saturating_add(self.scheduled) > self.most()).then(|| {
-            let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
-            let text = format!(
-                "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
-                 storage-over-provisioning-percentage)",
-                bytes(self.scheduled),
-                bytes(size),
-                bytes(self.most()),
-                self.over_provisioning,
-                bytes(self.maximum),
-                bytes(self.reserved)
-            );
-            (Obstacle::Provisioning, text)
-        })
+        let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
+        format!(
+            "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
+             storage-over-provisioning-percentage)",
+            bytes(self.scheduled),
+            bytes(size),
+            bytes(self.most()),
+            self.over_provisioning,
+            bytes(self.maximum),
+            bytes(self.reserved)
+        )
     }
 }
 
@@ -406,11 +443,11 @@ fn space(
     taken: &Taken,
 ) -> Option<(Obstacle, String)> {
     let failed = taken.failed.get(now.disk_uuid.as_str()).copied();
-    DiskSpace::with(disk, now, limits.minimal_available, limits.over_provisioning)?.refuses(
-        volume.spec.size.0,
-        volume.status.actual_size.0,
-        failed,
-    )
+    let space = DiskSpace::with(disk, now, limits.minimal_available, limits.over_provisioning)?;
+    let (size, actual) = (volume.spec.size.0, volume.status.actual_size.0);
+    let obstacle = space.obstacle(size, actual)?;
+    let text = limits.in_words.then(|| space.refusal(obstacle, size, actual, failed));
+    Some((obstacle, text.unwrap_or_default()))
 }
 
 fn missing_tags(tags: &[SharedText], wanted: &[SharedText], empty_selector: bool) -> Option<String> {

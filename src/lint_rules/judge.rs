@@ -60,6 +60,8 @@ pub struct Judge<'a> {
     pub records: &'a BTreeSet<String>,
     /// What is said.
     pub said: Vec<Said>,
+    /// How many selectors asked for a metric that is there.
+    pub asked: usize,
 }
 
 type Labels = BTreeSet<String>;
@@ -116,6 +118,8 @@ impl Judge<'_> {
             let message = format!("{} does not have {name}, which is there {}", self.release, metric.there());
             return self.say(Level::Error, "absent_metric", message, ours_instead(metric));
         };
+        self.asked += 1;
+        let before = self.said.len();
         let groups = std::iter::once(&selector.matchers.matchers).chain(&selector.matchers.or_matchers);
         for group in groups {
             for matcher in group.iter().filter(|matcher| matcher.name != "__name__") {
@@ -123,16 +127,11 @@ impl Judge<'_> {
             }
             self.values(&name, metric, group);
         }
-        let has_state =
-            metric.values.contains_key("state") && labels.contains("state") && !metric.codes.is_empty();
-        if has_state && !states && selector.matchers.find_matchers("state").is_empty() {
-            let message = format!(
-                "in {} {name} has a series for each state, one of them 1 and the others 0: without a state this is the same for every volume",
-                self.release
-            );
-            let value = metric.codes.last().map_or("", String::as_str);
-            let instead = format!("{name}{{state=\"{value}\"}} == 1, or by (state){}", ours_too(metric));
-            self.say(Level::Warning, "dialect", message, instead);
+        let wrong = self.said.get(before..).unwrap_or_default().iter().any(|said| said.level == Level::Error);
+        let apart = states || wrong || !selector.matchers.find_matchers("state").is_empty();
+        if !apart && self.has_dialect(metric) {
+            let message = self.one_of_each(&name);
+            self.say(Level::Warning, "dialect", message, "a matcher on state, or by (state)".to_owned());
         }
     }
 
@@ -150,6 +149,13 @@ impl Judge<'_> {
             let message = format!("{name} has no label {label} in {}, but {with}", self.release);
             self.say(Level::Error, "absent_label", message, instead.unwrap_or_default());
             return;
+        }
+        let meant =
+            metric.values.iter().find(|(_, values)| values.iter().any(|value| matcher.is_match(value)));
+        if let Some((other, _)) = meant.filter(|(other, _)| labels.contains(other.as_str())) {
+            let message = format!("{name} never had a label {label}");
+            let instead = format!("{other}{}\"{}\"", matcher.op, matcher.value);
+            return self.say(Level::Error, "unknown_label", message, instead);
         }
         let known: Vec<&str> = labels.iter().copied().collect();
         let near = did_you_mean::hint(label, &known);
@@ -210,23 +216,47 @@ impl Judge<'_> {
             card.labels().is_some_and(|labels| labels.labels.iter().any(|label| label == "state"))
         };
         let states = states || binary.modifier.as_ref().is_some_and(|modifier| carried(&modifier.card));
-        let dead = match (number(&binary.lhs), number(&binary.rhs)) {
-            (None, Some(number)) => self.compared(binary, &binary.lhs, number, false),
-            (Some(number), None) => self.compared(binary, &binary.rhs, number, true),
+        let told = match (number(&binary.lhs), number(&binary.rhs)) {
+            (None, Some(number)) => self.compared(binary, &binary.lhs, number, false, states),
+            (Some(number), None) => self.compared(binary, &binary.rhs, number, true, states),
             _ => false,
         };
-        self.expression(&binary.lhs, states || dead);
-        self.expression(&binary.rhs, states || dead);
-        if binary.op.id() != token::T_LOR && binary.op.id() != token::T_LUNLESS {
-            self.matching(binary);
+        let begin = (self.said.len(), self.asked);
+        self.expression(&binary.lhs, states || told);
+        let middle = (self.said.len(), self.asked);
+        self.expression(&binary.rhs, states || told);
+        match binary.op.id() {
+            token::T_LOR => self.either(begin, middle),
+            token::T_LUNLESS => {}
+            _ => self.matching(binary),
         }
     }
 
-    /// True where a metric is compared with a number that none of its samples meets, which is then said.
-    fn compared(&mut self, binary: &BinaryExpr, vector: &Expr, number: f64, turned: bool) -> bool {
-        let Some((name, metric)) = plain_selector(vector).and_then(|selector| self.known(selector)) else {
-            return false;
+    /// One of two sides may be dead where the other one asks Longhorn as well: expressions are written so for several releases.
+    fn either(&mut self, begin: (usize, usize), middle: (usize, usize)) {
+        let asks = [begin.1 < middle.1, middle.1 < self.asked];
+        let (left, right) = self.said.split_at_mut(middle.0);
+        let left = left.get_mut(begin.0..).unwrap_or_default();
+        let dead = |side: &[Said]| side.iter().any(|said| said.level == Level::Error);
+        let side = match (asks, dead(left), dead(right)) {
+            ([true, true], true, false) => left,
+            ([true, true], false, true) => right,
+            _ => return,
         };
+        side.iter_mut().filter(|said| said.level == Level::Error).for_each(|said| said.level = Level::Note);
+    }
+
+    /// True where a comparison with a number is told to be none: no sample meets it, or one of each volume does.
+    fn compared(
+        &mut self,
+        binary: &BinaryExpr,
+        vector: &Expr,
+        number: f64,
+        turned: bool,
+        states: bool,
+    ) -> bool {
+        let Some(selector) = plain_selector(vector) else { return false };
+        let Some((name, metric)) = self.known(selector) else { return false };
         let Some(greatest) = metric.greatest(self.release) else { return false };
         let meets = |sample: f64| {
             let (left, right) = if turned { (number, sample) } else { (sample, number) };
@@ -240,22 +270,49 @@ impl Judge<'_> {
                 _ => true,
             }
         };
-        if (0..=greatest).any(|sample| meets(f64::from(sample))) {
+        let can = (0..=greatest).any(|sample| meets(f64::from(sample)));
+        let dialect = self.has_dialect(metric);
+        let labels = metric.labels(self.release).unwrap_or_default();
+        // one on a label that is not there is told by itself
+        let foreign =
+            |matcher: &Matcher| !labels.contains(matcher.name.as_str()) && !is_of_target(&matcher.name);
+        let apart =
+            states || selector.matchers.matchers.iter().any(|one| one.name == "state" || foreign(one));
+        if can && (!dialect || apart) {
             return false;
         }
-        let newer = metric.labels(self.release).is_some_and(|labels| labels.contains("state"));
+        let there = metric.values.get("state").map(Vec::as_slice).unwrap_or_default();
         let meant = metric.codes.iter().enumerate().filter(|(code, _)| meets(*code as f64));
-        let meant: Vec<&str> = meant.map(|(_, state)| state.as_str()).collect();
+        let meant: Vec<&str> =
+            meant.filter(|(_, state)| there.contains(state)).map(|(_, state)| state.as_str()).collect();
         let (id, instead) = match meant.as_slice() {
-            [one] if newer => ("dialect", format!("{name}{{state=\"{one}\"}} == 1{}", ours_too(metric))),
-            [_, ..] if newer => {
+            [one] if dialect => ("dialect", format!("{name}{{state=\"{one}\"}} == 1{}", ours_too(metric))),
+            [_, ..] if dialect => {
                 ("dialect", format!("{name}{{state=~\"{}\"}} == 1{}", meant.join("|"), ours_too(metric)))
             }
             _ => ("never_matches", ours_instead(metric)),
         };
-        let message = format!("{name} is 0 to {greatest} in {}: this can never hold", self.release);
-        self.say(Level::Error, id, message, instead);
+        if can {
+            let message = self.one_of_each(&name);
+            self.say(Level::Warning, "dialect", message, instead);
+        } else {
+            let message = format!("{name} is 0 to {greatest} in {}: this can never hold", self.release);
+            self.say(Level::Error, id, message, instead);
+        }
         true
+    }
+
+    /// True for a metric that had numbers for states in old releases, and has a label for them in this one.
+    fn has_dialect(&self, metric: &Metric) -> bool {
+        let labels = metric.labels(self.release);
+        !metric.codes.is_empty() && labels.is_some_and(|labels| labels.contains("state"))
+    }
+
+    fn one_of_each(&self, name: &str) -> String {
+        format!(
+            "in {} {name} has a series for each state, one of them 1 and the others 0: without a state this is the same for every volume",
+            self.release
+        )
     }
 
     /// Two vectors whose series can never have the same labels.

@@ -103,7 +103,7 @@ pub fn lint(files: &[(String, String)], release: Release) -> Result<Linted, Stri
     let judged_as = if release > newest { newest } else { release };
     let judge = || -> Vec<Problem> {
         let of = |written: &Written| {
-            let mut judge = Judge { release: judged_as, records: &records, said: Vec::new() };
+            let mut judge = Judge { release: judged_as, records: &records, said: Vec::new(), asked: 0 };
             judge.text(&written.text);
             let file = files.get(written.file).map_or("", |(name, _)| name.as_str()).to_owned();
             let (line, place, expression) = (written.line, written.place.clone(), written.text.clone());
@@ -219,17 +219,23 @@ impl Reader<'_> {
     }
 
     /// The line is that of the text as it stands in the file, which a JSON file escapes.
-    fn push(&mut self, text: &str, place: &str) {
-        let head = text.trim().lines().next().unwrap_or_default().trim();
-        let escaped = Value::from(head).to_string();
+    fn push(&mut self, text: &str, title: &str) {
+        let written: Vec<&str> = text.trim().lines().map(str::trim).collect();
+        // the longest line, as the first one is often no more than a bracket
+        let (above, longest) =
+            written.iter().enumerate().max_by_key(|(_, line)| line.len()).unwrap_or((0, &""));
+        let escaped = Value::from(text).to_string();
         let escaped = escaped.trim_matches('"');
         let turn = self.seen.entry(text.to_owned()).or_default();
-        let mut at =
-            self.lines.iter().enumerate().filter(|(_, line)| line.contains(head) || line.contains(escaped));
-        let line = at.nth(*turn).map_or(0, |(index, _)| index);
+        let place = |(index, line): (usize, &String)| match () {
+            () if line.contains(escaped) => Some(index),
+            () if line.contains(longest) => Some(index.saturating_sub(above)),
+            () => None,
+        };
+        let line = self.lines.iter().enumerate().filter_map(place).nth(*turn).unwrap_or(0);
         *turn += 1;
         let line = self.offset + line + 1;
-        self.found.push(Written { file: self.file, line, place: place.to_owned(), text: text.to_owned() });
+        self.found.push(Written { file: self.file, line, place: title.to_owned(), text: text.to_owned() });
     }
 }
 

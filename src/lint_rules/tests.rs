@@ -67,6 +67,27 @@ fn each_finding_and_its_neighbour() {
             "v1.12.1",
             "",
         ),
+        (
+            "(longhorn_volume_state == 2) or (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.10.2",
+            "note absent_label",
+        ),
+        (
+            "(longhorn_volume_state == 2) or (longhorn_volume_state{state=\"attached\"} == 1)",
+            "v1.12.1",
+            "note dialect",
+        ),
+        (
+            "(longhorn_volume_state != 3) or (longhorn_volume_state{state!=\"detached\"} == 1)",
+            "v1.12.1",
+            "warning dialect",
+        ),
+        ("count(longhorn_volume_state == 2) or on() vector(0)", "v1.12.1", "error dialect"),
+        (
+            "(longhorn_volume_robustness == 2) or (longhorn_volume_robustness{robustness=\"degraded\"} == 1)",
+            "v1.12.1",
+            "error dialect, error unknown_label",
+        ),
         // labels and values
         ("longhorn_volume_robustness{state=\"Faulted\"}", "v1.12.1", "error unknown_value"),
         ("longhorn_volume_robustness{state=~\"fault.*\"}", "v1.12.1", ""),
@@ -169,6 +190,13 @@ fn panels_and_variables_of_a_dashboard() {
     assert_eq!(of("map.yaml").len(), 4);
     let old = lint(&files[..1], release("v1.10.2")).unwrap();
     assert_eq!(old.problems.len(), 1, "{:?}", old.problems);
+}
+
+#[test]
+fn the_line_is_that_of_the_expression() {
+    let text = "groups:\n- rules:\n  - alert: A\n    expr: |\n      count(\n        other\n      )\n  - alert: B\n    expr: |\n      count(\n        longhorn_volume_state == 9\n      )\n";
+    let linted = lint(&[("a".to_owned(), text.to_owned())], release("v1.10.2")).unwrap();
+    assert_eq!(linted.problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [10]);
 }
 
 #[test]

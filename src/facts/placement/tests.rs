@@ -25,6 +25,8 @@ fn judged(nodes: &str, spec: &str, replica_on: &str, settings: &str) -> Option<V
     );
     let cluster = cluster(&format!("{nodes}{volume}{settings}"));
     let volume = cluster.objects.volumes.get("v").unwrap();
+    let each = refusals(&cluster, volume).map(|refusals| nearest(&refusals));
+    assert_eq!(places(&cluster, volume).nearest_without(|_| false), each, "one look at all says the same");
     refusals(&cluster, volume).map(|all| all.into_iter().map(|r| (r.obstacle, r.text)).collect())
 }
 
@@ -123,4 +125,26 @@ fn the_figures_of_the_scheduler_are_shown() {
          storage-over-provisioning-percentage)"
     );
     assert_eq!([bytes(0), bytes(1536), bytes(GIB * 1500)], ["0 B", "1.5 KiB", "1.5 TiB"]);
+}
+
+#[test]
+fn one_look_at_all_nodes_says_what_a_look_for_each_node_says() {
+    let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
+    for volume in cluster.objects.volumes.iter() {
+        let places = places(&cluster, volume);
+        for node in cluster.objects.longhorn_nodes.iter() {
+            let leaves = |name: &str| node.metadata.name.as_str() == name;
+            let each = refusals_without(&cluster, volume, leaves).map(|mut refusals| {
+                refusals.retain(|refusal| !leaves(&refusal.node));
+                nearest(&refusals)
+            });
+            assert_eq!(
+                places.nearest_without(leaves),
+                each,
+                "{} without {}",
+                volume.metadata.name,
+                node.metadata.name
+            );
+        }
+    }
 }

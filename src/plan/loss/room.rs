@@ -1,49 +1,62 @@
 //! Whether what was on a node finds room on the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Found, Weight};
 use super::Audit;
 use crate::check::counted;
 use crate::facts::nodes::down;
-use crate::facts::placement::{Obstacle, bytes, nearest, refusals_without, room_without};
+use crate::facts::placement::{Obstacle, bytes, places, room_without};
 use crate::facts::text::listed;
 use crate::facts::volumes::is_healthy;
-use crate::longhorn::{Owner, Volume};
+use crate::longhorn::Volume;
+
+/// What goes with a node.
+#[derive(Default)]
+struct Lost<'a> {
+    /// Volumes whose copy no disk would take.
+    homeless: Vec<&'a Volume>,
+    /// What the others need together, in bytes.
+    needed: i64,
+}
 
 /// For each node by itself: replicas that no disk would take, and all of them together. That a volume wants as many
 /// nodes as there are is no want of space; it is a note.
 pub fn no_room(audit: &Audit<'_>, out: &mut Found) {
+    let cluster = audit.cluster;
     let mut as_many_nodes: BTreeSet<&str> = BTreeSet::new();
-    for node in audit.cluster.objects.longhorn_nodes.iter() {
-        let name = node.metadata.name.as_str();
-        if down(audit.cluster, name).is_some() {
+    let mut lost: BTreeMap<&str, Lost<'_>> = BTreeMap::new();
+    let nodes = cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str());
+    for node in nodes.filter(|node| down(cluster, node).is_none()) {
+        lost.insert(node, Lost::default());
+    }
+    for volume in cluster.objects.volumes.iter() {
+        let mut healthy = cluster.replicas_of(&volume.metadata.name).filter(|one| is_healthy(one)).peekable();
+        if healthy.peek().is_none() {
             continue;
         }
-        let mut homeless: Vec<&Volume> = Vec::new();
-        let mut needed: i64 = 0;
-        for replica in audit.cluster.objects.replicas.of(Owner::Node, name).filter(|one| is_healthy(one)) {
-            let Some(volume) = audit.cluster.objects.volumes.get(&replica.spec.volume_name) else { continue };
-            let refused = refusals_without(audit.cluster, volume, |other| other == name);
-            let Some(mut refusals) = refused else {
-                needed = needed.saturating_add(volume.spec.size.0);
-                continue;
-            };
-            refusals.retain(|refusal| refusal.node != name);
-            match nearest(&refusals) {
-                Some(Obstacle::Space | Obstacle::Provisioning) => homeless.push(volume),
-                _ => {
+        let places = places(cluster, volume);
+        for replica in healthy {
+            let node = replica.spec.node_id.as_str();
+            let Some(lost) = lost.get_mut(node) else { continue };
+            match places.nearest_without(|other| other == node) {
+                None => lost.needed = lost.needed.saturating_add(volume.spec.size.0),
+                Some(Some(Obstacle::Space | Obstacle::Provisioning)) => lost.homeless.push(volume),
+                Some(_) => {
                     as_many_nodes.insert(&volume.metadata.name);
                 }
             }
         }
+    }
+    for (name, Lost { homeless, needed }) in lost {
         if !homeless.is_empty() {
             let text =
                 format!("no disk would take {} if node {name} were lost", counted(homeless.len(), "replica"));
-            out.say(text).volumes(audit.cluster, &homeless);
+            out.say(text).volumes(cluster, &homeless);
+            continue;
         }
-        let room = room_without(audit.cluster, |other| other == name);
-        if homeless.is_empty() && needed > room {
+        let room = room_without(cluster, |other| other == name);
+        if needed > room {
             let text = format!(
                 "if node {name} were lost, replicas of {} would look for room, and all other disks take {} more",
                 bytes(needed),
