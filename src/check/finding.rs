@@ -237,23 +237,15 @@ impl Finding {
         self.remedy(Remedy::new(fix))
     }
 
-    /// Takes what to do from the cause, as far as the finding itself does not say it.
+    /// Takes from the cause what to do, its words or its steps, where the finding itself does not say it.
     pub(super) fn advise(&mut self, cluster: &Cluster) {
-        if self.remedy.fix.is_empty() {
-            let one = |name| self.value(cluster, name, 0);
+        let one = |name| self.value(cluster, name, 0);
+        let fix = self.remedy.fix.is_empty().then(|| {
             // a name without a value is a defect that tests find; people then read what is meant
-            let fix = filled(self.cause.fix, one);
-            self.remedy.fix = fix.unwrap_or_else(|| super::advice::in_capitals(self.cause.fix));
-        }
-        if self.remedy.commands.is_empty() {
-            self.remedy.commands = self.steps(cluster);
-        }
-    }
-
-    /// The steps of the cause, as far as all that they name is known.
-    fn steps(&self, cluster: &Cluster) -> Vec<Command> {
+            filled(self.cause.fix, one).unwrap_or_else(|| super::advice::in_capitals(self.cause.fix))
+        });
         let mut commands = Vec::new();
-        for step in self.cause.steps {
+        for step in self.cause.steps.iter().filter(|_| self.remedy.commands.is_empty()) {
             for turn in 0..MAX_ALIKE {
                 let command = step.filled(|name| self.value(cluster, name, turn));
                 match command.filter(|command| !commands.contains(command)) {
@@ -262,7 +254,8 @@ impl Finding {
                 }
             }
         }
-        commands
+        self.remedy.fix = fix.unwrap_or_else(|| std::mem::take(&mut self.remedy.fix));
+        self.remedy.commands.extend(commands);
     }
 
     /// What a template means by this name; of several values the one whose turn it is.

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::kubectl::patch;
+use super::kubectl::{patch, quoted};
 use super::releases;
 use crate::check::Remedy;
 use crate::cluster::Cluster;
@@ -81,11 +81,72 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> 
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
     let (fix, commands) = commands(cluster, release);
     let remedy = Remedy::new(format!("{fix} {reason}"));
+    let remedy = without_conversion(cluster, release, remedy);
     let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
         true => remedy.change(run),
         false => remedy.read(run),
     });
     remedy.read(look)
+}
+
+/// The release whose definitions convert nothing any more.
+const NO_CONVERSION: Release = Release::new(1, 10, 0);
+/// Definitions that ask for a conversion up to 1.9 (longhorn v1.9.2 deploy/longhorn.yaml).
+const CONVERTED: [&str; 5] = ["backingimages", "backuptargets", "engineimages", "nodes", "volumes"];
+
+/// Up to 1.9 managers own the certificate in `spec.conversion` of five definitions. Server-side apply takes the rest of
+/// that field away and leaves the certificate, which the API server refuses, so it has to go first.
+fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
+    let installed =
+        cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+    if installed.is_none_or(|installed| installed >= NO_CONVERSION)
+        || release.is_none_or(|release| release < NO_CONVERSION)
+    {
+        return remedy;
+    }
+    remedy.fix.push_str(
+        " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
+         status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say.",
+    );
+    let first = remedy.read(
+        "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
+         CONVERSION:.spec.conversion.strategy | grep longhorn.io",
+    );
+    CONVERTED.iter().fold(first, |remedy, plural| {
+        remedy.change(format!(
+            "kubectl patch customresourcedefinition {plural}.longhorn.io --type json \
+             -p '[{{\"op\":\"remove\",\"path\":\"/spec/conversion\"}}]'"
+        ))
+    })
+}
+
+/// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.
+pub fn change_managers(cluster: &Cluster, fix: &str, container: &serde_json::Value) -> Remedy {
+    let tool = match installer(cluster) {
+        Installer::Argo(app) => format!("Argo CD's application {}", app.unwrap_or("longhorn")),
+        Installer::FluxHelm(of, name) => format!("HelmRelease {of}/{name}"),
+        Installer::FluxKustomize(of, name) => format!("Kustomization {of}/{name}"),
+        _ => {
+            let fix = format!("{fix} Change the manifest or the values that it comes from, too.");
+            return Remedy::new(fix).change(patch_managers(cluster, container));
+        }
+    };
+    let remedy = Remedy::new(format!(
+        "{fix} Change it in the source of {tool}, which takes back what is changed by hand."
+    ));
+    let commands = commands(cluster, None).1.into_iter().filter(|(changes, _)| *changes);
+    let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
+    commands.fold(remedy.read(look), |remedy, (_, run)| remedy.change(run))
+}
+
+/// A strategic merge of container longhorn-manager.
+pub fn patch_managers(cluster: &Cluster, container: &serde_json::Value) -> String {
+    let mut container = container.clone();
+    if let Some(fields) = container.as_object_mut() {
+        fields.insert("name".to_owned(), "longhorn-manager".into());
+    }
+    let merge = json!({ "spec": { "template": { "spec": { "containers": [container] } } } });
+    format!("kubectl -n {} patch daemonset longhorn-manager -p '{}'", cluster.namespace, quoted(&merge))
 }
 
 /// Undoes a step that Longhorn refuses: its managers stop before they change an object, so going back is safe (longhorn-manager
@@ -127,16 +188,22 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             let app = app.unwrap_or("longhorn");
             (
                 format!("Set the source of Argo CD's application {app} to {named}, and synchronize it."),
-                vec![(true, format!("argocd app sync {app}")), (false, format!("argocd app diff {app}"))],
+                vec![(false, format!("argocd app diff {app}")), (true, format!("argocd app sync {app}"))],
             )
         }
         Installer::FluxHelm(of, name) => (
             format!("Set the chart version of HelmRelease {of}/{name} to {named} in its source, and reconcile it."),
-            vec![(true, format!("flux -n {of} reconcile helmrelease {name} --with-source"))],
+            vec![
+                (false, format!("flux -n {of} get helmrelease {name}")),
+                (true, format!("flux -n {of} reconcile helmrelease {name} --with-source")),
+            ],
         ),
         Installer::FluxKustomize(of, name) => (
             format!("Set the manifest of Kustomization {of}/{name} to {named} in its source, and reconcile it."),
-            vec![(true, format!("flux -n {of} reconcile kustomization {name} --with-source"))],
+            vec![
+                (false, format!("flux -n {of} get kustomization {name}")),
+                (true, format!("flux -n {of} reconcile kustomization {name} --with-source")),
+            ],
         ),
         Installer::HelmChart(of, name) => {
             let patch = release.map(|release| {
@@ -145,7 +212,10 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             });
             (
                 format!("Set the version of HelmChart {of}/{name} to {named}; its failurePolicy has to be abort."),
-                patch.into_iter().collect(),
+                [(false, format!("kubectl -n {of} get helmcharts.helm.cattle.io {name} -o yaml"))]
+                    .into_iter()
+                    .chain(patch)
+                    .collect(),
             )
         }
         Installer::ForeignChart(name) => (
@@ -160,7 +230,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> (String, Vec<(bo
             let history = (false, format!("helm -n {namespace} history {name}"));
             (
                 format!("Upgrade the Helm release to the chart of {named}, with the values that it has."),
-                upgrade.into_iter().chain([history]).collect(),
+                [history].into_iter().chain(upgrade).collect(),
             )
         }
         Installer::Manifest => match published(cluster, release) {
@@ -255,10 +325,10 @@ mod tests {
                 "flux -n flux-system reconcile kustomization lh --with-source",
             ),
         ] {
-            assert_eq!(changes(meta, "v1.9.2"), [command], "{meta}");
+            assert_eq!(changes(meta, "v1.10.0"), [command], "{meta}");
         }
         let rancher = format!("labels: {{{HELM}, helm.sh/chart: longhorn-106.2.1_up1.10.1}}");
-        assert!(changes(&rancher, "v1.9.2").is_empty());
+        assert!(changes(&rancher, "v1.10.0").is_empty());
     }
 
     #[test]

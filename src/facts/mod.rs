@@ -21,7 +21,6 @@ pub mod recovered;
 pub mod redundancy;
 pub mod releases;
 pub mod stale_copies;
-#[expect(dead_code, reason = "each check lists them among its own")]
 pub mod start_causes;
 pub mod starts;
 pub mod text;

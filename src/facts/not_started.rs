@@ -338,6 +338,6 @@ pub fn remedy(
                 None => remedy,
             }
         }
-        Obstacle::Waiting => about_pod("The Events of the pod say what it waits for."),
+        Obstacle::Waiting => about_pod("Fix what the Events of the pod name; the kubelet then continues on its own."),
     }
 }

@@ -1,14 +1,200 @@
-//! Faults of a manager's start that are the same whether it hangs in the start or ends in it and tries again: one id, one meaning. The
-//! checks `manager_start_stuck` and `manager_crash_loop` both have them.
+//! What keeps a manager from finishing its start, whether it hangs in it (`manager_start_stuck`) or ends in it and tries again
+//! (`manager_crash_loop`): one fault has one id, one meaning and one fix. Each of the two checks lists those that it finds.
 
-use crate::check::causes;
+use super::{installation, probes, releases};
+use crate::check::{Cluster, Finding, Name, Remedy, causes};
+use crate::longhorn::Pod;
 
 causes! {
-    API_UNREACHABLE = critical "api_unreachable" "the manager gets no answer of the Kubernetes API server";
+    API_UNREACHABLE = critical "api_unreachable" "the manager gets no answer of the Kubernetes API server"
+        fix "Restore the way from pods on node <node> to the API server: CNI, kube-proxy and firewall there, and the address and certificate that \
+             the log names. If every node is affected, look at the API server and etcd. The manager then continues within a minute; deleting \
+             its pod does not help." [
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read "kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide",
+            read "kubectl get --raw='/readyz?verbose'",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+        ];
     CRD_MISMATCH = critical "crd_mismatch"
-        "the custom resource definitions do not match this release, or one is missing";
+        "the custom resource definitions do not match this release, or one is missing"
+        fix "Bring the definitions to the release of the image with the tool that installed Longhorn; where Longhorn refuses the step to that \
+             release, put the image back instead. The objects of a definition that was deleted are gone with it: restore them from a backup of \
+             the cluster." [
+            read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
+        ];
     MANIFEST_STALE = critical "manifest_stale"
-        "manifest and image of the manager are of different releases: a flag, a variable or the port of the readiness probe";
+        "manifest and image of the manager are of different releases: a flag, a variable or the port of the readiness probe"
+        fix "Bring manifest and image to one release with the tool that installed Longhorn; where Longhorn refuses the step to that release, put \
+             the image back instead." [
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+        ];
     WEBHOOK_SERVICE_UNREACHABLE = critical "webhook_service_unreachable"
-        "DNS, a firewall or the pod network keeps the manager from the Service of a webhook that it waits for";
+        "DNS, a firewall or the pod network keeps the manager from the Service of a webhook that it waits for"
+        fix "Bring back what the log names between node <node> and the Service: cluster DNS, the firewall of the nodes, or the pod network (CNI, \
+             kube-proxy). Deleting the manager's pod does not help." [
+            read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+        ];
+    ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
+        fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
+             out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
+             help. auth reconcile changes roles and bindings only, and prints an error for every other object." [
+            read "kubectl describe clusterrole longhorn-role",
+            read "kubectl describe clusterrolebinding longhorn-bind",
+            read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+            change "kubectl auth reconcile -f https://raw.githubusercontent.com/longhorn/longhorn/<release>/deploy/longhorn.yaml",
+        ];
+    OPEN_ISCSI_MISSING = critical "open_iscsi_missing" "open-iscsi is missing"
+        fix "Install open-iscsi (iscsi-initiator-utils on RPM systems) on node <node> and start iscsid; the manager starts at its next attempt, \
+             within five minutes. A read-only system takes it otherwise: transactional-update on SUSE Micro, rpm-ostree on CoreOS, the extension \
+             siderolabs/iscsi-tools on Talos." [
+            read "ssh <node> 'command -v iscsiadm; systemctl is-active iscsid'",
+            change "ssh <node> 'sudo apt-get update && sudo apt-get install -y open-iscsi && sudo systemctl enable --now iscsid'",
+            change "ssh <node> 'sudo yum install -y iscsi-initiator-utils && sudo systemctl enable --now iscsid'",
+            change "ssh <node> 'sudo zypper install -y open-iscsi && sudo systemctl enable --now iscsid'",
+        ];
+    CONTAINER_CANNOT_START = critical "container_cannot_start"
+        "the container cannot be created or started, or its postStart hook fails: nothing of Longhorn runs"
+        fix "Fix on node <node> what the message of the container runtime names: a path to mount, /proc, seccomp or AppArmor, the runtime \
+             itself. The kubelet tries again on its own." [
+            read "kubectl -n <namespace> describe pod <object>",
+            read "kubectl describe node <node>",
+        ];
+    WEBHOOK_UNSERVED = critical "webhook_unserved"
+        "the manager gave up waiting for the Service of a webhook: no manager answers behind it, or nothing says why it is not reached"
+        fix "Bring one manager to Ready behind Service <service>. If it has ready endpoints, look at DNS, firewall and hairpin traffic from node \
+             <node>. A startup probe does not help: the manager gives up on its own." [
+            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<service> -o yaml",
+            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
+            read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
+        ];
+    WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server does not come up in time"
+        fix "Find out why the manager's own webhook server is too slow or cannot start: the CPU of node <node>, the secrets longhorn-webhook-ca \
+             and longhorn-webhook-tls, a missing webhook configuration or right." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
+            read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
+            read "kubectl describe node <node>",
+        ];
+    WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
+        "the API server cannot call Longhorn's webhook and therefore refuses what the manager writes"
+        fix "Open the way from the API server to the webhook: a proxy of the API server without .svc in NO_PROXY, a firewall between the control \
+             plane and TCP port 9502 of the pods, the CNI, or webhook configurations with another Service or certificate." [
+            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[*].clientConfig.service}'",
+            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+        ];
+    WEBHOOK_DENIED = critical "webhook_denied"
+        "Longhorn's own validator refuses a change that the manager makes at start" but "warning while restarts are few"
+        fix "Bring the object in order that the refusal names, as the rule in it asks: change it, or delete it if it is a leftover, with the release \
+             before if this one does not come up. A refusal during a rollout passes at the next attempt." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            read "kubectl -n <namespace> get nodes.longhorn.io -o yaml",
+        ];
+    WRITE_CONFLICT = critical "write_conflict"
+        "managers that start together overwrite each other's changes" but "warning while restarts are few"
+        fix "Wait for the next attempt: of managers that start together the later one succeeds then. If it repeats for minutes, let them start one \
+             after the other: delete one pod, wait until it is Ready, then the next." [
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+            read "kubectl -n <namespace> get configmap longhorn-default-setting -o yaml",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+        ];
+    BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
+        "eviction meets a backing image copy that is in status but no longer in spec"
+        fix "Cancel every eviction request, of nodes and of disks, wait until no copy is left that is in the status only, and only then ask again. \
+             A refused patch means that no manager serves the webhook at this moment: repeat it. Fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0." [
+            read "kubectl -n <namespace> get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | ((.status.diskFileStatusMap // {} | keys) - (.spec.diskFileSpecMap // {} | keys))[] | \"\\($n) \\(.)\"'",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type json -p '[{\"op\":\"replace\",\"path\":\"/spec/disks/<disk>/evictionRequested\",\"value\":false}]'",
+        ];
+    UPGRADE_PATH = critical "upgrade_path" "the installed release cannot be upgraded or downgraded to this one"
+        fix "Put back the release in current-longhorn-version: Longhorn upgrades one minor release at a time and never downgrades. Its managers stop \
+             before they change an object, so going back is safe until one of them has become Ready." [
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
+        ];
+    ENGINE_INCOMPATIBLE = critical "engine_incompatible" "an engine image in use is too old for this release"
+        fix "Go back to the release in current-longhorn-version, upgrade the engines of all volumes there, and upgrade again." [
+            read "kubectl -n <namespace> get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage",
+            read "kubectl -n <namespace> get engineimages.longhorn.io",
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+        ];
+    OLD_MANAGERS_LINGERING = critical "old_managers_lingering" "manager pods of the old release do not go away"
+        fix "Bring back the node on which a manager pod of the old release is left or, only if it is gone for good, delete that pod by force." [
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+            change "kubectl -n <namespace> delete pod <manager>",
+            change "kubectl -n <namespace> delete pod <pod> --force --grace-period=0",
+        ];
+    CACHE_SYNC_FAILED = critical "cache_sync_failed"
+        "the manager was ended while it waited for its caches: it hung in its start"
+        fix "Find out what the present run waits for: a right or a definition that is missing keeps a manager waiting for ever, and only a probe, a \
+             drain or a person ends it." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+            read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
+            read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",
+        ];
+    PORT_IN_USE = critical "port_in_use"
+        "one of the manager's listeners died, for example because its port is in use"
+        fix "Move what else listens on <value> in the pod (with host networking: on node <node>) to another port: those of the manager cannot be \
+             changed. A container that was added to the DaemonSet is the usual one." [
+            read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.hostNetwork}{\"\\n\"}{.spec.containers[*].name}{\"\\n\"}'",
+            read "ssh <node> \"sudo ss -lntp 'sport >= :9500 and sport <= :9503'\"",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+        ];
+    KNOWN_PANIC = critical "known_panic" "a known bug of this release"
+        fix "Upgrade to the release that mends the bug, and until then keep its trigger away: the finding names issue, release and trigger." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
+        ];
+    OOM_KILLED = critical "oom_killed" "OOM-killed, by its limit or because the node ran out of memory"
+        fix "Find out what takes the memory of node <node>: the container has no limit of its own, so the node ran out. Where someone gave it a \
+             limit, remove that: Longhorn ships none." [
+            read "kubectl describe node <node>",
+            read "kubectl top node <node>",
+            read "kubectl top pod -A --sort-by=memory",
+        ];
+    PROBE_KILLED = critical "probe_killed"
+        "the kubelet kills the manager because a liveness or startup probe fails, which no release of Longhorn has"
+        fix "Remove the liveness or startup probe of container longhorn-manager, also where the manifest comes from: no release of Longhorn has one, \
+             and a start may take minutes." [
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml | grep -A8 Probe:",
+            change "kubectl -n <namespace> patch daemonset longhorn-manager -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
+        ];
+    UNKNOWN = critical "unknown" "cause unknown"
+        fix "Cause unknown: read the last log of the container; the line with level=fatal, or the one that begins with panic, names it. If it says \
+             nothing, report it to Longhorn with a support bundle." [
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            read "kubectl -n <namespace> describe pod <object>",
+        ];
+}
+
+/// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.
+pub fn to_one_release(cluster: &Cluster, pod: &Pod, reason: &str) -> Remedy {
+    let release = releases::release_of(cluster, pod);
+    let mut remedy = installation::to_release(cluster, release, reason);
+    let refused = release.is_some_and(|release| installation::refused_step(cluster, release).is_some());
+    if let Some(probe) = probes::foreign(cluster, pod).filter(|_| !refused) {
+        remedy.fix.push_str(" Until then the port of the readiness probe alone lets managers become Ready; the change restarts all of them.");
+        let probe = serde_json::json!({ "readinessProbe": { "httpGet": { "port": probe.own } } });
+        remedy = remedy.change(installation::patch_managers(cluster, &probe));
+    }
+    remedy
+}
+
+/// Fills in the rights that a manager lacks, as `list volumes.longhorn.io`, and the manifest that has them.
+pub fn lacking(cluster: &Cluster, pod: &Pod, rights: &[String], mut finding: Finding) -> Finding {
+    for right in rights.iter().filter(|right| right.contains(' ') && *right != "be authenticated") {
+        finding = finding.with(Name::Value, right);
+    }
+    match releases::release_of(cluster, pod)
+        .filter(|release| installation::published(cluster, Some(*release)).is_some())
+    {
+        Some(release) => finding.with(Name::Release, release.to_string()),
+        None => finding,
+    }
 }

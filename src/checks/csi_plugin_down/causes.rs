@@ -3,9 +3,21 @@
 use crate::check::{Cause, causes};
 
 causes! {
-    PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing";
+    PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
+        fix "Fix what the log of container <container> names. The plugin asks longhorn-backend for everything, so managers, DNS and the network of \
+             the node come first; a registrar that finds no socket is a consequence of the plugin. It continues on its own." [
+            read "kubectl -n <namespace> logs <object> -c <container> --previous --tail=50",
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+            read "kubectl -n <namespace> describe pod <object>",
+        ];
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
-        "the pod of the CSI plugin on the node does not start or is not Ready";
+        "the pod of the CSI plugin on the node does not start or is not Ready"
+        fix "Fix what the Events of the pod name: an image that cannot be pulled, a directory of the kubelet that is missing (where its root is not \
+             /var/lib/kubelet, give --kubelet-root-dir to the driver deployer), no room on the node." [
+            read "kubectl -n <namespace> describe pod <object>",
+            read "kubectl describe node <node>",
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+        ];
     PLUGIN_MISSING = warning "plugin_missing"
         "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there"
         fix "Let the plugin tolerate the taint of the node (setting taint-toleration), or select the node \

@@ -64,22 +64,21 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         return Some(
             Finding::new(&causes::PLUGIN_CRASHING, object, message)
                 .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
-                .remedy(remedy(cluster, pod, container)),
+                .with(Name::Container, container),
         );
     }
     let since = pods::since(pod);
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < AWAY) {
         return None;
     }
+    let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why".to_owned());
     let mut finding = Finding::new(
         &causes::PLUGIN_NOT_RUNNING,
         object,
-        format!("the CSI plugin on node {node} is not Ready"),
+        format!("the CSI plugin on node {node} is not Ready: {}", text::shortened(&trouble, 160)),
     )
     .since(since)
-    .remedy(remedy(cluster, pod, PLUGIN));
-    let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
-    finding.evidence.push(api(format!("pod {name}: {trouble}")));
+    .fact(format!("pod {name}: {trouble}"));
     let warning = cluster
         .events_about(name)
         .filter(|event| event.kind == "Warning" && event.involved_object.kind == "Pod")
@@ -188,22 +187,4 @@ fn with_volumes<'a>(cluster: &'a Cluster, attached: &Attached<'a>, finding: Find
         ),
     };
     finding.node(node).volumes(volumes).impact(impact)
-}
-
-fn remedy(cluster: &Cluster, pod: &Pod, container: &str) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let remedy = if container.is_empty() {
-        Remedy::new(
-            "The pod has not started: its events name the reason, such as an image or a missing directory of the kubelet.",
-        )
-    } else {
-        Remedy::new(
-            "Read the log of the container that crashes. The plugin asks longhorn-backend for everything, so see the managers and DNS \
-             first; a registrar that finds no socket is a consequence of the plugin.",
-        )
-        .read(format!("kubectl -n {namespace} logs {name} -c {container} --previous --tail=50"))
-    };
-    remedy
-        .read(format!("kubectl -n {namespace} describe pod {name}"))
-        .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide"))
 }

@@ -21,7 +21,9 @@ static CAUSES: [Cause; known_issues::ALL.len()] = {
     let mut causes = [const { Cause::info("", "") }; known_issues::ALL.len()];
     let mut at = 0;
     while at < causes.len() {
-        causes[at] = Cause::warning(known_issues::ALL[at].cause, known_issues::ALL[at].effect);
+        let issue = &known_issues::ALL[at];
+        causes[at] =
+            Cause { fix: issue.fix, steps: issue.steps, ..Cause::warning(issue.cause, issue.effect) };
         at += 1;
     }
     causes
@@ -134,7 +136,7 @@ fn finding(
         true => {
             "the manager of a node, or every manager, can end in a crash loop; nothing reconciles its volumes then"
         }
-        false => "as the bug says; no manager crashes because of it",
+        false => issue.effect,
     };
     Finding::new(
         cause,
@@ -147,12 +149,5 @@ fn finding(
     .impact(impact)
     .fact(format!("the managers run {release}"))
     .fact(fact)
-    .remedy(remedy(cluster, issue, release))
-}
-
-fn remedy(cluster: &Cluster, issue: &KnownIssue, release: Release) -> Remedy {
-    let namespace = &cluster.namespace;
-    Remedy::new(issue.advice(cluster, release))
-        .read(format!("kubectl -n {namespace} get daemonset longhorn-manager -o jsonpath='{{..image}}'"))
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
+    .remedy(Remedy::new(issue.advice(cluster, release)))
 }

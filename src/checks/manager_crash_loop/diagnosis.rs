@@ -7,7 +7,6 @@
 //! (longhorn-manager app/daemon.go and webhook/webhook.go per tag, upgrade/upgrade.go).
 
 use super::signatures::{LastWord, last_word, of_panicking_goroutine, panicking_function};
-use super::webhook_calls::CallFailed;
 use super::{causes, facts, kubelet};
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
@@ -29,6 +28,8 @@ pub struct Diagnosis {
     pub issue: Option<&'static KnownIssue>,
     /// Why a webhook does not answer, where the log tells.
     pub why: Option<CrashReason>,
+    /// What this case says that its cause leaves open: a step, a port, the words of who refuses something.
+    pub headline: Option<String>,
     /// The node whose manager ended in the same way and has a log that tells the cause.
     pub twin: Option<String>,
 }
@@ -42,6 +43,7 @@ impl Diagnosis {
         );
         self.evidence.push(EvidenceSource::Log.says(text));
         (self.cause, self.issue, self.why) = (twin.cause, twin.issue, twin.why);
+        self.headline.clone_from(&twin.headline);
         self.twin = Some(node.to_owned());
     }
 }
@@ -50,7 +52,7 @@ impl Diagnosis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashReason {
     /// To the API server.
-    Called(CallFailed),
+    Called(Unreached),
     /// To the manager itself, through the Service of this webhook.
     Reached(Option<&'static str>, Option<Unreached>),
     /// Its listener could not open this port.
@@ -68,16 +70,31 @@ pub(super) struct CrashedManager<'a> {
     pub(super) issue: Option<&'static KnownIssue>,
     evidence: Vec<Evidence>,
     why: Option<CrashReason>,
+    pub(super) headline: Option<String>,
 }
 
 /// Finds the cause of a crash loop.
 pub fn diagnose(cluster: &Cluster, pod: &Pod, crash: &Loop<'_>) -> Diagnosis {
     let release = releases::release_of(cluster, pod);
     let node = pod.spec.node_name.as_str();
-    let mut case =
-        CrashedManager { cluster, pod, node, release, issue: None, evidence: Vec::new(), why: None };
+    let mut case = CrashedManager {
+        cluster,
+        pod,
+        node,
+        release,
+        issue: None,
+        evidence: Vec::new(),
+        why: None,
+        headline: None,
+    };
     case.add(EvidenceSource::Api, describe(crash));
     if let Some((reason, message)) = pod.container_status(super::CONTAINER).and_then(looping::cannot_start) {
+        // runtimes begin with who called whom, and end with what is wrong
+        let last = ["failed: ", "spec: "]
+            .iter()
+            .fold(message, |rest, mark| rest.rsplit_once(mark).map_or(rest, |(_, last)| last));
+        let said = text::shortened(if last.is_empty() { reason } else { last }, SHOWN);
+        case.headline = Some(format!("its container cannot be created or started: {said}"));
         let message = if message.is_empty() { "the kubelet says nothing more" } else { message };
         // the last end may have told it
         if crash.end.is_none_or(|end| end.message.trim() != message.trim()) {
@@ -127,7 +144,15 @@ impl CrashedManager<'_> {
     }
 
     fn is(self, cause: &'static Cause, source: EvidenceSource) -> Diagnosis {
-        Diagnosis { cause, source, evidence: self.evidence, issue: self.issue, why: self.why, twin: None }
+        Diagnosis {
+            cause,
+            source,
+            evidence: self.evidence,
+            issue: self.issue,
+            why: self.why,
+            headline: self.headline,
+            twin: None,
+        }
     }
 
     // === by log ===
@@ -188,9 +213,12 @@ impl CrashedManager<'_> {
             if line.contains("conversion webhook for") && !converts {
                 return &causes::CRD_MISMATCH;
             }
-            let why = CallFailed::read(line);
-            self.why = Some(CrashReason::Called(why));
-            self.add(EvidenceSource::Log, why.means());
+            let why = Unreached::of_call(line);
+            self.why = why.map(CrashReason::Called);
+            self.add(
+                EvidenceSource::Log,
+                why.map_or("why the call failed does not show in the line", Unreached::means),
+            );
         }
         // what serves the webhook lists every kind first, and a right that lacks only shows as a listener that is late
         if *found == causes::WEBHOOK_NOT_READY
@@ -199,11 +227,30 @@ impl CrashedManager<'_> {
             let text = format!("until then it complained: {}", shortened(complaint.line));
             self.add(EvidenceSource::Log, text);
         }
+        if *found == causes::WEBHOOK_DENIED {
+            let refusal =
+                line.split_once("denied the request: ").map(|(_, refusal)| refusal.trim_end_matches('"'));
+            let refused =
+                |by: &str, what: &str| Some(format!("{by} refuses {}", text::shortened(what, SHOWN)));
+            self.headline = match (refusal, line.split_once(" setting ")) {
+                (Some(refusal), _) => refused(
+                    "Longhorn's own validator",
+                    &format!("a change that it makes at start: {refusal}"),
+                ),
+                (None, Some((_, setting))) => {
+                    refused("it", &format!("the value of setting {}", setting.trim_end_matches('"')))
+                }
+                _ => None,
+            };
+        }
         if *found == causes::WEBHOOK_DENIED
             && line.contains("setting ")
             && line.contains("with invalid value")
         {
             self.why = Some(CrashReason::Setting);
+        }
+        if *found == causes::UPGRADE_PATH {
+            self.headline = facts::upgrade_gap(self.cluster, self.pod);
         }
         if *found == causes::PORT_IN_USE
             && let Some(port) = facts::port_in(line)
@@ -216,6 +263,7 @@ impl CrashedManager<'_> {
         }
         if *found == causes::WEBHOOK_UNSERVED {
             if let Some(fact) = probes::foreign(self.cluster, self.pod) {
+                self.headline = Some(fact.to_string());
                 self.add(EvidenceSource::Api, fact.to_string());
                 return &causes::MANIFEST_STALE;
             }
@@ -287,6 +335,9 @@ impl CrashedManager<'_> {
         found.is_some()
     }
 }
+
+/// Characters of what others say that have room in a headline.
+const SHOWN: usize = 160;
 
 /// A log line as evidence.
 fn shortened(line: &str) -> String {

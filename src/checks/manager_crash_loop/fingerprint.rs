@@ -59,6 +59,12 @@ impl CrashedManager<'_> {
         let waited = wait.is_some_and(|wait| seconds + 2 >= wait);
         let just_waited = waited && wait.is_some_and(|wait| seconds <= wait + AFTER_WAIT_SECONDS);
         if let Some((found, fact)) = self.standing(seconds, waited, just_waited, crash) {
+            if *found == causes::KNOWN_PANIC {
+                self.issue =
+                    self.release.and_then(|release| self.stops_starts(release)).map(|(issue, _)| issue);
+            } else if *found != causes::WEBHOOK_CALL_FAILED {
+                self.headline = Some(fact.clone());
+            }
             self.add(EvidenceSource::Api, fact);
             return found;
         }
@@ -119,13 +125,16 @@ impl CrashedManager<'_> {
         };
         let denied = || Some((&causes::WEBHOOK_DENIED, facts::unsynced_disks(cluster, pod)?));
         let issue = || {
-            let (issue, fact) = self.met(release?, |issue| !issue.panics() && issue.ends_the_manager())?;
-            Some((
-                &causes::KNOWN_PANIC,
-                format!("this release has issue {}: {}; {fact}", issue.number, issue.effect),
-            ))
+            let (issue, fact) = self.stops_starts(release?)?;
+            let text = format!("this release has issue {}: {}; {fact}", issue.number, issue.effect);
+            Some((&causes::KNOWN_PANIC, text))
         };
         crds().or_else(upgrade).or_else(engine).or_else(called).or_else(issue).or_else(denied)
+    }
+
+    /// An issue by which a start ends with a fatal error, and which this cluster meets.
+    fn stops_starts(&self, release: Release) -> Option<(&'static KnownIssue, String)> {
+        self.met(release, |issue| !issue.panics() && issue.ends_the_manager())
     }
 
     fn early_exit(&mut self, seconds: i64) -> &'static Cause {
@@ -145,13 +154,14 @@ impl CrashedManager<'_> {
         if let Some(passed) = passed {
             self.add(EvidenceSource::Api, format!("iscsiadm was found: {passed}"));
         }
-        self.candidates(if past {
-            "exit code 1 after seconds is past the check for iscsiadm: port_in_use, webhook_call_failed, webhook_denied, \
-             write_conflict and crd_mismatch fit, and no fact of the API speaks for one of them"
-        } else {
-            "exit code 1 within a second fits open_iscsi_missing, manifest_stale and port_in_use; no fact of the API speaks \
-             for one of them"
-        });
+        match past {
+            true => self.among(
+                "exit code 1 after seconds is past the check for iscsiadm",
+                "port_in_use, webhook_call_failed, webhook_denied, write_conflict and crd_mismatch",
+            ),
+            false => self
+                .among("exit code 1 within a second", "open_iscsi_missing, manifest_stale and port_in_use"),
+        }
         &causes::UNKNOWN
     }
 
@@ -201,24 +211,30 @@ impl CrashedManager<'_> {
                 &causes::WEBHOOK_NOT_READY
             }
             (_, None) => {
-                self.candidates(&format!(
-                    "{fingerprint}: candidates are webhook_service_unreachable (DNS, firewall or hairpin traffic from this \
-                     node), webhook_unserved and webhook_not_ready"
-                ));
+                let which = "webhook_service_unreachable (DNS, firewall or hairpin traffic), webhook_unserved and webhook_not_ready";
+                self.among(&fingerprint, which);
                 &causes::UNKNOWN
             }
         }
     }
 
     fn late_exit(&mut self, seconds: i64) -> &'static Cause {
-        self.candidates(if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
-            "a start that ends after 600 s waits for managers of the old release (old_managers_lingering)"
+        if (OLD_MANAGERS_SECONDS..900).contains(&seconds) {
+            self.among(
+                "a start that ends after 600 s waits for managers of the old release",
+                "old_managers_lingering",
+            );
         } else if progress::reached_services(self.pod, self.release) == Some(false) {
-            "exit code 1 before the Services of the webhooks were reached: port_in_use and api_unreachable fit"
+            self.among(
+                "exit code 1 before the Services of the webhooks were reached",
+                "port_in_use and api_unreachable",
+            );
         } else {
-            "exit code 1 is a fatal error at start; the run time fits the upgrade of objects and what follows: \
-             webhook_call_failed, webhook_denied, write_conflict, crd_mismatch, port_in_use"
-        });
+            self.among(
+                "exit code 1 is a fatal error at start; the run time fits the upgrade of objects and what follows",
+                "webhook_call_failed, webhook_denied, write_conflict, crd_mismatch and port_in_use",
+            );
+        }
         &causes::UNKNOWN
     }
 
@@ -277,6 +293,14 @@ impl CrashedManager<'_> {
             Trigger::Met(fact) => Some((issue, fact)),
             _ => None,
         })
+    }
+
+    /// Causes that fit, of which no fact of the API speaks for one.
+    fn among(&mut self, text: &str, which: &str) {
+        self.headline = Some(format!("cause unknown, candidates: {which}"));
+        self.candidates(&format!(
+            "{text}: candidates are {which}; no fact of the API speaks for one of them"
+        ));
     }
 
     fn candidates(&mut self, text: &str) {

@@ -74,39 +74,36 @@ const SYSTEMS: [(&str, Way); 24] = [
     ("gentoo", Way::Command("sudo emerge --ask=n sys-block/open-iscsi")),
 ];
 
-/// Commands for a node whose operating system is known, else for the most common ones.
+/// Commands for a node whose operating system is known; the cause has the most common ones.
 pub fn install_open_iscsi(cluster: &Cluster, pod: &Pod) -> Remedy {
     let node = pod.spec.node_name.as_str();
     let os = cluster.objects.kube_nodes.get(node).map(|node| node.status.node_info.os_image.to_lowercase());
     let os = os.unwrap_or_default();
-    let known = SYSTEMS.iter().find(|(name, _)| os.contains(name)).map(|(_, way)| *way);
+    let Some((_, way)) = SYSTEMS.iter().find(|(name, _)| os.contains(name)) else { return Remedy::default() };
     const TEXT: &str =
         "Install open-iscsi (iscsi-initiator-utils on RPM systems) on the node and start iscsid.";
     const THEN: &str = "The manager starts at its next attempt, within five minutes.";
-    let text = match known {
-        Some(Way::Elsewhere(how)) => format!("{how} {THEN}"),
-        Some(Way::AfterRestart(_)) => format!("{TEXT} The node has to be restarted for it. {THEN}"),
-        Some(Way::Command(INCLUDED)) => {
-            format!("Start iscsid on the node; the system has open-iscsi. {THEN}")
-        }
-        Some(Way::Command(_)) => format!("{TEXT} {THEN}"),
-        None => format!("{TEXT} On Talos add the system extension siderolabs/iscsi-tools instead. {THEN}"),
-    };
-    let remedy = Remedy::new(text);
     let start = "sudo systemctl enable --now iscsid";
     let look = format!("ssh {node} 'command -v iscsiadm; systemctl is-active iscsid'");
-    match known {
-        Some(Way::Elsewhere(_)) if os.contains("talos") => remedy
+    match *way {
+        Way::Elsewhere(how) if os.contains("talos") => Remedy::new(format!("{how} {THEN}"))
             .read(format!("talosctl -n {node} get extensions"))
             .read(format!("talosctl -n {node} service ext-iscsid")),
-        Some(Way::Elsewhere(_)) => remedy,
-        Some(Way::AfterRestart(install)) => {
-            remedy.change(format!("ssh {node} '{install} && sudo systemctl enable iscsid'")).read(look)
+        Way::Elsewhere(how) => {
+            Remedy::new(format!("{how} {THEN}")).read(format!("kubectl get node {node} -o wide"))
         }
-        Some(Way::Command(INCLUDED)) => remedy.change(format!("ssh {node} '{start}'")).read(look),
-        Some(Way::Command(install)) => remedy.change(format!("ssh {node} '{install} && {start}'")).read(look),
-        None => [APT, YUM, ZYPPER].into_iter().fold(remedy.read(look), |remedy, install| {
-            remedy.change(format!("ssh {node} '{install} && {start}'"))
-        }),
+        Way::AfterRestart(install) => {
+            Remedy::new(format!("{TEXT} The node has to be restarted for it. {THEN}"))
+                .change(format!("ssh {node} '{install} && sudo systemctl enable iscsid'"))
+                .read(look)
+        }
+        Way::Command(INCLUDED) => {
+            Remedy::new(format!("Start iscsid on the node; the system has open-iscsi. {THEN}"))
+                .change(format!("ssh {node} '{start}'"))
+                .read(look)
+        }
+        Way::Command(install) => Remedy::new(format!("{TEXT} {THEN}"))
+            .change(format!("ssh {node} '{install} && {start}'"))
+            .read(look),
     }
 }

@@ -8,6 +8,7 @@
 use super::{CONTAINER, causes};
 use crate::check::*;
 use crate::facts::api;
+use crate::facts::installation;
 use crate::facts::looping::Loop;
 use crate::longhorn::{Event, Pod};
 
@@ -61,35 +62,18 @@ pub(super) fn without(cluster: &Cluster, pod: &Pod) -> Remedy {
     let container = pod.spec.container(CONTAINER);
     let liveness = container.is_none_or(|one| one.liveness_probe.is_some() || one.startup_probe.is_none());
     let startup = container.is_some_and(|one| one.startup_probe.is_some());
-    let fields: Vec<&str> = [(liveness, "livenessProbe"), (startup, "startupProbe")]
-        .into_iter()
-        .filter_map(|(has, field)| has.then_some(field))
-        .collect();
-    remove(
-        cluster,
-        pod,
-        &format!(
-            "Remove {} from container longhorn-manager: no release of Longhorn has one, and a start may take minutes.",
-            fields.join(" and ")
-        ),
-        &fields,
-    )
+    let probes = [(liveness, "livenessProbe"), (startup, "startupProbe")];
+    let fields: Vec<&str> = probes.into_iter().filter_map(|(has, field)| has.then_some(field)).collect();
+    let text = format!(
+        "Remove {} from container longhorn-manager: no release of Longhorn has one, and a start may take minutes.",
+        fields.join(" and ")
+    );
+    let removed = fields.into_iter().map(|field| (field.to_owned(), serde_json::Value::Null)).collect();
+    installation::change_managers(cluster, &text, &serde_json::Value::Object(removed))
 }
 
 /// Takes away the hook, which no release has either.
-pub(super) fn without_hook(cluster: &Cluster, pod: &Pod) -> Remedy {
+pub(super) fn without_hook(cluster: &Cluster) -> Remedy {
     let text = "Remove the postStart hook from container longhorn-manager: no release of Longhorn has one.";
-    remove(cluster, pod, text, &["lifecycle"])
-}
-
-fn remove(cluster: &Cluster, pod: &Pod, text: &str, fields: &[&str]) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let fields: Vec<String> = fields.iter().map(|field| format!("\"{field}\":null")).collect();
-    Remedy::new(format!("{text} Change the manifest or the values that it comes from, too."))
-        .change(format!(
-            "kubectl -n {namespace} patch daemonset {CONTAINER} -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
-             [{{\"name\":\"{CONTAINER}\",{}}}]}}}}}}}}'",
-            fields.join(",")
-        ))
-        .read(format!("kubectl -n {namespace} describe pod {name}"))
+    installation::change_managers(cluster, text, &serde_json::json!({ "lifecycle": null }))
 }

@@ -6,14 +6,12 @@
 //! No manifest sets a terminationMessagePolicy, so the kubelet's last state holds no message: the
 //! cause is in the previous log, or has to be read off exit code and run time.
 
-mod causes;
 mod diagnosis;
 mod facts;
 mod fingerprint;
 mod follows;
 mod host;
 mod kubelet;
-mod manifest;
 mod panics;
 mod progress;
 mod remedy;
@@ -21,7 +19,6 @@ pub mod rules;
 mod signatures;
 #[cfg(test)]
 mod tests;
-mod webhook_calls;
 
 use std::collections::BTreeMap;
 
@@ -31,7 +28,7 @@ use self::diagnosis::CrashReason;
 use crate::check::*;
 use crate::facts::looping::{self, Loop};
 use crate::facts::text::{duration, listed};
-use crate::facts::{age, recovered, starts};
+use crate::facts::{age, recovered, start_causes as causes, starts};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{ConditionStatus, Pod, VolumeRobustness, VolumeState, condition};
 
@@ -231,7 +228,14 @@ fn finding(
             let webhook = webhook.unwrap_or("admission");
             format!("it does not reach Service longhorn-{webhook}-webhook: {}", why.briefly())
         }
-        _ => diagnosis.cause.meaning.to_owned(),
+        Some(CrashReason::Called(why)) => {
+            format!("the API server cannot call Longhorn's webhook: {}", why.briefly())
+        }
+        _ => match (&diagnosis.headline, diagnosis.issue) {
+            (Some(headline), _) => headline.clone(),
+            (None, Some(issue)) => format!("Longhorn issue {}, {}", issue.number, issue.effect),
+            (None, None) => diagnosis.cause.meaning.to_owned(),
+        },
     };
     let why = match &diagnosis.twin {
         Some(twin) => format!("most likely as on {twin}: {why}"),
@@ -250,6 +254,7 @@ fn finding(
         .impact(impact(node, volumes.len(), &hit))
         .volumes(hit)
         .remedy(remedy::remedy(cluster, pod, &diagnosis));
+    found = remedy::values(cluster, pod, &diagnosis, found);
     found.evidence = diagnosis.evidence;
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     if let Some(started) =

@@ -55,6 +55,11 @@ pub const SIGNATURES: &[Signature] = &[
     // (longhorn-manager v1.10.2 upgrade/upgrade.go, datastore/longhorn.go DeleteRemovedSettings)
     fatal(&causes::WRITE_CONFLICT, r#"settings\.longhorn\.io \\*"[a-z0-9-]+\\*" not found"#),
     fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
+    // what a start asks for itself; informers and leader election go on asking instead (`manager_start_stuck`)
+    fatal(
+        &causes::ACCESS_DENIED,
+        r#"is forbidden: User \\*"system:serviceaccount:[^"]*" cannot [a-z]+ resource"#,
+    ),
     fatal(
         &causes::WEBHOOK_UNSERVED,
         r"(admission|conversion) webhook service is not accessible( on cluster)? after [0-9]+m?[0-9]*s",

@@ -2,24 +2,43 @@
 
 use crate::check::Cause;
 
-pub use own::*;
-
 pub use crate::facts::start_causes::{
-    API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE, WEBHOOK_SERVICE_UNREACHABLE,
+    ACCESS_DENIED, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE, WEBHOOK_SERVICE_UNREACHABLE,
 };
+pub use own::{QUEUEING, UNKNOWN};
 
-#[expect(dead_code, reason = "the list of this check has the shared causes, too")]
+#[expect(dead_code, reason = "the list of this check has shared causes, too")]
 mod own {
     use crate::check::causes;
 
     causes! {
-        ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs";
         QUEUEING = info "queueing"
-            "managers wait for their turn: managers start their webhooks one node at a time";
+            "managers wait for their turn: managers start their webhooks one node at a time"
+            fix "Wait while the holder of the start Lease changes. If it does not, the trouble is on the holder's node: its manager hangs, or \
+                 crash-loops." [
+                read "kubectl -n <namespace> get lease <object> -o yaml",
+                read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
+            ];
         UNKNOWN = warning "unknown"
-            "the manager neither finishes its start nor gives up, and its log does not say why or cannot be read";
+            "the manager neither finishes its start nor gives up, and its log does not say why or cannot be read"
+            fix "Cause unknown: read its log from the end, where it repeats what it waits for (the API server, a right, a kind, its own webhook). \
+                 If it repeats nothing, see whether the node is short of CPU or memory. Keep the log before anyone deletes the pod." [
+                read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+                read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
+                read "kubectl describe node <node>",
+            ];
     }
 }
+
+/// Those for which a manager does nothing.
+pub const STUCK: &[&Cause] = &[
+    &API_UNREACHABLE,
+    &ACCESS_DENIED,
+    &CRD_MISMATCH,
+    &MANIFEST_STALE,
+    &WEBHOOK_SERVICE_UNREACHABLE,
+    &UNKNOWN,
+];
 
 /// Every cause, in the order of the reference.
 pub const ALL: &[&Cause] = &[
@@ -29,15 +48,5 @@ pub const ALL: &[&Cause] = &[
     &MANIFEST_STALE,
     &WEBHOOK_SERVICE_UNREACHABLE,
     &QUEUEING,
-    &UNKNOWN,
-];
-
-/// Those for which a manager does nothing.
-pub const STUCK: &[&Cause] = &[
-    &API_UNREACHABLE,
-    &ACCESS_DENIED,
-    &CRD_MISMATCH,
-    &MANIFEST_STALE,
-    &WEBHOOK_SERVICE_UNREACHABLE,
     &UNKNOWN,
 ];

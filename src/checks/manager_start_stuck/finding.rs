@@ -2,8 +2,8 @@
 
 use super::{CONTAINER, StuckReason, causes};
 use crate::check::*;
-use crate::facts::installation;
 use crate::facts::releases::release_of;
+use crate::facts::start_causes;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
 use crate::facts::unreached;
@@ -52,15 +52,42 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             start.turn
         ));
     }
-    let remedy = match *cause {
-        causes::API_UNREACHABLE => unreachable(cluster, start),
-        causes::ACCESS_DENIED => denied(cluster, start, &reason.about),
-        causes::CRD_MISMATCH => missing(cluster, start, &reason.about),
-        causes::MANIFEST_STALE => stale(cluster, start, &reason.about),
-        causes::WEBHOOK_SERVICE_UNREACHABLE => unserved(cluster, start),
-        _ => unknown(cluster, start),
-    };
-    finding.remedy(remedy)
+    match *cause {
+        causes::ACCESS_DENIED => start_causes::lacking(cluster, start.pod, &reason.about, finding),
+        _ => finding.remedy(remedy(cluster, start, cause)),
+    }
+}
+
+/// What depends on more than the cause.
+fn remedy(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> Remedy {
+    match *cause {
+        causes::CRD_MISMATCH => start_causes::to_one_release(
+            cluster,
+            start.pod,
+            "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects are gone with \
+             it: restore them from a backup of the cluster.",
+        ),
+        causes::MANIFEST_STALE => start_causes::to_one_release(
+            cluster,
+            start.pod,
+            "The image was changed without its manifest, or the manifest without its image.",
+        ),
+        causes::WEBHOOK_SERVICE_UNREACHABLE => {
+            unreached::waiting(cluster, start).map_or_else(Remedy::default, |waiting| {
+                let logs = format!(
+                    "kubectl -n {} logs {} -c {CONTAINER} --tail=50",
+                    cluster.namespace, start.pod.metadata.name
+                );
+                waiting.why.remedy(cluster, waiting.webhook, &start.pod.spec.node_name).read(logs)
+            })
+        }
+        causes::UNKNOWN if start.free => Remedy::new(
+            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
+             the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next one \
+             hangs in the same place.",
+        ),
+        _ => Remedy::default(),
+    }
 }
 
 fn gives_up(cause: &Cause) -> bool {
@@ -145,105 +172,6 @@ fn candidates(start: &UnderWay) -> &'static str {
     }
 }
 
-// === remedies ===
-
-fn logs(cluster: &Cluster, start: &UnderWay) -> String {
-    let (namespace, pod) = (&cluster.namespace, &start.pod.metadata.name);
-    format!("kubectl -n {namespace} logs {pod} -c {CONTAINER} --tail=50")
-}
-
-fn unreachable(cluster: &Cluster, start: &UnderWay) -> Remedy {
-    let node = &start.pod.spec.node_name;
-    Remedy::new(format!(
-        "Restore the way from pods on node {node} to the API server: CNI and kube-proxy there, firewall rules, the \
-         address and certificate in the log line. If every node is affected, look at the API server and etcd. \
-         The manager continues as soon as it gets answers; deleting the pod does not help."
-    ))
-    .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}"))
-    .read("kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes -o wide".to_owned())
-    .read(format!("kubectl describe node {node}"))
-    .read(logs(cluster, start))
-}
-
-fn denied(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let namespace = &cluster.namespace;
-    let mut remedy = Remedy::new(
-        "Restore the right: apply the ClusterRole longhorn-role and the ClusterRoleBinding longhorn-bind of this \
-         release, and find out who changed them (GitOps, policy engines, a cleanup). Once the right is \
-         back, the manager continues within a minute; deleting the pod does not help. The last command changes roles and bindings only, and \
-         prints an error for every other object of the file.",
-    )
-    .read(logs(cluster, start));
-    for right in about.iter().take(5).filter(|right| right.contains(' ') && *right != "be authenticated") {
-        let account = format!("system:serviceaccount:{namespace}:longhorn-service-account");
-        remedy = remedy.read(format!("kubectl auth can-i {right} --as={account} -n {namespace}"));
-    }
-    let remedy = remedy.read("kubectl describe clusterrolebinding longhorn-bind".to_owned());
-    match installation::published(cluster, release_of(cluster, start.pod)) {
-        Some(manifest) => remedy.change(format!("kubectl auth reconcile -f {manifest}")),
-        None => remedy,
-    }
-}
-
-fn missing(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let reason = format!(
-        "Missing: {}. The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its \
-         objects are gone with it: restore them from a backup of the cluster.",
-        listed(about)
-    );
-    installation::to_release(cluster, release_of(cluster, start.pod), &reason)
-        .read(logs(cluster, start))
-        .read("kubectl get crd -o name | grep longhorn.io".to_owned())
-}
-
-fn stale(cluster: &Cluster, start: &UnderWay, about: &[String]) -> Remedy {
-    let namespace = &cluster.namespace;
-    let port = about.first().map_or("9502", String::as_str);
-    let reason = "The image was changed without its manifest, or the manifest without its image. Until then the port alone lets managers \
-                  become Ready; the change restarts all of them.";
-    installation::to_release(cluster, release_of(cluster, start.pod), reason)
-        .change(format!(
-            "kubectl -n {namespace} patch daemonset longhorn-manager -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"containers\":\
-             [{{\"name\":\"{CONTAINER}\",\"readinessProbe\":{{\"httpGet\":{{\"port\":{port}}}}}}}]}}}}}}}}'"
-        ))
-        .read(logs(cluster, start))
-}
-
-fn unserved(cluster: &Cluster, start: &UnderWay) -> Remedy {
-    match unreached::waiting(cluster, start) {
-        Some(waiting) => {
-            waiting.why.mend(cluster, waiting.webhook, &start.pod.spec.node_name).read(logs(cluster, start))
-        }
-        None => unknown(cluster, start),
-    }
-}
-
-fn unknown(cluster: &Cluster, start: &UnderWay) -> Remedy {
-    let namespace = &cluster.namespace;
-    let remedy = match start.free {
-        true => Remedy::new(
-            "Read its log from the end, and ask for the right to take the Lease. If the service account has it, the way from the pod to \
-             the API server is the trouble: CNI and kube-proxy on the node, firewall rules. Deleting the pod does not help: the next one \
-             hangs in the same place.",
-        )
-        .read(logs(cluster, start))
-        .read(format!(
-            "kubectl auth can-i update leases.coordination.k8s.io \
-             --as=system:serviceaccount:{namespace}:longhorn-service-account -n {namespace}"
-        )),
-        false => Remedy::new(
-            "Read its log from the end: what is repeated there is what it waits for (the API server, a right, a kind, its own webhook). \
-             If nothing is repeated, see whether the node is short of CPU or memory. Keep the log before anyone deletes the pod.",
-        )
-        .read(logs(cluster, start)),
-    };
-    let remedy = match release_of(cluster, start.pod).is_none_or(Release::has_webhook_lock) {
-        true => remedy.read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml")),
-        false => remedy,
-    };
-    remedy.read(format!("kubectl describe node {}", start.pod.spec.node_name))
-}
-
 // === waiting for a turn ===
 
 /// Managers that wait while others have their turn.
@@ -256,22 +184,16 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         Some(node) => format!("node {node} has its turn"),
         None => "no one holds the Lease now".to_owned(),
     };
-    let stuck = "Wait while the holder changes. If it does not, the trouble is on the holder's node: its manager hangs \
-                 (a finding of manager_start_stuck) or crash-loops (manager_crash_loop).";
-    let mut remedy =
-        Remedy::new(stuck).read(format!("kubectl -n {namespace} get lease {WEBHOOK_LOCK} -o yaml"));
-    if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
-        let name = &pod.metadata.name;
-        remedy = remedy.read(format!("kubectl -n {namespace} logs {name} -c {CONTAINER} --tail=50"));
-    }
     let mut finding = Finding::new(
         &causes::QUEUEING,
         ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
         format!("{} for their turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
     )
     .since(since)
-    .impact("what the managers of these nodes own is not managed until it is their turn")
-    .remedy(remedy);
+    .impact("what the managers of these nodes own is not managed until it is their turn");
+    if let Some(pod) = holder.and_then(|node| cluster.manager_pod_on(node)) {
+        finding = finding.with(Name::Pod, pod.metadata.name.to_string());
+    }
     let lease = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| &lease.spec);
     if let Some((node, lease)) = holder.zip(lease) {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();

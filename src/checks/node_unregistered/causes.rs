@@ -20,5 +20,12 @@ causes! {
             change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
         ];
     MANAGER_MISSING = warning "manager_missing"
-        "no longhorn-manager runs on the node: its pod is missing, does not start or does not end";
+        "no longhorn-manager runs on the node: its pod is missing, does not start or does not end"
+        fix "See what keeps the pod away: the nodeSelector and affinity of the DaemonSet, a taint, a quota, an admission policy, and for a pod that \
+             does not end the kubelet and the container runtime. If the node should no longer run Longhorn, bring the manager back first: only \
+             the manager of a node evicts its replicas." [
+            read "kubectl -n <namespace> describe pod <pod>",
+            read "kubectl -n <namespace> describe daemonset longhorn-manager",
+            read "kubectl describe node <node>",
+        ];
 }

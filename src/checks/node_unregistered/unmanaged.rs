@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
-use crate::facts::not_started::{self, NotStarted, Obstacle};
+use crate::facts::not_started::{self, NotStarted};
 use crate::facts::{api, nodes, pods};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, PodPhase, condition};
 
@@ -121,7 +121,10 @@ fn finding(
     .node(node)
     .since(since)
     .impact("nothing attaches, detaches, rebuilds or evicts on the node; running I/O continues")
-    .remedy(remedy(cluster, node, pod, why.as_ref().map(|why| why.obstacle)));
+    .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default());
+    if let Some(why) = &why {
+        finding = finding.remedy(not_started::remedy(cluster, DAEMON_SET, Some(node), pod, why.obstacle));
+    }
     if let Some(pod) = pod {
         finding = finding.fact(format!("pod {} has not started", pod.metadata.name));
     }
@@ -130,22 +133,5 @@ fn finding(
     match since {
         Some(_) => finding,
         None => finding.because(EvidenceSource::History, "the recording does not show since when"),
-    }
-}
-
-fn remedy(cluster: &Cluster, node: &str, pod: Option<&Pod>, obstacle: Option<Obstacle>) -> Remedy {
-    let namespace = &cluster.namespace;
-    match (obstacle, pod) {
-        (Some(obstacle), _) => not_started::remedy(cluster, DAEMON_SET, Some(node), pod, obstacle),
-        (None, Some(pod)) => Remedy::new(
-            "See whether the kubelet and the container runtime of the node work; the DaemonSet creates a new pod when this one is gone.",
-        )
-        .read(format!("kubectl -n {namespace} describe pod {}", pod.metadata.name))
-        .read(format!("kubectl describe node {node}")),
-        (None, None) => Remedy::new(
-            "See why the DaemonSet creates no pod there: its nodeSelector, its affinity, an admission policy.",
-        )
-        .read(format!("kubectl -n {namespace} describe daemonset {DAEMON_SET}"))
-        .read(format!("kubectl describe node {node}")),
     }
 }

@@ -4,11 +4,32 @@ use crate::check::causes;
 
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
-        "a webhook has had no ready endpoint for longer than a rollout takes";
+        "a webhook has had no ready endpoint for longer than a rollout takes"
+        fix "Bring one pod behind Service <object> to Ready: read why its pods do not start, and compare the labels of Ready pods with the selector \
+             of the Service. Do not delete the webhook configurations: from 1.9.2 on no manager starts without them." [
+            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+            read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
+            read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=<object> -o yaml",
+            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
+        ];
     DEADLOCK = critical "deadlock"
-        "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another";
+        "several managers run or crash-loop, none becomes Ready, and nothing names another reason: each waits for the webhook of another"
+        fix "Find out why none becomes Ready: in the Unhealthy Events timeout means a slow node, no route to host a broken pod network, refused a \
+             listener that is not up. Then delete the pod of one manager to end its back-off, of the start Lease's holder where there is one: one \
+             that becomes Ready lets the others through." [
+            read "kubectl -n <namespace> get events --field-selector reason=Unhealthy",
+            read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
+            read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
+            change "kubectl -n <namespace> delete pod <pod>",
+        ];
     SELECTOR_WRONG = critical "selector_wrong"
-        "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release";
+        "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release"
+        fix "Give the Service the selector of its release, from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook. Find out who changed it, or it comes back: the manifest of another release, a GitOps \
+             source." [
+            change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
+            read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
+        ];
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects (from 1.7 on)"
         fix "See whether a share manager of this node fails over: fast failover takes the label away and brings it back when the node proves \
@@ -26,9 +47,24 @@ causes! {
             read "ssh <node> 'ps aux | grep [l]onghorn-manager'",
         ];
     CONFIGURATION_MISSING = critical "configuration_missing"
-        "a webhook configuration of Longhorn does not exist or lists no webhook";
+        "a webhook configuration of Longhorn does not exist or lists no webhook"
+        fix "Restart one manager: its start creates both configurations again. If one vanishes again, find out who deletes it (GitOps pruning, a \
+             policy engine). From 1.9.2 on a manager gives up after 120 s without them." [
+            read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
+            change "kubectl -n <namespace> delete pod <manager>",
+        ];
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
-        "a webhook configuration of Longhorn sends the API server to a Service in another namespace";
-    ROLL_OUT = info "roll_out"
-        "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout";
+        "a webhook configuration of Longhorn sends the API server to a Service in another namespace"
+        fix "See whether another Longhorn runs in namespace <value>: two in one cluster take the configuration from each other, and one has to go. \
+             Only if none does, delete the configuration and restart one manager, which writes it for its own namespace." [
+            read "kubectl -n <value> get service,pods -l app=longhorn-manager",
+            read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
+            change "kubectl delete <webhook>",
+            change "kubectl -n <namespace> delete pod <manager>",
+        ];
+    ROLLOUT = info "rollout"
+        "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout"
+        fix "Wait: a rollout restarts all managers at once, and ends within three minutes." [
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+        ];
 }

@@ -71,19 +71,6 @@ fn foreign_configuration(
     service: &WebhookService,
 ) -> Finding {
     let (namespace, there, service) = (&cluster.namespace, &service.namespace, &service.name);
-    let plural = kind.info().plural;
-    let remedy = Remedy::new(
-        "See whether another Longhorn runs in that namespace: two in one cluster take the configuration from each other, \
-         and one has to go. If none does, delete the configuration and restart one manager, which writes it for its own \
-         namespace.",
-    )
-    .read(format!("kubectl get {plural} {name} -o jsonpath='{{.webhooks[*].clientConfig.service}}'"))
-    .read(format!("kubectl -n {there} get service,pods -l app=longhorn-manager"))
-    .change(format!("kubectl delete {plural} {name}"));
-    let remedy = match cluster.manager_pods().find(|pod| !pod.metadata.is_deleting()) {
-        Some(pod) => remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name)),
-        None => remedy,
-    };
     Finding::new(
         &causes::CONFIGURATION_FOREIGN,
         ObjectRef::cluster(kind.info().kind, name),
@@ -95,7 +82,15 @@ fn foreign_configuration(
     )
     .fact(format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
     )
-    .remedy(remedy)
+    .with(Name::Value, there.to_string())
+    .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
+    .with(Name::Manager, one_to_restart(cluster))
+}
+
+/// Any manager writes them in its start.
+fn one_to_restart(cluster: &Cluster) -> String {
+    let pod = cluster.manager_pods().find(|pod| !pod.metadata.is_deleting());
+    pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default()
 }
 
 fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, out: &mut Outcome) {
@@ -105,20 +100,11 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
     let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
     let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));
     let cause = if since.is_some_and(|since| cluster.age(since) < HOLD) {
-        &causes::ROLL_OUT
+        &causes::ROLLOUT
     } else {
         &causes::CONFIGURATION_MISSING
     };
     let what = if exists { "lists no webhook" } else { "does not exist" };
-    let namespace = &cluster.namespace;
-    let mut remedy = Remedy::new(
-        "Managers create it when they start their webhook: restart one manager. If it vanishes again, find out who \
-         deletes it (GitOps pruning, policy engines).",
-    )
-    .read("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn");
-    if let Some(pod) = cluster.manager_pods().find(|pod| !pod.metadata.is_deleting()) {
-        remedy = remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name));
-    }
     out.find(
         Finding::new(
             cause,
@@ -131,6 +117,6 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
              from 1.9.2 on a manager that starts exits after 120 s without it",
         )
         .fact(format!("{name} {what}"))
-        .remedy(remedy),
+        .with(Name::Manager, one_to_restart(cluster)),
     );
 }

@@ -10,7 +10,7 @@ use crate::cluster::Readability;
 use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
-use crate::facts::{age, looping, not_started, probes, starts, unreached};
+use crate::facts::{age, installation, looping, not_started, probes, starts, unreached};
 use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
@@ -31,13 +31,13 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let cause = match since {
         _ if selector.is_some() => &causes::SELECTOR_WRONG,
         _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
-        Some(since) if cluster.age(since) < HOLD => &causes::ROLL_OUT,
+        Some(since) if cluster.age(since) < HOLD => &causes::ROLLOUT,
         _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
         _ => &causes::NO_READY_ENDPOINT,
     };
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
     let (message, remedy) = match (&selector, &refused) {
-        (Some(wrong), _) => (wrong.message(webhook, &states), wrong.remedy(cluster, webhook)),
+        (Some(wrong), _) => (wrong.message(webhook, &states), Remedy::default()),
         (None, Some(refused)) => (
             format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
             not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),
@@ -47,7 +47,12 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let mut finding = Finding::new(cause, object, message)
         .since(since)
         .impact(impact(cluster, webhook, manager_release(cluster)))
+        .with(Name::Workload, webhook.container(cluster))
+        .with(Name::Value, selector.as_ref().map(selector::WrongSelector::patch).unwrap_or_default())
         .remedy(remedy);
+    if let Some(pod) = first_to_go(cluster, webhook).filter(|_| cause == &causes::DEADLOCK) {
+        finding = finding.with(Name::Pod, pod.metadata.name.to_string());
+    }
     for text in evidence(cluster, webhook, endpoints, &states) {
         finding = finding.fact(text);
     }
@@ -142,10 +147,10 @@ fn message(
     let service = webhook.service();
     let age = since.map(|since| format!(" for {}", duration(cluster.age(since)))).unwrap_or_default();
     match *cause {
-        causes::ROLL_OUT if states.ending() > 0 => {
+        causes::ROLLOUT if states.ending() > 0 => {
             format!("Service {service} has had no ready endpoint{age}: pods behind it are {states}")
         }
-        causes::ROLL_OUT => format!("Service {service} has had no ready endpoint{age}, as in a rollout"),
+        causes::ROLLOUT => format!("Service {service} has had no ready endpoint{age}, as in a rollout"),
         causes::DEADLOCK if !webhook.has_deployment(cluster) => {
             format!("no longhorn-manager has been Ready{age}: webhook deadlock, each waits for another")
         }
@@ -260,73 +265,57 @@ fn evidence(
     facts
 }
 
+/// What depends on more than the cause: where something else holds it up, that has to be fixed.
 fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Remedy {
-    let namespace = &cluster.namespace;
     let app = webhook.container(cluster);
-    let looping = pods::crash_looping(cluster, webhook.pods(cluster), app);
-    let hanging = States::of(cluster, webhook.pods(cluster), app).hanging;
-    let holder = starts::stuck_holder(cluster);
-    let blocked = unreached::named(cluster).filter(|_| holder.is_none());
-    let text = match *cause {
-        _ if holder.is_some() => {
+    if let Some(pod) = starts::stuck_holder(cluster) {
+        let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+        return Remedy::new(
             "This does not end by itself: the holder of the start Lease hangs, and the others wait for it. Fix what its \
              log names (the finding of manager_start_stuck); it goes on by itself then. Deleting its pod does not help: the \
-             next one hangs in the same place."
-        }
-        _ if misprobed(cluster).is_some() => {
-            "This does not end by itself: the readiness probe asks a port that the release does not serve. Apply the manifest of \
-             the release (the finding of cause manifest_stale)."
-        }
-        _ if blocked.is_some() => blocked.map_or("", |(_, why)| why.remedy()),
-        causes::ROLL_OUT if looping > 0 => {
-            "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop."
-        }
-        _ if hanging > 0 => {
-            "This does not end by itself: a pod behind the Service hangs in its start. Follow the finding of \
-             manager_start_stuck."
-        }
-        causes::ROLL_OUT => {
-            "Wait: a rollout restarts all managers at once. It ends by itself within three minutes."
-        }
-        causes::DEADLOCK => {
-            "Find out why none becomes Ready (probe timeout, CPU, TLS, pod network), then delete the pod of one manager \
-             to end its back-off: one that becomes Ready lets the others through. On releases with the Lease take the \
-             pod of its holder."
-        }
-        _ if webhook.is_undeployed(cluster) => {
-            "Apply the manifest or the chart of the same release once more: it makes the Deployment anew. The managers wait \
-             for it and go on by themselves."
-        }
-        _ => {
-            "Bring one pod behind the Service to Ready: read why they do not start, and compare the labels of Ready pods \
-             with the selector of the Service."
-        }
-    };
-    let remedy = match webhook.is_undeployed(cluster) {
-        true => Remedy::new(text).read(format!("kubectl -n {namespace} get deployments")),
-        false => Remedy::new(text),
-    };
-    let remedy = remedy
-        .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"))
-        .read(format!(
-            "kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={} -o yaml",
-            webhook.service()
-        ))
-        .read(format!("kubectl -n {namespace} logs -l app={app} -c {app} --previous --tail=20"))
-        .read(format!("kubectl -n {namespace} get events --field-selector reason=Unhealthy"));
-    let remedy = match holder {
-        Some(pod) => {
-            remedy.read(format!("kubectl -n {namespace} logs {} -c {app} --tail=50", pod.metadata.name))
-        }
-        None => remedy,
-    };
-    if cause != &causes::DEADLOCK {
-        return remedy;
+             next one hangs in the same place.",
+        )
+        .read(format!("kubectl -n {namespace} logs {name} -c {app} --tail=50"))
+        .read(format!("kubectl -n {namespace} get pods -l app={app} -o wide --show-labels"));
     }
+    if misprobed(cluster).is_some() {
+        return Remedy::new(
+            "This does not end by itself: the readiness probe asks a port that the release does not serve. Apply the manifest of \
+             the release (the finding of cause manifest_stale).",
+        );
+    }
+    if let Some((pod, why)) = unreached::named(cluster) {
+        return why.remedy(cluster, webhook.as_str(), &pod.spec.node_name);
+    }
+    if cause == &causes::ROLLOUT && pods::crash_looping(cluster, webhook.pods(cluster), app) > 0 {
+        return Remedy::new(
+            "This does not end by itself: pods behind the Service crash-loop. Follow the finding of manager_crash_loop.",
+        );
+    }
+    if States::of(cluster, webhook.pods(cluster), app).hanging > 0 {
+        return Remedy::new(
+            "This does not end by itself: a pod behind the Service hangs in its start. Follow the finding of \
+             manager_start_stuck.",
+        );
+    }
+    match webhook.is_undeployed(cluster) && cause != &causes::ROLLOUT {
+        true => {
+            let mut remedy = installation::to_release(
+                cluster,
+                manager_release(cluster),
+                "It creates the Deployment again; the managers wait for it and go on by themselves.",
+            );
+            let look = format!("kubectl -n {} get deployments", cluster.namespace);
+            remedy.commands.insert(0, Command { run: look, changes: false });
+            remedy
+        }
+        false => Remedy::default(),
+    }
+}
+
+/// The pod whose back-off is worth ending: that of the start Lease's holder where there is one.
+fn first_to_go(cluster: &Cluster, webhook: WebhookRole) -> Option<&Pod> {
     let holder = cluster.objects.leases.get(WEBHOOK_LOCK).map(|lease| lease.spec.holder_identity.as_str());
     let of_holder = webhook.pods(cluster).find(|pod| holder == Some(pod.spec.node_name.as_str()));
-    match of_holder.or_else(|| webhook.pods(cluster).find(|pod| !pods::is_away(cluster, pod))) {
-        Some(pod) => remedy.change(format!("kubectl -n {namespace} delete pod {}", pod.metadata.name)),
-        None => remedy,
-    }
+    of_holder.or_else(|| webhook.pods(cluster).find(|pod| !pods::is_away(cluster, pod)))
 }

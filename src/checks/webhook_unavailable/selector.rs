@@ -66,15 +66,8 @@ impl WrongSelector {
         )
     }
 
-    pub(super) fn remedy(&self, cluster: &Cluster, webhook: WebhookRole) -> Remedy {
-        let (namespace, service) = (&cluster.namespace, webhook.service());
-        let patch = serde_json::json!({ "spec": { "selector": self.right } });
-        Remedy::new(
-            "Give the Service the selector of its release. Find out who changed it, or it comes back: the manifest of another release, a \
-             GitOps source.",
-        )
-        .change(kubectl::patch(namespace, "service", service, &patch))
-        .read(format!("kubectl -n {namespace} get service {service} -o jsonpath='{{.spec.selector}}'"))
-        .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager --show-labels"))
+    /// The selector that it should have; null takes a key away.
+    pub(super) fn patch(&self) -> String {
+        kubectl::quoted(&serde_json::json!(self.right))
     }
 }

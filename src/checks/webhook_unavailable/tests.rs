@@ -14,7 +14,7 @@ const RECENTLY: &str = "2026-03-01T11:58:30Z";
 const LABEL: &str = "longhorn.io/admission-webhook: longhorn-admission-webhook";
 const DOWN: &str = "critical no_ready_endpoint Service longhorn-admission-webhook";
 const DEADLOCK: &str = "critical deadlock Service longhorn-admission-webhook";
-const ROLL_OUT: &str = "info roll_out Service longhorn-admission-webhook";
+const ROLLOUT: &str = "info rollout Service longhorn-admission-webhook";
 const RUNNING: &str = "state: {running: {startedAt: '2026-03-01T11:59:00Z'}}";
 /// Between two tries, after 120 s of waiting.
 const LOOPING: &str = "state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, \
@@ -178,12 +178,12 @@ fn zero_endpoints_by_what_managers_do() {
 }
 
 #[test]
-fn a_roll_out_is_no_outage_for_three_minutes() {
+fn a_rollout_is_no_outage_for_three_minutes() {
     let managers =
         |since: &str| manager("n1", "False", LONG_AGO, RUNNING) + &manager("n2", "False", since, RUNNING);
     for (since, expected) in [
-        (RECENTLY, ROLL_OUT),
-        ("2026-03-01T11:57:01Z", ROLL_OUT),
+        (RECENTLY, ROLLOUT),
+        ("2026-03-01T11:57:01Z", ROLLOUT),
         ("2026-03-01T11:57:00Z", DEADLOCK),
         (LONG_AGO, DEADLOCK),
     ] {
@@ -192,7 +192,7 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
         assert_eq!(ready_sample(&cluster, "admission"), Some(0.0));
     }
     // pods that became Ready a moment ago are not in the slices yet
-    for (since, expected) in [("2026-03-01T11:59:10Z", ROLL_OUT), ("2026-03-01T11:59:00Z", DOWN)] {
+    for (since, expected) in [("2026-03-01T11:59:10Z", ROLLOUT), ("2026-03-01T11:59:00Z", DOWN)] {
         let fresh = manager("n1", "True", since, RUNNING);
         assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [expected], "{since}");
     }
@@ -201,8 +201,8 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
         let pod = manager("n1", "True", LONG_AGO, RUNNING);
         modern(&pod.replace("labels:", &format!("deletionTimestamp: '{end}', labels:")), &[])
     };
-    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &going("2026-03-01T12:00:28Z"))), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T12:00:28Z"))), [ROLLOUT]);
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &going("2026-03-01T12:00:28Z"))), [ROLLOUT]);
     assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T11:50:00Z"))), [DOWN]);
     // Ready for hours and still not there
     let settled = manager("n1", "True", LONG_AGO, RUNNING);
@@ -210,7 +210,7 @@ fn a_roll_out_is_no_outage_for_three_minutes() {
 }
 
 #[test]
-fn a_loop_that_has_lasted_for_long_is_no_roll_out_whatever_its_last_life_says() {
+fn a_loop_that_has_lasted_for_long_is_no_rollout_whatever_its_last_life_says() {
     let looping = |restarts: u32| {
         format!(
             "restartCount: {restarts}, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: \
@@ -224,11 +224,11 @@ fn a_loop_that_has_lasted_for_long_is_no_roll_out_whatever_its_last_life_says() 
     };
     let recorded = |one, other| cluster_at(NOW, &two(one, other));
     assert_eq!(found(&CHECK, &recorded(93, 94)), [DEADLOCK]);
-    assert_eq!(found(&CHECK, &recorded(1, 1)), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &recorded(1, 1)), [ROLLOUT]);
     // one that has only begun may still bring it up
-    assert_eq!(found(&CHECK, &recorded(93, 1)), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &recorded(93, 1)), [ROLLOUT]);
     // after the nodes were rebooted before the eyes of the exporter
-    assert_eq!(found(&CHECK, &later(at_now(&two(93, 94)), 10)), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &later(at_now(&two(93, 94)), 10)), [ROLLOUT]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_running_exporter_ages_what_pods_do_not_tell() {
     // no pods: only the exporter's own eyes tell since when
     let yaml = modern("", &[]);
     let cluster = later(at_now(&yaml), 10);
-    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &cluster), [ROLLOUT]);
     assert_eq!(found(&CHECK, &later(cluster, 170)), [DOWN]);
     // what held at the exporter's first look may be old
     let mut young = at_now(&yaml);
@@ -306,7 +306,7 @@ fn nothing_is_missed_while_longhorn_is_uninstalled_or_just_begins() {
     assert_eq!(found(&CHECK, &live_at(NOW, &yaml)), Vec::<String>::new());
     // the DaemonSet is there, its pods are not yet
     let new = release("v1.12.1") + &daemon_set(2).replace("2026-01-01T00:00:00Z", RECENTLY) + &admission(&[]);
-    assert_eq!(found(&CHECK, &at_now(&new)), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &at_now(&new)), [ROLLOUT]);
 }
 
 #[test]

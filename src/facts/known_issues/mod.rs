@@ -15,7 +15,7 @@ mod tests;
 mod triggers;
 
 use super::releases;
-use crate::check::uncapitalised;
+use crate::check::{CommandTemplate, Remedy, capitalised};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
 
@@ -39,8 +39,14 @@ pub struct KnownIssue {
     /// Texts of which one stands in what the manager writes last: in the stack trace of a panic, else
     /// in its fatal line. Empty when the manager does not end by it.
     pub frames: &'static [&'static str],
-    /// What keeps it away until the upgrade.
+    /// What to do, in general: the upgrade and what keeps it away until then.
+    pub fix: &'static str,
+    /// Commands for it.
+    pub steps: &'static [CommandTemplate],
+    /// What keeps it away until the upgrade, as the second half of a sentence.
     pub until_then: &'static str,
+    /// An upgrade without that does harm.
+    is_first: bool,
     /// Whether this cluster meets what triggers it.
     trigger: fn(&Cluster) -> Trigger,
 }
@@ -127,7 +133,7 @@ impl KnownIssue {
     pub fn advice(&self, cluster: &Cluster, release: Release) -> String {
         let link = self.link();
         if !self.affects(release) {
-            return format!("{} See {link}.", self.until_then);
+            return format!("{} See {link}.", capitalised(self.until_then));
         }
         let way_out = match self.way_out(cluster, release) {
             Some(fixed) if releases::is_refused(release, fixed) => {
@@ -138,7 +144,18 @@ impl KnownIssue {
             Some(fixed) => format!("Upgrade to {fixed} or later"),
             None => "Upgrade once a release has the fix that runs here".to_owned(),
         };
-        format!("{way_out} ({link}). Until then: {}", uncapitalised(self.until_then))
+        match self.is_first {
+            true => format!("First {} {way_out} ({link}).", self.until_then),
+            false => format!("{way_out} ({link}). Until then: {}", self.until_then),
+        }
+    }
+
+    /// The same with its commands.
+    pub fn remedy(&self, cluster: &Cluster, release: Release) -> Remedy {
+        self.steps.iter().fold(Remedy::new(self.advice(cluster, release)), |remedy, step| {
+            let run = step.run.replace("<namespace>", &cluster.namespace);
+            if step.changes { remedy.change(run) } else { remedy.read(run) }
+        })
     }
 
     /// Whether this cluster meets what triggers the bug.

@@ -114,3 +114,21 @@ fn the_advice_names_the_issue_and_the_next_step() {
         "{advice}"
     );
 }
+
+#[test]
+fn the_words_name_the_releases_of_the_table() {
+    for issue in ALL {
+        let fixed: Vec<_> = issue.fixed.iter().map(ToString::to_string).collect();
+        let named = match fixed.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        };
+        assert!(
+            issue.fix.contains(&format!("pgrade to {named} or later (")),
+            "{}: {}",
+            issue.number,
+            issue.fix
+        );
+    }
+}

@@ -229,6 +229,8 @@ fn fix(out: &mut dyn Write, text: &str, style: Style, most: usize) -> io::Result
     let is_cut = lines.len() > most;
     lines.truncate(most);
     if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+        // in the place of a word, so that the line stays as wide as it may be
+        last.truncate(last.rfind(' ').unwrap_or(last.len()));
         last.push_str(" …");
     }
     lines.iter().try_for_each(|line| writeln!(out, "{INDENT}{line}"))

@@ -74,7 +74,7 @@ fn what_the_kubelet_says_it_killed_was_killed_by_a_probe() {
         finding.evidence.iter().any(|fact| fact.text.contains("failed liveness probe, will be restarted"))
     );
     assert!(
-        finding.remedy.commands[0].run.contains("{\"name\":\"longhorn-manager\",\"livenessProbe\":null}")
+        finding.remedy.commands[0].run.contains("{\"livenessProbe\":null,\"name\":\"longhorn-manager\"}")
     );
 }
 

@@ -132,6 +132,10 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2024-02-05T00:00:00Z" level=fatal msg="Critical error: flag provided but not defined: -upgrade-version-check""#,
     ),
     (
+        &causes::ACCESS_DENIED,
+        r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: upgrade resources failed: leases.coordination.k8s.io \"longhorn-manager-upgrade-lock\" is forbidden: User \"system:serviceaccount:longhorn-system:longhorn-service-account\" cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"longhorn-system\"""#,
+    ),
+    (
         &causes::API_UNREACHABLE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/apis\": dial tcp 10.43.0.1:443: i/o timeout""#,
     ),

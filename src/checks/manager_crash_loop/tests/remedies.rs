@@ -94,7 +94,7 @@ fn memory_by_whose_limit_it_was() {
     let killed = manager("v1.12.1", &backing_off(137, 40)).replace("reason: Error", "reason: OOMKilled")
         + &node("node-1");
     let node_full = remedy(&killed);
-    assert!(node_full.fix.contains("no memory limit"), "{}", node_full.fix);
+    assert!(node_full.fix.contains("has no limit of its own"), "{}", node_full.fix);
     assert!(changes(&node_full).is_empty());
     let limited = killed.replace(
         "{name: longhorn-manager, image:",
@@ -137,13 +137,23 @@ fn only_pods_of_the_old_release_are_deleted_and_by_force_only_where_the_node_is_
 }
 
 #[test]
-fn the_lease_is_asked_for_only_where_the_release_has_one() {
-    let asks = |tag: &str, seconds| {
-        let yaml = manager(tag, &backing_off(1, seconds)) + &node("node-1") + &super::slice(false);
-        remedy(&yaml).commands.iter().any(|command| command.run.contains("get lease"))
-    };
-    assert!(asks("v1.9.2", 121));
-    assert!(!asks("v1.7.2", 61));
+fn what_a_tool_installed_is_changed_in_its_source() {
+    let limited =
+        manager("v1.12.1", &backing_off(137, 40)).replace("reason: Error", "reason: OOMKilled").replace(
+            "{name: longhorn-manager, image:",
+            "{name: longhorn-manager, resources: {limits: {memory: 256Mi}}, image:",
+        ) + &node("node-1");
+    let argo = daemon_set(
+        "longhorn-system",
+        "argocd.argoproj.io/instance: lh",
+        "longhornio/longhorn-manager:v1.12.1",
+    );
+    let remedy = remedy(&(limited + &argo));
+    assert_eq!(changes(&remedy), ["argocd app sync lh"]);
+    assert!(
+        !remedy.commands[0].changes && remedy.fix.contains("takes back what is changed by hand"),
+        "{remedy:?}"
+    );
 }
 
 #[test]

@@ -74,14 +74,14 @@ fn webhook_configurations() {
     let vanished = later(live(&(base.clone() + &validator("[{name: v}]"))), 10);
     assert_eq!(
         found(&CHECK, &vanished),
-        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
+        ["info rollout MutatingWebhookConfiguration longhorn-webhook-mutator"]
     );
     assert_eq!(found(&CHECK, &later(vanished, 170)), [mutator]);
     // a new installation
     let new = base.replace("2026-01-01T00:00:00Z", RECENTLY) + &validator("[{name: v}]");
     assert_eq!(
         found(&CHECK, &live(&new)),
-        ["info roll_out MutatingWebhookConfiguration longhorn-webhook-mutator"]
+        ["info rollout MutatingWebhookConfiguration longhorn-webhook-mutator"]
     );
     // recorded neither: nothing is said; recorded one: the other is missing
     assert_eq!(found(&CHECK, &cluster_at(NOW, &base)), Vec::<String>::new());

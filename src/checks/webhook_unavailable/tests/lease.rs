@@ -76,7 +76,7 @@ fn an_outage_does_not_end_because_a_manager_is_ready_until_it_crashes() {
     let ready = ["longhorn-manager-n1=true"];
     let at = |started: &str| at_now(&modern(&crashing("n1", started), &ready));
     let cluster = at("2026-03-01T11:59:50Z");
-    assert_eq!(found(&CHECK, &cluster), [ROLL_OUT]);
+    assert_eq!(found(&CHECK, &cluster), [ROLLOUT]);
     assert_eq!(ready_sample(&cluster, "admission"), Some(1.0), "the series are what the API says");
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     // not since the last of its moments, and no promise
@@ -184,7 +184,7 @@ fn a_manager_that_is_over_its_crash_loop_is_none() {
     for (status, text) in [("True", "Wait: a rollout"), ("False", "pods behind the Service crash-loop")] {
         let cluster = at_now(&(down.clone() + &node(status)));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
-        assert_eq!(finding.cause.id, "roll_out");
+        assert_eq!(finding.cause.id, "rollout");
         assert!(finding.remedy.fix.contains(text), "{status}: {}", finding.remedy.fix);
     }
 }

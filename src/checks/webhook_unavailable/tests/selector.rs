@@ -18,7 +18,7 @@ fn a_selector_of_another_release_is_named_at_once() {
         ("an edit", base("v1.12.1", old) + &service("longhorn.io/admission-webhook: wrong"), WRONG),
         ("that of 1.4", base("v1.12.1", LONG_AGO) + &service("app: longhorn-admission-webhook"), WRONG),
         // a moment ago they may have had no label yet
-        ("Ready just now", base("v1.12.1", "2026-03-01T11:59:30Z") + &service("a: b"), ROLL_OUT),
+        ("Ready just now", base("v1.12.1", "2026-03-01T11:59:30Z") + &service("a: b"), ROLLOUT),
         ("the right one, not listed", base("v1.12.1", LONG_AGO) + &service(LABEL), DOWN),
         ("no selector is known", base("v1.12.1", LONG_AGO) + &service(""), DOWN),
     ] {
