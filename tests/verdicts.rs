@@ -41,6 +41,7 @@ const NOT_RECORDED: &[(&str, &str)] = &[
         "an hour of watching shows it: tests/ordinary_day plays that hour",
     ),
     ("manager_half_alive/api_lost", "src/checks/manager_half_alive/tests/lease.rs plays it"),
+    ("manager_half_alive/node_status_wrong", "tests/corpus has it"),
     ("volume_faulted/never_up", "src/checks/volume_faulted/tests.rs plays it"),
     ("manager_half_alive/rotation_stopped", "src/checks/manager_half_alive/tests/lease.rs plays it"),
     ("disk_unavailable/disk_uuid_shared", "tests/corpus has it, as reported"),

@@ -23,14 +23,18 @@ mod instance_manager_pressure;
 mod instance_manager_replaced;
 mod instance_manager_stale;
 mod known_bad_release;
+mod left_behind;
 pub(crate) mod manager_crash_loop;
 mod manager_half_alive;
 mod manager_probes;
 mod manager_start_stuck;
 mod node_iscsi_errors;
 mod node_unregistered;
+mod operation_stalled;
 mod replica_unschedulable;
 mod share_manager_down;
+mod snapshot_chain_long;
+mod version_skew;
 mod volume_attachment_stuck;
 mod volume_degraded;
 mod volume_faulted;
@@ -67,6 +71,10 @@ pub const ALL: &[&Check] = &[
     &csi_plugin_down::CHECK,
     &share_manager_down::CHECK,
     &backup_failing::CHECK,
+    &operation_stalled::CHECK,
+    &snapshot_chain_long::CHECK,
+    &version_skew::CHECK,
+    &left_behind::CHECK,
 ];
 
 const _: () = {

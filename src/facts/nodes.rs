@@ -9,6 +9,8 @@ use crate::longhorn::{ConditionStatus, LonghornNode, Pod, Resource, condition, s
 
 /// What a longhorn-manager may take to come back when it is restarted.
 const RESTART: SignedDuration = SignedDuration::from_mins(3);
+/// Managers write a node's condition within seconds; busy ones within this time.
+pub const OUTDATED: SignedDuration = SignedDuration::from_mins(5);
 
 /// True when Longhorn itself calls the node down, whereupon it suspends eviction and fails instances over: a
 /// missing or not Ready Kubernetes node, and nothing else (longhorn-manager v1.12.1 datastore/longhorn.go
@@ -24,10 +26,55 @@ fn down_reason(node: &LonghornNode) -> Option<&str> {
     down.then_some(ready.reason.as_str())
 }
 
-/// Why a node counts as down, if it does: Longhorn says so, or Kubernetes, which is the earlier of the two.
+/// Longhorn's word about a node against what Kubernetes has.
+pub struct Contradiction {
+    /// Since when both hold; any manager that works writes the condition anew within seconds (longhorn-manager v1.12.1
+    /// controller/node_controller.go syncNode, setReadyAndSchedulableConditions; every manager does so for every node).
+    pub since: Option<Timestamp>,
+    pub evidence: [Evidence; 2],
+}
+
+/// Longhorn's condition Ready that Kubernetes contradicts: the node is Ready that it calls gone or not Ready, or the manager pod that it
+/// calls down or missing.
+pub fn contradiction(cluster: &Cluster, node: &LonghornNode) -> Option<Contradiction> {
+    let name = node.metadata.name.as_str();
+    let said = condition(&node.status.conditions, "Ready")?;
+    let kube = cluster.objects.kube_nodes.get(name)?;
+    if said.status != ConditionStatus::False || !kube.is_ready() || node.metadata.is_deleting() {
+        return None;
+    }
+    let kube_since =
+        condition(&kube.status.conditions, "Ready")?.last_transition_time.get().max(kube.metadata.created());
+    let (since, is) = match said.reason.as_str() {
+        "KubernetesNodeGone" | "KubernetesNodeNotReady" => {
+            (kube_since, format!("node {name}: Ready is True"))
+        }
+        "ManagerPodDown" | "ManagerPodMissing" => {
+            let pod =
+                cluster.manager_pod_on(name).filter(|pod| pod.is_ready() && !pod.metadata.is_deleting())?;
+            let ready = condition(&pod.status.conditions, "Ready")?;
+            let since = ready.last_transition_time.get().max(pod.metadata.created()).max(kube_since);
+            (since, format!("pod {} on {name}: Ready is True", pod.metadata.name))
+        }
+        _ => return None,
+    };
+    let since = said.last_transition_time.get().zip(since).map(|(said, is)| said.max(is));
+    let said = format!("nodes.longhorn.io {name}: Ready is False, reason {}", said.reason);
+    Some(Contradiction { since, evidence: [api(said), api(is)] })
+}
+
+/// True where Longhorn's word has been wrong for so long that managers do not write it any longer.
+fn is_outdated(cluster: &Cluster, node: &LonghornNode) -> bool {
+    let since = contradiction(cluster, node).and_then(|contradiction| contradiction.since);
+    since.is_some_and(|since| cluster.age(since) >= OUTDATED)
+}
+
+/// Why a node counts as down, if it does: Longhorn says so, or Kubernetes, which is the earlier of the two. Longhorn's word does not
+/// count where Kubernetes has contradicted it for minutes.
 pub fn down(cluster: &Cluster, node: &str) -> Option<Evidence> {
     let objects = &cluster.objects;
-    if let Some(reason) = objects.longhorn_nodes.get(node).and_then(down_reason) {
+    let by_longhorn = objects.longhorn_nodes.get(node).filter(|node| !is_outdated(cluster, node));
+    if let Some(reason) = by_longhorn.and_then(down_reason) {
         return Some(api(format!("nodes.longhorn.io {node}: Ready is False, reason {reason}")));
     }
     match kube_ready(cluster, node) {

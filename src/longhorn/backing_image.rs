@@ -61,6 +61,8 @@ narrow! {
         pub node_id: SharedText = "nodeID",
         pub disk_uuid: SharedText = "diskUUID",
         pub file_transferred: bool,
+        /// `download`, `upload`, `export-from-volume`, `restore` or `clone`.
+        pub source_type: SharedText,
     }
 
     pub struct BackingImageDataSourceStatus {

@@ -12,6 +12,10 @@ manifests! {
     BackupTarget { spec: BackupTargetSpec, status: BackupTargetStatus }
     /// A job that Longhorn runs by a CronJob of the same name.
     RecurringJob { spec: RecurringJobSpec }
+    /// A backup of what Longhorn's objects say, since 1.4.
+    SystemBackup { status: SystemBackupStatus }
+    /// A backup of a backing image, since 1.6.
+    BackupBackingImage { spec: BackupBackingImageSpec, status: BackupStatus }
     /// A CronJob.
     CronJob { spec: CronJobSpec, status: CronJobStatus }
 }
@@ -31,6 +35,19 @@ narrow! {
         pub error: SharedText,
         /// What it waits for, among harmless notes on locks.
         pub messages: StringMap,
+    }
+
+    /// How far it is.
+    pub struct SystemBackupStatus {
+        pub state: SystemBackupState,
+        /// Type Error, True with what went wrong.
+        pub conditions: Vec<Condition>,
+    }
+
+    /// Whether this cluster makes it.
+    pub struct BackupBackingImageSpec {
+        /// False for one that was found in the backup store.
+        pub user_created: bool,
     }
 
     /// The place.
@@ -87,6 +104,20 @@ open_enum! {
         Unknown = "Unknown",
         /// 1.8 and later.
         Deleting = "Deleting",
+    }
+}
+
+open_enum! {
+    /// State of a system backup (longhorn-manager k8s/pkg/apis/longhorn/v1beta2/systembackup.go at v1.4.4 and v1.12.1); empty is new.
+    pub enum SystemBackupState {
+        Deleting = "Deleting",
+        Error = "Error",
+        Generating = "Generating",
+        Ready = "Ready",
+        Syncing = "Syncing",
+        Uploading = "Uploading",
+        CreatingVolumeBackups = "CreatingVolumeBackups",
+        CreatingBackingImageBackups = "CreatingBackingImageBackups",
     }
 }
 

@@ -1,13 +1,13 @@
 //! `engines`, `replicas` and `enginefrontends` of `longhorn.io`: the instances of a volume.
 
 use super::instance_manager::{DataEngine, InstanceState};
-use super::lenient::{Int, StringMap, Time, manifests, narrow, open_enum};
+use super::lenient::{Count, Int, StringMap, Time, manifests, narrow, open_enum};
 use super::map::Map;
 use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
-    /// The engine of a volume. Its status carries the whole snapshot chain, which is not kept.
+    /// The engine of a volume. Its status carries the whole snapshot chain, of which only the length is kept.
     Engine { spec: EngineSpec, status: EngineStatus }
     /// A replica of a volume.
     Replica { spec: ReplicaSpec, status: ReplicaStatus }
@@ -38,6 +38,40 @@ narrow! {
         pub rebuild_status: Map<RebuildStatus>,
         pub conditions: Vec<Condition>,
         pub is_expanding: bool,
+        /// In bytes, of the device.
+        pub current_size: Int,
+        /// Why the last expansion failed; emptied once the size is as wanted.
+        pub last_expansion_error: SharedText,
+        pub last_expansion_failed_at: Time,
+        /// How many snapshots there are, the volume's head among them.
+        pub snapshots: Count,
+        /// By address of the replica, as the following.
+        pub restore_status: Map<RestoreStatus>,
+        pub purge_status: Map<PurgeStatus>,
+        pub clone_status: Map<CopyProgress>,
+    }
+
+    /// How far the restore into one replica is.
+    pub struct RestoreStatus {
+        pub is_restoring: bool,
+        /// In percent.
+        pub progress: Int,
+        pub error: SharedText,
+    }
+
+    /// How far the purge of removed snapshots from one replica is.
+    pub struct PurgeStatus {
+        pub is_purging: bool,
+        /// In percent.
+        pub progress: Int,
+        pub error: SharedText,
+    }
+
+    /// How far the clone into one replica is.
+    pub struct CopyProgress {
+        /// In percent.
+        pub progress: Int,
+        pub error: SharedText,
     }
 
     /// How far the rebuild of one replica is.

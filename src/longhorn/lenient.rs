@@ -4,7 +4,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use serde::de::Visitor;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::map::Map;
@@ -132,6 +132,34 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// How many entries a map has that is not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count(pub usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+                let mut entries = 0;
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+                    entries += 1;
+                }
+                Ok(Count(entries))
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
 /// What can give back memory that decoding took and nothing uses. Lists grow by doubling from four
 /// on, so that one container or condition would otherwise hold the memory of four.
 pub trait Compact {
@@ -143,6 +171,7 @@ impl Compact for String {}
 impl Compact for bool {}
 impl Compact for i64 {}
 impl Compact for Int {}
+impl Compact for Count {}
 impl Compact for Time {}
 
 impl<T: Compact> Compact for Option<T> {

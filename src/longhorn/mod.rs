@@ -27,7 +27,10 @@ pub use backing_image::{
     BackingImage, BackingImageDataSource, BackingImageManager, BackingImageManagerState, CopySpec, CopyState,
     CopyStatus,
 };
-pub use backup::{Backup, BackupState, BackupTarget, CronJob, RecurringJob};
+pub use backup::{
+    Backup, BackupBackingImage, BackupState, BackupTarget, CronJob, RecurringJob, SystemBackup,
+    SystemBackupState,
+};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
 pub use env::DISTRO_VARIABLE;
 pub use instance_manager::{

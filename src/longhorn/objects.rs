@@ -178,6 +178,12 @@ objects! {
     backups: Backup = Backups, unrecognized(backup) {
         strange! { "status.state": backup.status.state, BackupState; }
     }, kept(backup) { backup.is_under_way_or_failed() };
+    system_backups: SystemBackup = SystemBackups, unrecognized(backup) {
+        strange! { "status.state": backup.status.state, SystemBackupState; }
+    };
+    backup_backing_images: BackupBackingImage = BackupBackingImages, unrecognized(backup) {
+        strange! { "status.state": backup.status.state, BackupState; }
+    }, kept(backup) { backup.spec.user_created && backup.status.state != BackupState::Completed };
     recurring_jobs: RecurringJob = RecurringJobs;
     pods: Pod = Pods, unrecognized(pod) {
         strange! { "status.phase": pod.status.phase, PodPhase; }

@@ -94,6 +94,8 @@ kinds! {
     ShareManagers = longhorn("sharemanagers", "ShareManager", None);
     BackupTargets = longhorn("backuptargets", "BackupTarget", None);
     Backups = longhorn("backups", "Backup", None);
+    SystemBackups = longhorn("systembackups", "SystemBackup", Some("1.4.0"));
+    BackupBackingImages = longhorn("backupbackingimages", "BackupBackingImage", Some("1.6.0"));
     RecurringJobs = longhorn("recurringjobs", "RecurringJob", None);
     Pods = kubernetes("", "pods", "Pod", Scope::Namespaced);
     Events = kubernetes("", "events", "Event", Scope::Namespaced);

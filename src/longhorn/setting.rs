@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::instance_manager::DataEngine;
 use super::lenient::{StringMap, manifests, narrow, open_enum};
 use super::map::Map;
+use super::meta::Condition;
 use super::shared_text::SharedText;
 
 manifests! {
@@ -13,7 +14,7 @@ manifests! {
     /// An engine image.
     EngineImage { spec: EngineImageSpec, status: EngineImageStatus }
     /// Something Longhorn found that no object owns.
-    Orphan { spec: OrphanSpec }
+    Orphan { spec: OrphanSpec, status: OrphanStatus }
 }
 
 narrow! {
@@ -44,6 +45,14 @@ narrow! {
         pub node_id: SharedText = "nodeID",
         pub orphan_type: OrphanType,
         pub parameters: StringMap,
+    }
+}
+
+narrow! {
+    /// Whether it can be deleted.
+    pub struct OrphanStatus {
+        /// Types Error and, of data, DataCleanable.
+        pub conditions: Vec<Condition>,
     }
 }
 

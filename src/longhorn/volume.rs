@@ -44,6 +44,11 @@ narrow! {
         pub migration_node_id: SharedText = "migrationNodeID",
         /// The volume or snapshot that it is a clone of.
         pub data_source: SharedText,
+        /// The backup that it is restored from.
+        pub from_backup: SharedText,
+        pub encrypted: bool,
+        /// 1.6 and later; 0 for the setting.
+        pub snapshot_max_count: Int,
     }
 
     /// How far the copy of a clone is.

@@ -4,7 +4,10 @@
 mod managers;
 #[path = "cluster/services.rs"]
 mod services;
+#[path = "cluster/volumes.rs"]
+mod volumes;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -50,6 +53,12 @@ pub struct Facts {
     without: Vec<String>,
     /// Objects of a healthy cluster that are not there, as `Pod/instance-manager-aio-node-1`.
     gone: Vec<String>,
+    /// Volumes, attached and healthy but for what is said of them.
+    volumes: BTreeMap<String, volumes::VolumeFacts>,
+    /// How many orphans a node has.
+    orphans: BTreeMap<String, usize>,
+    /// Changes to objects, by `longhorn/Node/node-1`.
+    change: BTreeMap<String, serde_json::Value>,
     /// Further objects, as YAML documents; `metadata` needs no namespace.
     objects: String,
 }
@@ -151,6 +160,8 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
     yaml += &instance_managers(case);
     yaml += &deployer(case);
     yaml += &refused_probes(case);
+    yaml += &volumes::volumes(case);
+    yaml += &volumes::orphans(case);
     yaml += &now();
     let mut documents: Vec<String> =
         yaml.split("---\n").filter(|text| !text.trim().is_empty()).map(str::to_owned).collect();
@@ -159,11 +170,22 @@ pub fn write(case: &Case, directory: &Path, with_log: bool) {
         documents.retain(|document| key_of(document) != key);
         documents.push(own.to_owned());
     }
+    for (key, change) in &facts.change {
+        let is_it = |document: &&mut String| {
+            let (kind, name) = key_of(document);
+            format!("{kind}/{name}") == *key
+        };
+        let document =
+            documents.iter_mut().find(is_it).unwrap_or_else(|| panic!("{}: no {key}", case.report));
+        let mut object: serde_json::Value = serde_yaml::from_str(document).unwrap();
+        volumes::merge(&mut object, change);
+        *document = format!("{object}\n");
+    }
     documents.retain(|document| {
         let (kind, name) = key_of(document);
         !facts.without.contains(&kind) && !facts.gone.contains(&format!("{kind}/{name}"))
     });
-    std::fs::write(directory.join("cluster.yaml"), documents.join("---\n")).unwrap();
+    std::fs::write(directory.join("cluster.yaml"), format!("---\n{}", documents.join("---\n"))).unwrap();
     write_empty(case, &documents, directory);
     if with_log && !facts.log.is_empty() {
         std::fs::write(directory.join("longhorn-manager-1.longhorn-manager.previous.log"), &facts.log)

@@ -12,8 +12,8 @@ use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Owner, condition
 /// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
 const ENVIRONMENT: [(&str, Need); 6] = [
     ("MountPropagation", Need::Every),
-    ("RequiredPackages", Need::Some("RWX volumes need the NFS client, encrypted ones cryptsetup")),
-    ("KernelModulesLoaded", Need::Some("encrypted volumes need dm_crypt")),
+    ("RequiredPackages", Need::Packages),
+    ("KernelModulesLoaded", Need::Encrypted),
     ("NFSClientInstalled", Need::Shared),
     (
         "Multipathd",
@@ -28,6 +28,9 @@ enum Need {
     Every,
     Shared,
     V2,
+    /// The condition names the packages that are missing.
+    Packages,
+    Encrypted,
     Some(&'static str),
 }
 
@@ -35,6 +38,7 @@ enum Need {
 #[derive(Default)]
 pub(super) struct DiskCounts {
     shared: OnceCell<bool>,
+    encrypted: OnceCell<Vec<VolumeRef>>,
 }
 
 impl DiskCounts {
@@ -42,6 +46,14 @@ impl DiskCounts {
     fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
         *self.shared.get_or_init(|| volumes.any(|volume| volume.is_shared()))
+    }
+
+    /// The volumes that are encrypted.
+    fn encrypted(&self, cluster: &Cluster) -> &[VolumeRef] {
+        self.encrypted.get_or_init(|| {
+            let volumes = cluster.objects.volumes.iter().filter(|volume| volume.spec.encrypted);
+            volumes.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect()
+        })
     }
 }
 
@@ -111,25 +123,35 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
     let name = &node.metadata.name;
     let mut severity = Severity::Info;
     let (mut evidence, mut failed) = (Vec::new(), Vec::new());
+    let mut hurts_encrypted = false;
     for (kind, need) in ENVIRONMENT {
         let lack =
             condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
         let Some(lack) = lack else { continue };
-        let shared = counts.shared(cluster);
+        let (shared, encrypted) = (counts.shared(cluster), !counts.encrypted(cluster).is_empty());
         let who = match need {
             Need::Every => "no volume can be mounted there",
             Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
             Need::Shared => "RWX volumes could not be mounted there; there are none",
             Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
             Need::V2 => "the v2 data engine is kept from there by label",
+            Need::Encrypted if encrypted => "encrypted volumes cannot be mounted there, and there are some",
+            Need::Encrypted => "encrypted volumes could not be mounted there; there are none",
+            Need::Packages => "RWX volumes need the NFS client, encrypted ones cryptsetup",
             Need::Some(who) => who,
         };
         let needed = match need {
             Need::Every => true,
             Need::Shared => shared,
             Need::V2 => takes_v2(cluster, name),
+            // one that says that it could not look proves nothing
+            Need::Encrypted => encrypted && !lack.message.contains("Failed to"),
+            Need::Packages => {
+                encrypted && lack.message.contains("cryptsetup") || shared && lack.message.contains("nfs")
+            }
             Need::Some(_) => false,
         };
+        hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
         if needed {
             severity = Severity::Warning;
         }
@@ -151,6 +173,9 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
         _ => "volumes that need it cannot be used on this node",
     });
     finding.evidence = evidence;
+    if hurts_encrypted {
+        finding = finding.volumes(counts.encrypted(cluster).to_vec());
+    }
     out.find(finding);
 }
 

@@ -262,3 +262,37 @@ fn disks_of_one_uuid_on_several_nodes_are_told_once() {
     let new = |name: &str| of(name).replace(&format!("uuid-{name}"), "''");
     assert!(at(&(new("n1") + &new("n2"))).is_empty());
 }
+
+#[test]
+fn what_encrypted_volumes_need_is_a_warning_where_there_are_some() {
+    let lack = |kind: &str, message: &str| {
+        let lack = format!("{{type: {kind}, status: 'False', reason: x, message: \"{message}\"}}");
+        node("n1", &format!("{}, {lack}", ready("", "", LONG_AGO)), "", "")
+    };
+    let volume =
+        |spec: &str| object("Volume", "v", &format!("spec: {{{spec}}}\nstatus: {{state: detached}}"));
+    let module = lack("KernelModulesLoaded", "Kernel modules [dm_crypt] are not loaded");
+    let package = lack("RequiredPackages", "Missing packages: [cryptsetup]");
+    let client = lack("RequiredPackages", "Missing packages: [nfs-common]");
+    let blind = lack("KernelModulesLoaded", "Failed to check kernel modules: exit status 1");
+    let (encrypted, shared, plain) = ("encrypted: true", "accessMode: rwx", "encrypted: false");
+    for (what, lacking, spec, severity) in [
+        ("dm_crypt", &module, encrypted, "warning"),
+        ("dm_crypt", &module, plain, "info"),
+        ("dm_crypt", &module, shared, "info"),
+        ("cryptsetup", &package, encrypted, "warning"),
+        ("cryptsetup", &package, shared, "info"),
+        ("nfs", &client, shared, "warning"),
+        ("nfs", &client, encrypted, "info"),
+        ("unknown", &blind, encrypted, "info"),
+    ] {
+        let cluster = cluster_at(NOW, &(lacking.clone() + &volume(spec)));
+        assert_eq!(
+            found(&CHECK, &cluster),
+            [format!("{severity} node_environment Node n1")],
+            "{what} {spec}"
+        );
+        let named = !run(&CHECK, &cluster).report.findings[0].volumes.is_empty();
+        assert_eq!(named, severity == "warning" && spec == encrypted, "{what} {spec}");
+    }
+}

@@ -8,12 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
+use crate::facts::patience::{NEXT_POD, NODE_AWAY};
 use crate::facts::{looping, nodes, text};
 use crate::longhorn::*;
 
-/// Longhorn makes a failed pod again at once, from 1.10 on with a back-off of up to two minutes
-/// (longhorn-manager v1.12.1 controller/utils.go).
-const RECREATED: SignedDuration = SignedDuration::from_mins(3);
 /// A start takes seconds, and minutes when the image is pulled first.
 const STARTED: SignedDuration = SignedDuration::from_mins(5);
 
@@ -70,11 +68,24 @@ pub fn diagnose(
 /// is back (longhorn-manager v1.12.1 controller/instance_manager_controller.go syncStatusWithNode).
 fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
-        return ManagerTrouble::plain(&causes::NODE_DOWN, down);
+        return away(cluster, &im.spec.node_id, down);
     }
     let said = "its state is unknown, as Longhorn left it when it lost the node; the node itself answers";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, api(said));
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
+    trouble
+}
+
+/// The node is down; while that may be a reboot, until when it is normal.
+fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
+    let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, down);
+    let since = nodes::not_ready_since(cluster, node).filter(|since| cluster.age(*since) < NODE_AWAY);
+    if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
+        let text = format!(
+            "the node has been away since {since}; a reboot is normal until {until}, and what is attached there stands still"
+        );
+        trouble.evidence.push(api(text));
+    }
     trouble
 }
 
@@ -94,12 +105,12 @@ fn dead_pod(
         None => {
             let since = out.first_seen(causes::POD_MISSING.id, name);
             let facts = vec![api("state is running, but there is no pod of its name")];
-            Some(aged(cluster, &causes::POD_MISSING, since, RECREATED, facts))
+            Some(aged(cluster, &causes::POD_MISSING, since, NEXT_POD, facts))
         }
         Some(pod) if has_ended(pod) => {
             let since = ended_at(pod).or(out.first_seen(causes::POD_FAILED.id, name));
             let facts = vec![api(format!("state is running, but {}", pod_in_words(pod)))];
-            Some(aged(cluster, failure(pod), since, RECREATED, facts))
+            Some(aged(cluster, failure(pod), since, NEXT_POD, facts))
         }
         _ => None,
     }
@@ -114,7 +125,7 @@ fn not_running(
 ) -> Option<ManagerTrouble> {
     let (name, node, state) = (&im.metadata.name, &im.spec.node_id, im.status.current_state);
     if let Some(down) = nodes::down(cluster, node) {
-        return Some(ManagerTrouble::plain(&causes::NODE_DOWN, down));
+        return Some(away(cluster, node, down));
     }
     let pod = fleet.pod_of(im);
     let said = api(format!("state is {}", state.as_str()));
@@ -146,14 +157,14 @@ fn not_running(
         None => {
             evidence.push(api("there is no pod of its name"));
             let since = said_since.or(first_seen).or_else(|| young(cluster, im));
-            let trouble = aged(cluster, &causes::POD_MISSING, since, RECREATED, evidence);
+            let trouble = aged(cluster, &causes::POD_MISSING, since, NEXT_POD, evidence);
             // only an error is one from the start; else the pod is about to be made
             (trouble.aged || state == InstanceManagerState::Error).then_some(trouble)
         }
         Some(pod) if has_ended(pod) => {
             evidence.push(api(pod_in_words(pod)));
             let since = ended_at(pod).or(said_since).or(first_seen);
-            Some(aged(cluster, failure(pod), since, RECREATED, evidence))
+            Some(aged(cluster, failure(pod), since, NEXT_POD, evidence))
         }
         Some(pod) if pod.metadata.is_deleting() => {
             // Longhorn calls it an error from the moment its deletion is asked for, in a drain and when it
@@ -161,7 +172,7 @@ fn not_running(
             let since = pod.metadata.deletion_timestamp.get();
             evidence.push(api(format!("{}, and is being deleted", pod_in_words(pod))));
             evidence.extend(not_killed(cluster, pod));
-            let trouble = aged(cluster, &causes::POD_TERMINATING, since, RECREATED, evidence);
+            let trouble = aged(cluster, &causes::POD_TERMINATING, since, NEXT_POD, evidence);
             let length = since.map(|since| format!("for {}", text::duration(cluster.age(since))));
             trouble.aged.then(|| trouble.detail(length.unwrap_or_default()))
         }
@@ -201,7 +212,7 @@ fn not_up_since(
 
 /// An instance manager that was made just now speaks for an ordinary start.
 fn young(cluster: &Cluster, im: &InstanceManager) -> Option<Timestamp> {
-    im.metadata.created().filter(|made| cluster.age(*made) < RECREATED)
+    im.metadata.created().filter(|made| cluster.age(*made) < NEXT_POD)
 }
 
 /// In a recording nothing ages, so there an unknown age counts as long.
@@ -233,7 +244,7 @@ fn not_taken(
     let seen = out.first_seen(causes::POD_REJECTED.id, &im.metadata.name);
     said.extend(refusal.evidence);
     let since = refusal.since.or(seen);
-    Some(aged(cluster, &causes::POD_REJECTED, since, RECREATED, said).detail(refusal.why))
+    Some(aged(cluster, &causes::POD_REJECTED, since, NEXT_POD, said).detail(refusal.why))
 }
 
 /// Longhorn looks for its default instance manager by label, and makes it when it finds none. Where one

@@ -13,19 +13,15 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::nodes;
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
 
 use diagnose::ManagerTrouble;
-
-/// A node that was taken out of Kubernetes may be known to Longhorn for as long.
-const LEAVING: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "instance_manager_down",
@@ -161,7 +157,7 @@ fn leaves(cluster: &Cluster, im: &InstanceManager) -> bool {
         && objects.kube_nodes.get(node).is_none();
     let empty = objects.replicas.of(Owner::Node, node).next().is_none()
         && !objects.engines.iter().any(|engine| engine.spec.node_id == node);
-    gone && empty && nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < LEAVING)
+    gone && empty && nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY)
 }
 
 fn finding(

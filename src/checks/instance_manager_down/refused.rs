@@ -2,15 +2,13 @@
 //! the pod, Longhorn deletes it and makes the next one within seconds (longhorn-manager v1.12.1
 //! controller/instance_manager_controller.go createGenericManagerPodSpec, handlePod). All of them are one state.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::check::*;
 use crate::facts::api;
+use crate::facts::patience::NEXT_POD;
 use crate::history::ends::foreign_taints;
 use crate::longhorn::*;
-
-/// Longhorn's back-off between two pods is at most two minutes (longhorn-manager v1.12.1 controller/utils.go).
-const NEXT: SignedDuration = SignedDuration::from_mins(3);
 
 /// Why, since when, and what says so.
 pub struct Refusal {
@@ -27,7 +25,7 @@ pub fn of(cluster: &Cluster, im: &InstanceManager, pod: Option<&Pod>) -> Option<
     let name = &im.metadata.name;
     let rejected = pod.and_then(|pod| Some((pod.rejection()?, pod)));
     let mut gone = cluster.history.gone_pods().rev().filter(|gone| gone.last.metadata.name == *name);
-    let before = gone.next().filter(|gone| gone.refused.is_some() && cluster.age(gone.at) < NEXT);
+    let before = gone.next().filter(|gone| gone.refused.is_some() && cluster.age(gone.at) < NEXT_POD);
     let last = before.and_then(|gone| gone.last.rejection());
     let (why, said) = match (rejected, last) {
         (Some((why, pod)), _) => {
@@ -73,7 +71,7 @@ fn said_since(cluster: &Cluster, name: &str) -> Option<Timestamp> {
         let (Some(first), Some(last)) = (event.first_seen().or(event.last_seen()), event.last_seen()) else {
             break;
         };
-        if since.duration_since(last) > NEXT {
+        if since.duration_since(last) > NEXT_POD {
             break;
         }
         since = since.min(first);

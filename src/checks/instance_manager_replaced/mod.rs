@@ -28,7 +28,7 @@ use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness};
 
 use aftermath::{Aftermath, Hits};
-use judge::ReplacementVerdict;
+use judge::{Judged, ReplacementVerdict};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_replaced",
@@ -159,6 +159,22 @@ struct End<'a> {
     successor: Option<&'a Pod>,
     evidence: Vec<Evidence>,
     hits: Hits<'a>,
+}
+
+impl<'a> End<'a> {
+    /// The end of a pod of this instance manager on this node, as judged; one that is harmless is context.
+    fn of(
+        [manager, node]: [&'a str; 2],
+        judged: Judged,
+        harmless: bool,
+        at: Timestamp,
+        successor: Option<&'a Pod>,
+        hits: Hits<'a>,
+    ) -> Self {
+        let Judged { verdict, detail, evidence, unreachable } = judged;
+        let severity = if harmless { Severity::Info } else { severity_of(verdict) };
+        End { manager, node, verdict, detail, unreachable, kills: 0, severity, at, successor, evidence, hits }
+    }
 }
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

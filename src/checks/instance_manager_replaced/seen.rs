@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::aftermath::{self, Aftermath, Span};
 use super::judge::{self, ReplacementScene, ReplacementVerdict};
 use super::node::NodeStory;
-use super::{CHECK, End, SETTLED, is_made_good, remember_hits, severity_of};
+use super::{CHECK, End, SETTLED, is_made_good, remember_hits};
 use crate::check::*;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of};
 use crate::history::{FactKey, GonePod};
@@ -54,7 +54,7 @@ pub(super) fn end<'a>(
     let mut judged = judge::judge(&scene);
     let settled = settled_verdict(cluster, uid);
     let verdict = settled.unwrap_or(judged.verdict);
-    if verdict != judged.verdict {
+    if std::mem::replace(&mut judged.verdict, verdict) != verdict {
         let cause = verdict.cause();
         let text = format!("judged as {cause} when it happened; the objects that it rested on are gone");
         judged.evidence = vec![EvidenceSource::History.says(text)];
@@ -66,19 +66,7 @@ pub(super) fn end<'a>(
     let text = format!("pod {name} with uid {uid} was gone at {}", gone.at);
     judged.evidence.push(EvidenceSource::History.says(text));
     let made_good = is_made_good(cluster, verdict, uid, &hits, out);
-    End {
-        manager: name,
-        node,
-        verdict,
-        detail: judged.detail,
-        unreachable: judged.unreachable,
-        kills: 0,
-        severity: if made_good { Severity::Info } else { severity_of(verdict) },
-        at: gone.at,
-        successor,
-        evidence: judged.evidence,
-        hits,
-    }
+    End::of([name.as_str(), node.as_str()], judged, made_good, gone.at, successor, hits)
 }
 
 /// A setting for which Longhorn replaces instance managers that nothing runs in: one that waits to be applied, or an empty

@@ -10,7 +10,7 @@ use super::judge::{self, ReplacementScene, ReplacementVerdict};
 use super::kubelet;
 use super::node::NodeStory;
 use super::seen::setting_that_replaces;
-use super::{DAY, End, is_made_good, remember_hits, severity_of};
+use super::{DAY, End, is_made_good, remember_hits};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
@@ -129,17 +129,5 @@ pub(super) fn end<'a>(
     let verdict = judged.verdict;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
     let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);
-    Some(End {
-        manager: name,
-        node,
-        verdict,
-        detail: judged.detail,
-        unreachable: judged.unreachable,
-        kills: 0,
-        severity: if harmless { Severity::Info } else { severity_of(verdict) },
-        at: made,
-        successor: Some(pod),
-        evidence: judged.evidence,
-        hits,
-    })
+    Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))
 }

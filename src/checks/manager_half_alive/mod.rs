@@ -17,6 +17,7 @@
 //! a time renews one of its own (lease.rs).
 
 mod lease;
+mod outdated;
 #[cfg(test)]
 mod tests;
 mod undone;
@@ -46,6 +47,14 @@ causes! {
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
         ];
+    NODE_STATUS_WRONG = warning "node_status_wrong"
+        "nodes.longhorn.io calls a node or its manager down although Kubernetes has had both Ready for five minutes"
+        fix "The managers do not see what Kubernetes has: keep the log of the manager of the node, then delete its pod, and if nothing changes those \
+             of the others, one at a time. The node itself needs nothing. I/O is not affected." [
+            read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
+            change "kubectl -n <namespace> delete pod <manager>",
+        ];
     ROTATION_STOPPED = info "rotation_stopped"
         "managers work, but none of them rotates the certificates of the webhook until one is restarted"
         fix "Restart one manager at the next opportunity: it takes the Lease. A manager that could not renew it for 30 s, as in an outage of \
@@ -64,12 +73,12 @@ pub static CHECK: Check = Check {
     title: "Managers that are Ready but do not work",
     summary: "A longhorn-manager is Ready, but objects that only it looks after stand still while those of others move.",
     needs: &[Pods, LonghornNodes, Volumes, VolumeAttachments, InstanceManagers],
-    uses: &[CsiAttachments, Settings, Leases, Events],
+    uses: &[CsiAttachments, Settings, Leases, Events, KubeNodes],
     causes: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornManagerHalfAlive",
-        when: When::Found(&[&WORK_UNDONE, &API_LOST]),
+        when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
         hold: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
         description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
@@ -106,6 +115,7 @@ const STILL: SignedDuration = SignedDuration::from_hours(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     lease::judge(cluster, out);
+    outdated::find(cluster, out);
     let mut undone = undone::by_node(cluster, out);
     let working: Vec<(&LonghornNode, &Pod)> = cluster
         .objects

@@ -1,4 +1,5 @@
 mod lease;
+mod outdated;
 
 use super::CHECK;
 use crate::cluster::Cluster;

@@ -129,7 +129,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let often = counted(count, "time");
             let when =
                 if first == last { format!("at {first}") } else { format!("between {first} and {last}") };
-            let times = format!("reported by node-problem-detector {often} {when}");
+            let by = match events.iter().any(|report| report.from_bundle) {
+                true => "said by the node's kernel log in the bundle",
+                false => "reported by node-problem-detector",
+            };
+            let times = format!("{by} {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
             let mut finding = finding.since(Some(first)).because(EvidenceSource::Event, times);
             if let Some(message) = quote.filter(|message| !message.is_empty()) {

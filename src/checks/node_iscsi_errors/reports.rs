@@ -23,6 +23,8 @@ pub struct IscsiReport<'a> {
     pub last: Timestamp,
     pub count: u64,
     pub message: &'a str,
+    /// Read out of the logs of a node in a support bundle.
+    pub from_bundle: bool,
 }
 
 /// What was reported about one node.
@@ -49,8 +51,13 @@ impl<'a> Reports<'a> {
                 continue;
             }
             let first = event.first_seen().unwrap_or(last).min(last);
-            let report =
-                IscsiReport { first, last, count: event.occurrences(), message: event.message.trim() };
+            let report = IscsiReport {
+                first,
+                last,
+                count: event.occurrences(),
+                message: event.message.trim(),
+                from_bundle: event.source.component == "support-bundle",
+            };
             let of_node = by_node.entry(node).or_default();
             match trouble {
                 NodeTrouble::IscsiConnError => of_node.iscsi.push(report),

@@ -16,6 +16,7 @@
 
 mod follows;
 mod rules;
+mod said;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -71,7 +72,16 @@ pub static CHECK: Check = Check {
     title: "Volumes that do not attach or detach",
     summary: "A volume stays attaching or detaching, loses its engine again and again, or is held where no workload wants it.",
     needs: &[Volumes, Engines, VolumeAttachments],
-    uses: &[CsiAttachments, Events, Pods, KubeNodes, LonghornNodes, DaemonSets, Settings],
+    uses: &[
+        CsiAttachments,
+        BackingImageManagers,
+        Events,
+        Pods,
+        KubeNodes,
+        LonghornNodes,
+        DaemonSets,
+        Settings,
+    ],
     causes: ALL,
     follows: follows::FOLLOWS,
     gauges: GAUGES,

@@ -383,6 +383,9 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
             if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
         );
     finding.evidence.extend(evidence);
+    if cause != &DETACHING {
+        finding.evidence.extend(said::by_others(cluster, volume));
+    }
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = manager_release(cluster)
         .is_some_and(|release| (release.major, release.minor, release.patch) == (1, 12, 1));

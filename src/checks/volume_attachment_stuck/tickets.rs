@@ -220,6 +220,7 @@ fn find(
         finding = finding.remedy(remedy);
     }
     finding.evidence.extend(obstacle.map(|obstacle| api(obstacle.fact)));
+    finding.evidence.extend(said::by_others(cluster, volume));
     finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.find(finding);

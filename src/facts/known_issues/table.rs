@@ -76,6 +76,16 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["BackupVolumeController"],
         trigger: |_| Trigger::Possible("the content of the backup target is not in the API"),
     }),
+    issue!(7919, "v1.6.1", until "attach and detach few volumes at a time; where they stand still on a node, drain it and restart its instance \
+                           manager once nothing runs in it.", [], {
+        effect: "an instance manager can deadlock: volumes on its node neither attach nor detach, while I/O goes on",
+        harms: Harms::InstanceManagers,
+        // the instance manager of 1.6.0; the change log of 1.6.1 names the fix
+        ranges: &[(r(1, 6, 0), r(1, 6, 1))],
+        fixed: &[r(1, 6, 1)],
+        frames: &[],
+        trigger: |_| Trigger::Possible("attaching and detaching can trigger it at any time"),
+    }),
     issue!(8098, "v1.7.0", until "if managers panic, stop scraping port 9500 of longhorn-manager.", [], {
         effect: "the manager can panic while it collects the metrics of a volume",
         harms: Harms::ManagerPanics,

@@ -20,20 +20,32 @@ pub fn files(path: &Path) -> Result<Vec<RecordedFile>, RecordingError> {
     let mut all = match files::archive(path)? {
         Some(mut archive) => {
             let mut all = Vec::new();
-            for kind in [FileKind::Objects, FileKind::Log] {
-                archive.each(kind, &mut |member| {
+            for kinds in [&[FileKind::Objects] as &[FileKind], &[FileKind::Log, FileKind::Errors]] {
+                archive.each(kinds, &mut |member| {
                     if let Member::File(file) = member {
                         all.push(file);
                     }
                     Ok(())
                 })?;
             }
+            if let Some(place) = &archive.cut {
+                let reason =
+                    std::io::Error::other(format!("is cut off {place}; it is not made into another one"));
+                return Err(RecordingError::Unreadable { path: path.display().to_string(), reason });
+            }
             all
         }
         None if path.is_dir() => {
-            let (objects, logs) = files::below(path)?;
-            let objects = objects.iter().map(|path| files::read(path));
-            objects.chain(logs.iter().map(|path| files::read_log(path))).collect::<Result<Vec<_>, _>>()?
+            let read = |(kind, path): &(FileKind, PathBuf)| match kind {
+                FileKind::Log | FileKind::Errors => files::read_log(path),
+                _ => files::read(path),
+            };
+            let files = files::below(path)?;
+            files
+                .iter()
+                .filter(|(kind, _)| *kind != FileKind::Node)
+                .map(read)
+                .collect::<Result<Vec<_>, _>>()?
         }
         None => vec![RecordedFile { name: "recording.yaml".to_owned(), ..files::read(path)? }],
     };

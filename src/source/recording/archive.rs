@@ -14,6 +14,8 @@ use super::{RecordedFile, RecordingError};
 const MOST: u64 = 2 << 30;
 /// A file of objects may be so long: that of the replicas of 20,000 volumes is a third of it.
 const MOST_OF_ONE: u64 = 256 << 20;
+/// The logs of a node may be so long, packed: some have a few megabytes.
+const MOST_OF_NODE: u64 = 64 << 20;
 
 /// Something in an archive.
 pub(crate) enum Member {
@@ -33,6 +35,8 @@ pub(crate) struct Archive<R> {
     name: String,
     file: R,
     kind: ArchiveKind,
+    /// Why it was not read to its end, if it was not.
+    pub(super) cut: Option<String>,
     pub(super) most: u64,
     pub(super) most_of_one: u64,
 }
@@ -69,21 +73,38 @@ impl<R: Read + Seek> Archive<R> {
             name: path.display().to_string(),
             file,
             kind,
+            cut: None,
             most: MOST,
             most_of_one: MOST_OF_ONE,
         }))
     }
 
-    /// Reads the members of a kind, one after the other; of logs the end.
-    pub(crate) fn each(&mut self, wanted: FileKind, take: Take<'_>) -> Result<(), RecordingError> {
+    /// How messages call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the members of these kinds, one after the other; of logs the end. An archive that is cut off is read as far as it goes.
+    pub(crate) fn each(&mut self, wanted: &[FileKind], take: Take<'_>) -> Result<(), RecordingError> {
         let name = self.name.clone();
         let unreadable = |reason| RecordingError::Unreadable { path: name.clone(), reason };
         self.file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-        let mut unpacked =
-            Unpacked { archive: &name, wanted, left: self.most, most_of_one: self.most_of_one, take };
-        match self.kind {
+        let mut unpacked = Unpacked {
+            archive: &name,
+            wanted,
+            left: self.most,
+            most_of_one: self.most_of_one,
+            members: 0,
+            take,
+        };
+        let cut = match self.kind {
             ArchiveKind::Zip => {
-                let mut zip = zip::ZipArchive::new(&mut self.file).map_err(|_| unreadable(damaged("zip")))?;
+                // its directory stands at the end
+                let Ok(mut zip) = zip::ZipArchive::new(&mut self.file) else {
+                    self.file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                    self.cut = Some(unpacked.beginning(&mut self.file)?);
+                    return Ok(());
+                };
                 for at in 0..zip.len() {
                     let entry = zip.by_index(at).map_err(|_| unreadable(damaged("zip")))?;
                     let name = entry.name().map_err(|_| unreadable(damaged("zip")))?.into_owned();
@@ -96,11 +117,13 @@ impl<R: Read + Seek> Archive<R> {
                         unpacked.link(&name, target)?;
                     }
                 }
-                Ok(())
+                None
             }
-            ArchiveKind::TarGz => unpacked.tar(MultiGzDecoder::new(&mut self.file)),
-            ArchiveKind::Tar => unpacked.tar(&mut self.file),
-        }
+            ArchiveKind::TarGz => unpacked.tar(MultiGzDecoder::new(&mut self.file))?,
+            ArchiveKind::Tar => unpacked.tar(&mut self.file)?,
+        };
+        self.cut = cut;
+        Ok(())
     }
 }
 
@@ -117,45 +140,90 @@ fn damaged_tar(error: io::Error) -> io::Error {
 }
 
 fn too_large(most: u64) -> io::Error {
-    io::Error::other(format!("unpacks to more than {} MiB; unpack it and give the directory", most >> 20))
+    let text = format!("unpacks to more than {} MiB; unpack it and give the directory", most >> 20);
+    io::Error::new(io::ErrorKind::FileTooLarge, text)
+}
+
+/// What a member could not be read for is that the archive ends in it.
+fn ends_within(error: &RecordingError) -> bool {
+    matches!(error, RecordingError::Unreadable { reason, .. } if reason.kind() != io::ErrorKind::FileTooLarge)
 }
 
 struct Unpacked<'a> {
     archive: &'a str,
-    wanted: FileKind,
+    wanted: &'a [FileKind],
     left: u64,
     most_of_one: u64,
+    /// How many there were so far, wanted or not.
+    members: usize,
     take: Take<'a>,
 }
 
 impl Unpacked<'_> {
-    fn tar(&mut self, file: impl Read) -> Result<(), RecordingError> {
+    /// Reads a zip from its beginning, member by member: what is left of one that lost its end. Says where that was.
+    fn beginning(&mut self, mut file: &mut impl Read) -> Result<String, RecordingError> {
+        let mut last = String::new();
+        loop {
+            let entry = match zip::read::read_zipfile_from_stream(&mut file) {
+                Ok(Some(entry)) => entry,
+                Ok(None) | Err(_) if self.members > 0 => return Ok(format!("after {last}")),
+                Ok(None) | Err(_) => {
+                    let path = self.archive.to_owned();
+                    return Err(RecordingError::Unreadable { path, reason: damaged("zip") });
+                }
+            };
+            let Ok(name) = entry.name().map(|name| name.into_owned()) else {
+                return Ok(format!("after {last}"));
+            };
+            if entry.is_file() {
+                match self.add(&name, entry) {
+                    Err(error) if ends_within(&error) => return Ok(format!("within {name}")),
+                    read => read?,
+                }
+            }
+            self.members += 1;
+            last = name;
+        }
+    }
+
+    /// Says where the archive is cut off, if it is.
+    fn tar(&mut self, file: impl Read) -> Result<Option<String>, RecordingError> {
         let archive = self.archive.to_owned();
         let unreadable =
             |error| RecordingError::Unreadable { path: archive.clone(), reason: damaged_tar(error) };
         let mut tar = tar::Archive::new(file);
+        let mut last = String::new();
         for entry in tar.entries().map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
+            let entry = match entry {
+                Err(_) if self.members > 0 => return Ok(Some(format!("after {last}"))),
+                entry => entry.map_err(unreadable)?,
+            };
             let name = entry.path().map_err(unreadable)?.display().to_string();
             let kind = entry.header().entry_type();
+            self.members += 1;
+            last.clone_from(&name);
             if kind.is_file() {
-                self.add(&name, entry)?;
+                match self.add(&name, entry) {
+                    Err(error) if ends_within(&error) => return Ok(Some(format!("within {name}"))),
+                    read => read?,
+                }
             } else if kind.is_symlink() || kind.is_hard_link() {
                 let target = entry.link_name().map_err(unreadable)?;
                 self.link(&name, target.map(|target| target.display().to_string()).unwrap_or_default())?;
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn add(&mut self, name: &str, mut entry: impl Read) -> Result<(), RecordingError> {
         let kind = FileKind::of(Path::new(name));
-        if kind != self.wanted {
+        if !self.wanted.contains(&kind) {
             return Ok(());
         }
         let name = self.full(name);
         let read = match kind {
             FileKind::Log => self.end_of(&mut entry),
+            FileKind::Node => self.beginning_of(&mut entry),
             _ => self.whole(&mut entry),
         };
         let content = read.map_err(|reason| RecordingError::Unreadable { path: name.clone(), reason })?;
@@ -163,7 +231,7 @@ impl Unpacked<'_> {
     }
 
     fn link(&mut self, name: &str, target: String) -> Result<(), RecordingError> {
-        if FileKind::of(Path::new(name)) != self.wanted {
+        if !self.wanted.contains(&FileKind::of(Path::new(name))) {
             return Ok(());
         }
         let name = self.full(name);
@@ -182,6 +250,14 @@ impl Unpacked<'_> {
             return Err(too_large(most));
         }
         self.left -= read;
+        Ok(content)
+    }
+
+    /// An archive within is read as far as it goes, so that of one that is too long the rest is left out.
+    fn beginning_of(&mut self, entry: &mut impl Read) -> io::Result<Vec<u8>> {
+        let most = self.left.min(MOST_OF_NODE);
+        let mut content = Vec::new();
+        self.left -= entry.take(most).read_to_end(&mut content)? as u64;
         Ok(content)
     }
 

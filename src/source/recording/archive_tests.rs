@@ -99,7 +99,7 @@ fn a_small_archive_that_unpacks_to_very_much_is_refused_before_it_does() {
             let mut archive = Archive::new(Path::new("a"), Cursor::new(packed.clone())).unwrap().unwrap();
             (archive.most, archive.most_of_one) = (most, most_of_one);
             let mut longest = 0;
-            let read = archive.each(kind, &mut |member| {
+            let read = archive.each(&[kind], &mut |member| {
                 let Member::File(file) = member else { return Ok(()) };
                 longest = longest.max(file.content.len());
                 Ok(())

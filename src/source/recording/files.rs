@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
 use super::logs::{self, MAX_LOG_BYTES};
-use super::{RecordedFile, RecordingError, archive};
+use super::{RecordedFile, RecordingError, archive, bundle};
 
 /// How much of the end of a log is read: more than is kept, as heads of lines are taken off.
 pub(super) const LOG_BYTES: usize = 4 * MAX_LOG_BYTES;
@@ -41,6 +41,10 @@ pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
 pub(crate) enum FileKind {
     Objects,
     Log,
+    /// What a support bundle could not get.
+    Errors,
+    /// The logs of a node, packed within a support bundle.
+    Node,
     Other,
 }
 
@@ -52,6 +56,8 @@ impl FileKind {
         match path.extension() {
             // macOS packs a second file beside each, of its own attributes
             _ if of_macos(path) => FileKind::Other,
+            _ if bundle::is_errors(path) => FileKind::Errors,
+            _ if bundle::is_node(path) => FileKind::Node,
             _ if logs::is_log(path) => FileKind::Log,
             Some(ending) if ends(ending) => FileKind::Objects,
             _ => FileKind::Other,
@@ -86,14 +92,18 @@ pub(super) fn read_log(path: &Path) -> Result<RecordedFile, RecordingError> {
     Ok(RecordedFile { name: path.display().to_string(), content })
 }
 
-/// Every `.yaml`, `.yml` and `.json` file below a directory, in the order of the paths; and every log.
-pub(super) fn below(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), RecordingError> {
+/// The files below a directory, by kind in the order of their paths.
+pub(super) fn below(directory: &Path) -> Result<Vec<(FileKind, PathBuf)>, RecordingError> {
     let (mut paths, mut seen) = (Vec::new(), BTreeSet::new());
     collect(directory, &mut paths, &mut seen)?;
     paths.sort();
-    let (mut logs, objects): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| logs::is_log(path));
-    logs.sort_by_key(|path| logs::order(&path.display().to_string()));
-    Ok((objects, logs))
+    let mut files: Vec<_> = paths.into_iter().map(|path| (FileKind::of(&path), path)).collect();
+    // objects say whose logs are of use, and previous logs win over current ones
+    files.sort_by_key(|(kind, path)| {
+        let order = (*kind == FileKind::Log).then(|| logs::order(&path.display().to_string()));
+        (matches!(kind, FileKind::Log | FileKind::Node), order)
+    });
+    Ok(files)
 }
 
 /// Links are followed, each directory is read once.

@@ -8,6 +8,7 @@ pub mod anonymize;
 pub(crate) mod archive;
 #[cfg(test)]
 mod archive_tests;
+mod bundle;
 mod decode;
 mod document;
 pub(crate) mod files;
@@ -128,6 +129,8 @@ pub struct Recording {
     times: Times,
     /// Objects that a cluster makes once, with their uid and file.
     lasting: BTreeMap<(Resource, String), (String, String)>,
+    /// Nodes whose kernel log was read.
+    kernel_logs: BTreeSet<String>,
     /// Whether Longhorn is in the namespace asked for.
     at_home: bool,
     /// Other namespaces that Longhorn is in; their objects are left out.
@@ -178,17 +181,21 @@ impl Recording {
         if let Some(mut archive) = files::archive(path)? {
             recording.add_archive(&mut archive, namespace, latest)?;
         } else {
-            let (objects, logs) = match !is_input && path.is_dir() {
+            let files = match !is_input && path.is_dir() {
                 true => files::below(path)?,
-                false => (vec![path.to_owned()], Vec::new()),
+                false => vec![(FileKind::Objects, path.to_owned())],
             };
-            for path in objects {
-                recording.add_path(&path, namespace, latest)?;
-            }
             // one at a time: there may be many, and little of each is kept
-            for path in logs {
-                logs::LogFile::from(files::read_log(&path)?)
-                    .add_to(&mut recording.history, &recording.objects);
+            for (kind, path) in files {
+                match kind {
+                    FileKind::Log => logs::LogFile::from(files::read_log(&path)?)
+                        .add_to(&mut recording.history, &recording.objects),
+                    FileKind::Errors => recording.add_errors(&files::read(&path)?, namespace),
+                    FileKind::Node => {
+                        recording.add_node(&path.display().to_string(), files::open(&path)?, namespace);
+                    }
+                    _ => recording.add_path(&path, namespace, latest)?,
+                }
             }
         }
         let name = if is_input { files::STANDARD_INPUT.to_owned() } else { path.display().to_string() };
@@ -256,7 +263,11 @@ impl Recording {
         namespace: &str,
         latest: Timestamp,
     ) -> Result<(), RecordingError> {
-        archive.each(FileKind::Objects, &mut |member| match member {
+        archive.each(&[FileKind::Objects, FileKind::Errors], &mut |member| match member {
+            Member::File(file) if FileKind::of(Path::new(&file.name)) == FileKind::Errors => {
+                self.add_errors(&file, namespace);
+                Ok(())
+            }
             Member::File(file) => self.add_file(&file, namespace, latest),
             Member::Link { name, target } => {
                 let what = format!(
@@ -267,8 +278,11 @@ impl Recording {
             }
         })?;
         let mut logs = Vec::new();
-        archive.each(FileKind::Log, &mut |member| {
+        archive.each(&[FileKind::Log, FileKind::Node], &mut |member| {
             match member {
+                Member::File(file) if FileKind::of(Path::new(&file.name)) == FileKind::Node => {
+                    self.add_node(&file.name, std::io::Cursor::new(file.content), namespace);
+                }
                 Member::File(file) => {
                     logs.extend(Some(logs::LogFile::from(file)).filter(|log| log.is_of_a_pod(&self.objects)));
                 }
@@ -279,6 +293,10 @@ impl Recording {
             }
             Ok(())
         })?;
+        if let Some(place) = archive.cut.take() {
+            let what = format!("{}: is cut off {place}", archive.name());
+            self.losses.push((what, BTreeSet::new()));
+        }
         logs.sort_by_key(logs::LogFile::order);
         for log in logs {
             log.add_to(&mut self.history, &self.objects);
@@ -287,6 +305,7 @@ impl Recording {
     }
 
     fn warned(mut self) -> Self {
+        self.judge_nodes();
         for [pod, why] in std::mem::take(&mut self.unread_logs) {
             let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);

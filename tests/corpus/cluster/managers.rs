@@ -14,7 +14,9 @@ pub(super) fn managers(case: &Case) -> String {
         // who holds the Lease has been starting for as long
         let holds = case.cluster.manager.as_ref().filter(|manager| manager.holder.as_deref() == Some(*node));
         let holds = holds.and_then(|manager| manager.hangs).map(|minutes| minutes * 60 + 10);
-        let age = if bad.is_some() { age } else { holds.unwrap_or(86_400) };
+        // where another release counts as installed an upgrade goes on
+        let usual = if case.cluster.installed.is_some() { 300 } else { 86_400 };
+        let age = if bad.is_some() { age } else { holds.unwrap_or(usual) };
         let (status, ready, changed) = match bad {
             Some(manager) => crashing(manager, age),
             None => {

@@ -1,0 +1,101 @@
+//! Ends by a taint, and of nodes that were away or lost their containers.
+
+use super::*;
+
+/// The taint manager's Event has no uid.
+fn marked() -> String {
+    event("TaintManagerEviction", "Marking for deletion Pod longhorn-system/im-1")
+        .replace(", uid: uid-1", "")
+        .replace(GONE, "2026-01-02T11:49:57Z")
+}
+
+#[test]
+fn a_taint_by_hand_is_not_a_lost_node() {
+    const DELETED: [Seen; 3] = [Running, Leaving, EndedAndLeaving(0, "Completed")];
+    let tainted = node().replace(
+        "metadata: {name: node-1}\n",
+        "metadata: {name: node-1}\nspec: {taints: [{key: key, value: value, effect: NoExecute}]}\n",
+    );
+    let condition = target("DeletionByTaintManager");
+    let case = Case {
+        seen: &DELETED,
+        conditions: &condition,
+        events: stopping() + &marked(),
+        node: Some(tainted),
+        ..Case::default()
+    };
+    assert_eq!(case.found(), ("warning tainted".to_owned(), "warning tainted".to_owned()));
+    for cluster in [case.live(), cluster_at(NOW, &case.objects())] {
+        let finding = run(&CHECK, &cluster).report.findings.remove(0);
+        assert!(finding.message.contains("taint key=value:NoExecute removed it"), "{}", finding.message);
+    }
+    // the taint is gone by now, and the node has been Ready all the time
+    let gone = Case { node: None, ..case };
+    assert_eq!(gone.found(), ("warning tainted".to_owned(), "warning tainted".to_owned()));
+    let idle = Case { busy: false, ..gone };
+    assert_eq!(idle.found(), ("info tainted".to_owned(), "info tainted".to_owned()));
+}
+
+#[test]
+fn a_node_that_was_away_for_minutes_took_the_pod_along() {
+    // not Ready at 11:43, marked at 11:48, the kubelet back at 11:49:59
+    let away = event("NodeNotReady", "Node is not ready").replace(GONE, "2026-01-02T11:43:00Z");
+    let marked = marked().replace("11:49:57", "11:48:00");
+    let events = away.clone() + &marked + &stopping();
+    let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:49:59Z");
+    let condition = target("DeletionByTaintManager").replace("11:49:57", "11:48:00");
+    let case = |events: &str| Case {
+        seen: &[Running, Leaving, EndedAndLeaving(0, "Completed")],
+        conditions: &condition,
+        events: events.to_owned(),
+        node: Some(back.clone()),
+        ..Case::default()
+    };
+    // the exporter saw the node when the deletion came: not Ready
+    let mut live = case(&events).live();
+    let down = cluster(&node_down()).objects.kube_nodes.get("node-1").cloned();
+    live.history = crate::history::History::starting(time("2026-01-02T00:00:00Z"));
+    let version = |seen| pod(&version(seen, &condition, ""));
+    live.history.pod_seen(&version(Leaving), down.as_ref(), time("2026-01-02T11:48:00Z"));
+    live.history.pod_gone(Arc::new(version(EndedAndLeaving(0, "Completed"))), "uid-2", time(GONE));
+    assert_eq!(found(&CHECK, &live), ["warning node_lost InstanceManager im-1"]);
+    let recorded = |events: &str| found(&CHECK, &cluster_at(NOW, &case(events).objects()));
+    assert_eq!(recorded(&events), ["warning node_lost InstanceManager im-1"]);
+    // without the taint manager's Event its kubelet tells: it stopped the pod as soon as it was back
+    assert_eq!(recorded(&(away.clone() + &stopping())), ["warning node_lost InstanceManager im-1"]);
+    // a node that is back for minutes has nothing to do with it
+    let long_back = case(&(away + &stopping())).objects().replace("11:49:59", "11:47:00");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &long_back)), ["warning unknown InstanceManager im-1"]);
+}
+
+#[test]
+fn what_a_lost_node_itself_did_belongs_to_the_end() {
+    // lost at 11:48, back at 11:50: the container is dated by the return of its runtime
+    let not_ready =
+        "{type: Ready, status: 'False', reason: PodFailed, lastTransitionTime: '2026-01-02T11:48:00Z'}";
+    let case = Case {
+        seen: &[Running, Ended(255, "Unknown"), EndedAndLeaving(255, "Unknown")],
+        conditions: not_ready,
+        busy: false,
+        events: volume("v", "engine:new") + &DETACHED.replace("11:50:20", "11:48:00"),
+        ..Case::default()
+    };
+    let finding = run(&CHECK, &case.live()).report.findings.remove(0);
+    assert_eq!((finding.cause.id, finding.volumes.len()), ("node_lost", 1), "{finding:?}");
+    let evidence: String = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert!(evidence.contains("DetachedUnexpectedly of volume v at 2026-01-02T11:48:00Z"), "{evidence}");
+    assert!(evidence.contains("is when the container runtime was back"), "{evidence}");
+}
+
+#[test]
+fn a_container_that_is_not_found_proves_no_lost_node() {
+    let unknown = "containerStatuses: [{name: instance-manager, state: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}]";
+    let gone = last("Failed", unknown);
+    assert_eq!(verdict(&gone, &hit()), "warning unknown");
+    let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:49:30Z");
+    let yaml = after().replace(&node(), &back);
+    assert_eq!(found(&CHECK, &saw(&gone, &yaml)), ["info node_lost InstanceManager im-1"]);
+    let reboot = "apiVersion: v1\nkind: Event\nmetadata: {name: r, namespace: default}\ninvolvedObject: {kind: Node, name: node-1}\n\
+                  reason: Rebooted\nmessage: 'Node node-1 has been rebooted, boot id: 9'\nlastTimestamp: '2026-01-02T11:49:30Z'\n---\n";
+    assert_eq!(found(&CHECK, &saw(&gone, &(after() + reboot))), ["info node_lost InstanceManager im-1"]);
+}

@@ -1,0 +1,196 @@
+//! What Longhorn left behind: orphans, engines and replicas without volume, replicas that pile up.
+//!
+//! Facts: a manager lists directories on its disks that no replica owns, and from 1.9 on processes that no engine or replica owns, as
+//! Orphans (longhorn-manager v1.3.3 and v1.12.1 controller/node_controller.go, controller/instance_manager_controller.go). They are
+//! deleted by hand, or by the setting orphan-auto-deletion, from 1.9 on orphan-resource-auto-deletion. Engines and replicas name
+//! their volume in `spec.volumeName` and are deleted with it; a volume has as many replicas as wanted, and a few that failed.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::{api, text, volumes};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{Meta, Orphan, OrphanType};
+
+causes! {
+    REPLICAS_PILED_UP = warning "replicas_piled_up"
+        "a volume has many more replicas than it wants: they are created and fail, and none is removed"
+        fix "Find out why new replicas fail before you delete any: the newest say it in their conditions and their instance manager in its log. Failed \
+             replicas are removed by Longhorn once the volume is healthy." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> --sort-by=.metadata.creationTimestamp",
+            read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.conditions}'",
+        ];
+    WITHOUT_VOLUME = warning "without_volume"
+        "engines or replicas name a volume that does not exist"
+        fix "Find out what deleted the volume, and whether its data is still wanted: the directory of a replica holds it. Delete nothing before that is \
+             known." [
+            read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
+            read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
+        ];
+    ORPHANS = info "orphans"
+        "Longhorn found data or processes on a node that no object owns" but "a warning where there are a hundred and more"
+        fix "See whether the data is wanted: a directory is what a replica leaves that was deleted while its disk was away. Orphans that no one \
+             needs can be deleted as objects, which deletes the data." [
+            read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
+        ];
+}
+
+pub static CHECK: Check = Check {
+    id: "left_behind",
+    title: "Orphans and leftovers",
+    summary: "Data, processes, engines or replicas that nothing owns, and replicas of a volume that pile up.",
+    needs: &[Volumes, Engines, Replicas, Orphans],
+    uses: &[Settings],
+    causes: ALL,
+    gauges: GAUGES,
+    alerts: &[Alert {
+        name: "LonghornLeftBehind",
+        when: When::Found(&[&REPLICAS_PILED_UP, &WITHOUT_VOLUME, &ORPHANS]),
+        only: Some(Severity::Warning),
+        hold: "30m",
+        summary: "Longhorn leaves replicas, engines or orphans behind.",
+        description: "About {{ $labels.object }}: replicas pile up, engines or replicas have no volume, or there are a hundred orphans. They take space \
+                      and slow every manager down. Find out where they come from before you delete any.",
+        why: "Deleting a volume or rebuilding a replica leaves such things for moments; half an hour is longer than that.",
+        runbook: include_str!("LonghornLeftBehind.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Storage,
+        title: "Orphans",
+        description: "Data and processes on nodes that no object of Longhorn owns.",
+        columns: &["node", "orphan", "Value"],
+        expr: "max by ($cluster node, orphan) (longhorn_health_orphans{$job})",
+        legend: "{{node}}",
+        no_data: "there are no orphans, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+gauges! {
+    ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan"]
+        "Orphans on a node by their type: replica is data, the others are processes.",
+        absent "the node has none of them, or orphans cannot be read",
+        example "longhorn_health_orphans > 0";
+}
+
+/// So many on a node are no accident.
+const MANY: usize = 100;
+/// Replicas that failed are kept beside those that are wanted; so many times more are not.
+const TIMES: i64 = 5;
+const SPARE: i64 = 10;
+/// A volume goes before what belongs to it, and comes before it.
+const MOMENTS: SignedDuration = SignedDuration::from_mins(10);
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    piled_up(cluster, out);
+    without_volume(cluster, out);
+    orphans(cluster, out);
+}
+
+fn piled_up(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
+        let wanted = volume.spec.number_of_replicas.0.max(1);
+        let of_volume: Vec<_> = cluster
+            .replicas_of(&volume.metadata.name)
+            .filter(|replica| !replica.metadata.is_deleting())
+            .collect();
+        if of_volume.len()
+            < usize::try_from(wanted.saturating_mul(TIMES).saturating_add(SPARE)).unwrap_or(usize::MAX)
+        {
+            continue;
+        }
+        let users = vec![cluster.volume_ref(&volume.metadata.name)];
+        let healthy = of_volume.iter().filter(|replica| volumes::is_healthy(replica)).count();
+        let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
+        let message =
+            format!("{} has {} replicas, and wants {wanted}", text::users_of(&users), of_volume.len());
+        let mut finding = Finding::new(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
+            .volumes(users)
+            .impact("every manager reads and writes them all, and each may take space on a disk")
+            .fact(format!("{healthy} of them are healthy, {failed} failed"));
+        let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
+        if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
+            finding = finding.since(Some(first)).fact(format!("created from {first} to {last}"));
+        }
+        out.find(finding);
+    }
+}
+
+fn without_volume(cluster: &Cluster, out: &mut Outcome) {
+    // an object that did not decode may be the volume
+    if !cluster.decoded_all(Volumes) {
+        return;
+    }
+    let engines =
+        cluster.objects.engines.iter().map(|one| ("Engine", &one.metadata, one.spec.volume_name.as_str()));
+    let replicas =
+        cluster.objects.replicas.iter().map(|one| ("Replica", &one.metadata, one.spec.volume_name.as_str()));
+    let mut left: BTreeMap<&str, Vec<(&str, &Meta)>> = BTreeMap::new();
+    for (kind, meta, volume) in engines.chain(replicas) {
+        let is_left =
+            !volume.is_empty() && cluster.objects.volumes.get(volume).is_none() && !meta.is_deleting();
+        if is_left {
+            left.entry(volume).or_default().push((kind, meta));
+        }
+    }
+    for (volume, objects) in left {
+        let newest = objects.iter().filter_map(|(_, meta)| meta.created()).max();
+        let age = observe(cluster, out, "without_volume", volume, Begun::NotBefore(newest));
+        if !age.at_least(MOMENTS, Unknown::Counts) {
+            continue;
+        }
+        let names: Vec<String> = objects.iter().map(|(kind, meta)| format!("{kind} {}", meta.name)).collect();
+        let finding = Finding::new(
+            &WITHOUT_VOLUME,
+            ObjectRef::new("Volume", &cluster.namespace, volume),
+            format!("{} of volume {volume}, which does not exist", counted(objects.len(), "object")),
+        )
+        .since(age.since)
+        .impact("they take space and nothing looks after them; a replica among them holds data of the volume")
+        .facts([api(text::listed(&names)), age.evidence()]);
+        out.find(finding);
+    }
+}
+
+fn orphans(cluster: &Cluster, out: &mut Outcome) {
+    let mut on: BTreeMap<&str, BTreeMap<OrphanType, Vec<&Orphan>>> = BTreeMap::new();
+    for orphan in cluster.objects.orphans.iter().filter(|orphan| !orphan.metadata.is_deleting()) {
+        on.entry(&orphan.spec.node_id).or_default().entry(orphan.spec.orphan_type).or_default().push(orphan);
+    }
+    for (node, types) in on {
+        let all: usize = types.values().map(Vec::len).sum();
+        let oldest: Option<Timestamp> =
+            types.values().flatten().filter_map(|orphan| orphan.metadata.created()).min();
+        let severity = if all >= MANY { Severity::Warning } else { Severity::Info };
+        let mut finding = Finding::new(
+            &ORPHANS,
+            ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+            format!("{} on node {node}", counted(all, "orphan")),
+        )
+        .severity(severity)
+        .node(node)
+        .since(oldest)
+        .impact("they take space on disks, or memory in instance managers; no volume is affected");
+        for (orphan_type, orphans) in types {
+            out.sample(&ORPHAN_COUNT, &[node, orphan_type.as_str()], orphans.len() as f64);
+            let first = orphans.iter().min_by_key(|orphan| orphan.metadata.created());
+            let of = |key| first.and_then(|orphan| orphan.spec.parameters.get(key)).map(|text| text.as_str());
+            let named = of("DataName").or(of("InstanceName")).unwrap_or_default();
+            finding = finding.fact(format!(
+                "{} of type {}, the oldest {named}",
+                orphans.len(),
+                orphan_type.as_str()
+            ));
+        }
+        out.find(finding);
+    }
+}

@@ -1,0 +1,74 @@
+use super::CHECK;
+use crate::testing::*;
+
+const OLD: &str = "creationTimestamp: '2026-01-01T00:00:00Z'";
+const NOW: &str = "2026-01-02T00:00:00Z";
+
+fn replicas(volume: &str, count: usize, metadata: &str) -> String {
+    let one = |at| {
+        let metadata = format!("labels: {{longhornvolume: {volume}}}, {metadata}");
+        object_with(
+            "Replica",
+            &format!("{volume}-r-{at}"),
+            &metadata,
+            &format!("spec: {{volumeName: {volume}}}"),
+        )
+    };
+    (0..count).map(one).collect()
+}
+
+fn volume(wanted: usize) -> String {
+    object("Volume", "v", &format!("spec: {{numberOfReplicas: {wanted}}}\nstatus: {{state: attached}}"))
+}
+
+fn orphan(name: &str, node: &str, orphan_type: &str) -> String {
+    let spec =
+        format!("spec: {{nodeID: {node}, orphanType: {orphan_type}, parameters: {{DataName: {name}}}}}");
+    object_with("Orphan", name, OLD, &spec)
+}
+
+#[test]
+fn replicas_pile_up_only_far_beyond_what_is_wanted() {
+    for (wanted, there, expected) in
+        [(3, 25, 1), (3, 24, 0), (1, 15, 1), (1, 14, 0), (3, 2_000, 1), (3, 4, 0)]
+    {
+        let cluster = cluster_at(NOW, &(volume(wanted) + &replicas("v", there, OLD)));
+        let found = found(&CHECK, &cluster);
+        assert_eq!(found.len(), expected, "{wanted} {there} {found:?}");
+        assert!(found.iter().all(|line| line == "warning replicas_piled_up Volume v"), "{found:?}");
+    }
+}
+
+#[test]
+fn replicas_without_volume_are_found_once_they_are_not_on_their_way() {
+    let left = cluster_at(NOW, &(volume(1) + &replicas("gone", 2, OLD)));
+    assert_eq!(found(&CHECK, &left), ["warning without_volume Volume gone"]);
+    let remedy = &run(&CHECK, &left).report.findings[0].remedy;
+    assert!(remedy.commands.iter().all(|command| !command.changes), "nothing is deleted on our word");
+    for (what, metadata) in [
+        ("just created", "creationTimestamp: '2026-01-01T23:55:00Z'"),
+        (
+            "just being deleted",
+            "creationTimestamp: '2026-01-01T00:00:00Z', deletionTimestamp: '2026-01-02T00:00:00Z'",
+        ),
+    ] {
+        let cluster = cluster_at(NOW, &(volume(1) + &replicas("gone", 2, metadata)));
+        assert!(found(&CHECK, &cluster).is_empty(), "{what}");
+    }
+    assert!(found(&CHECK, &cluster_at(NOW, &(volume(1) + &replicas("v", 1, OLD)))).is_empty());
+}
+
+#[test]
+fn orphans_are_context_by_node_until_there_are_a_hundred() {
+    let few = orphan("o-1", "n1", "replica")
+        + &orphan("o-2", "n1", "engine-instance")
+        + &orphan("o-3", "n2", "replica-data");
+    let cluster = cluster_at(NOW, &(volume(1) + &few));
+    assert_eq!(
+        found(&CHECK, &cluster),
+        ["info orphans nodes.longhorn.io n1", "info orphans nodes.longhorn.io n2"]
+    );
+    assert_eq!(sample(&run(&CHECK, &cluster), "longhorn_health_orphans", &["n1", "replica"]), Some(1.0));
+    let many: String = (0..100).map(|at| orphan(&format!("o-{at}"), "n1", "replica")).collect();
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &many)), ["warning orphans nodes.longhorn.io n1"]);
+}

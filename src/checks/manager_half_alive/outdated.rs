@@ -1,0 +1,31 @@
+//! Nodes of which Longhorn says what has not been true for minutes.
+
+use super::NODE_STATUS_WRONG;
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::nodes;
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    for node in cluster.objects.longhorn_nodes.iter() {
+        let Some(contradiction) = nodes::contradiction(cluster, node) else { continue };
+        let name = node.metadata.name.as_str();
+        let age = observe(cluster, out, "contradicted", name, Begun::NotBefore(contradiction.since));
+        if !age.at_least(nodes::OUTDATED, Unknown::Counts) {
+            continue;
+        }
+        let mut finding = Finding::new(
+            &NODE_STATUS_WRONG,
+            ObjectRef::new("nodes.longhorn.io", &cluster.namespace, name),
+            format!("Longhorn calls node {name} down, which is Ready in Kubernetes"),
+        )
+        .node(name)
+        .since(age.since_or_later())
+        .impact("nothing is scheduled, attached or rebuilt on the node, and evictions from it wait; what is attached there keeps working")
+        .facts(contradiction.evidence)
+        .facts([age.evidence()]);
+        if let Some(pod) = cluster.manager_pod_on(name) {
+            finding = finding.with(Name::Manager, pod.metadata.name.as_str());
+        }
+        out.find(finding);
+    }
+}

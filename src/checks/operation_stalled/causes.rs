@@ -1,0 +1,78 @@
+//! Its causes.
+
+use crate::check::causes;
+
+causes! {
+    EXPANSION_FAILED = warning "expansion_failed"
+        "the last expansion of a volume failed, and while its size is not as wanted no replica is rebuilt"
+        fix "Do what the error says; Longhorn tries again by itself, at ever longer intervals. Where the claim wants more than the disks hold, \
+             add room on the disks of its replicas." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,WANTED:.spec.volumeSize,SIZE:.status.currentSize,ERROR:.status.lastExpansionError'",
+            read "kubectl -n <namespace> get events --field-selector reason=FailedExpansion",
+        ];
+    EXPANSION_STALLED = warning "expansion_stalled"
+        "an expansion of a volume has stood still for half an hour"
+        fix "See whether the volume is attached and its engine runs: an expansion needs both. The log of the longhorn-manager of <owner> says what it \
+             waits for." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o custom-columns='NAME:.metadata.name,STATE:.status.currentState,WANTED:.spec.volumeSize,SIZE:.status.currentSize,EXPANDING:.status.isExpanding'",
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep <volume>",
+        ];
+    RESTORE_FAILED = warning "restore_failed"
+        "restoring a backup into a volume fails; a standby volume does not follow its source any longer"
+        fix "Read the error: it is the backup target's where it names a URL or credentials. Longhorn tries again by itself. Where the backup itself is \
+             damaged, restore another one into a new volume." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
+            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+        ];
+    RESTORE_STALLED = warning "restore_stalled"
+        "the restore of a backup into a volume has made no progress for an hour"
+        fix "See whether the backup target answers, and whether the instance managers of the replicas reach it." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
+            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+        ];
+    PURGE_FAILED = info "purge_failed"
+        "removed snapshots of a volume could not be purged; their space is not given back"
+        fix "Read the error; the next purge tries again. Where a replica lacks room for the merge, make room on its disk." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
+        ];
+    PURGE_STALLED = warning "purge_stalled"
+        "a purge of removed snapshots has made no progress for an hour; no replica is rebuilt meanwhile"
+        fix "Look at the disks of the replicas: a purge is read and write on one disk. If the disk works, detach and attach the volume at the \
+             next opportunity, which ends the purge." [
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> -o wide",
+        ];
+    CLONE_FAILED = warning "clone_failed"
+        "the copy of data into a cloned volume failed; the clone cannot be used"
+        fix "Read the error. Delete the claim of the clone and create it again once the source is healthy; the source is not affected." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
+        ];
+    CLONE_STALLED = warning "clone_stalled"
+        "the copy of data into a cloned volume has made no progress for an hour"
+        fix "See whether the source volume can be attached and has a healthy replica: the copy is read from there." [
+            read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.dataSource} {.status.cloneStatus}'",
+            read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
+        ];
+    SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
+        "the newest system backup failed, or a backup of a backing image"
+        fix "Read the error and fix what it names; then take another one and delete the failed one." [
+            read "kubectl -n <namespace> describe <key> <object>",
+            read "kubectl -n <namespace> get backuptargets.longhorn.io",
+        ];
+    SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
+        "a system backup, or a backup of a backing image, stands still"
+        fix "See which part it waits for: backups of volumes may take a day, anything else an hour. The log of the longhorn-manager that owns it says \
+             the rest." [
+            read "kubectl -n <namespace> describe <key> <object>",
+            read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
+        ];
+    BACKING_IMAGE_STALLED = warning "backing_image_stalled"
+        "a backing image has had no usable copy for half an hour and makes no progress; its volumes wait" but "info for one that waits for an upload"
+        fix "Look at the pod that prepares it, or at the backing image manager of the disk: where its pod does not start, the pod's Events say why; \
+             where it runs, its log does." [
+            read "kubectl -n <namespace> describe backingimagedatasources.longhorn.io <backing_image>",
+            read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep backing-image",
+        ];
+}

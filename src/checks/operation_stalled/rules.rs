@@ -1,0 +1,39 @@
+//! Its alert and panel.
+
+use super::causes::*;
+use crate::check::*;
+
+pub(super) const ALERTS: &[Alert] = &[Alert {
+    name: "LonghornOperationStalled",
+    when: When::Found(&[
+        &EXPANSION_FAILED,
+        &EXPANSION_STALLED,
+        &RESTORE_FAILED,
+        &RESTORE_STALLED,
+        &PURGE_STALLED,
+        &CLONE_FAILED,
+        &CLONE_STALLED,
+        &SYSTEM_BACKUP_FAILED,
+        &SYSTEM_BACKUP_STALLED,
+        &BACKING_IMAGE_STALLED,
+    ]),
+    also: &[&PURGE_FAILED],
+    hold: "10m",
+    summary: "An operation of Longhorn failed or stands still.",
+    description: "Longhorn does not end what it began with {{ $labels.object }}: an expansion, restore, purge, clone, system backup or backing image. \
+                  The report of the exporter says which, and what it waits for.",
+    why: "The finding waits for half an hour or more where nothing states an error; ten minutes leave one that did to Longhorn's own next try.",
+    runbook: include_str!("LonghornOperationStalled.md"),
+    ..Alert::PLAIN
+}];
+
+pub(super) const PANELS: &[Panel] = &[Panel {
+    dashboard: Dashboard::Volumes,
+    title: "Operations that do not end",
+    description: "Expansions, restores, purges, clones, system backups and backing images that failed or stand still.",
+    columns: &["operation", "Value"],
+    expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
+    legend: "{{operation}}",
+    no_data: "everything that was begun moves or has ended, or the exporter does not report",
+    ..Panel::TABLE
+}];

@@ -1,0 +1,115 @@
+//! System backups, and the backups of backing images that are part of them.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::causes::*;
+use crate::check::*;
+use crate::facts::patience::PERCENT;
+use crate::facts::standstill::Work;
+use crate::facts::{api, text};
+use crate::longhorn::{BackupState, SystemBackupState, condition};
+
+/// A step of it has an hour; a look later it is in error.
+const STEP: SignedDuration = SignedDuration::from_mins(90);
+/// The backups of volumes and those of backing images have a day each.
+const DATA: SignedDuration = SignedDuration::from_hours(25);
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    system_backups(cluster, out);
+    for backup in cluster.objects.backup_backing_images.iter() {
+        let (meta, status) = (&backup.metadata, &backup.status);
+        if meta.is_deleting() {
+            continue;
+        }
+        let object = Object {
+            kind: "BackupBackingImage",
+            plural: "backupbackingimages.longhorn.io",
+            name: &meta.name,
+        };
+        let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
+        if status.state == BackupState::Error {
+            let error = text::shortened(&status.error, 600);
+            out.find(object.failed(cluster, meta.created()).fact(format!("{words}: {error}")));
+        } else if matches!(status.state, BackupState::Unset | BackupState::Pending | BackupState::InProgress)
+        {
+            let (fact, progress) = ("backing_image_backup", status.progress.0);
+            let work = Work {
+                fact,
+                object: &meta.name,
+                mark: words.clone(),
+                progress,
+                begun: meta.created(),
+                patience: PERCENT,
+            };
+            object.stalled(cluster, out, &work, &words);
+        }
+    }
+}
+
+/// An old one that failed is history once a later one is there.
+fn system_backups(cluster: &Cluster, out: &mut Outcome) {
+    let all = || cluster.objects.system_backups.iter().filter(|backup| !backup.metadata.is_deleting());
+    let ready = all().filter(|backup| backup.status.state == SystemBackupState::Ready);
+    let last_ready: Option<Timestamp> = ready.filter_map(|backup| backup.metadata.created()).max();
+    for backup in all() {
+        let (meta, state) = (&backup.metadata, backup.status.state);
+        let object = Object { kind: "SystemBackup", plural: "systembackups.longhorn.io", name: &meta.name };
+        let (patience, before) = match state {
+            SystemBackupState::Ready | SystemBackupState::Deleting | SystemBackupState::Unrecognized => {
+                continue;
+            }
+            SystemBackupState::Error if meta.created() < last_ready => continue,
+            SystemBackupState::Error => {
+                let mut finding = object.failed(cluster, meta.created());
+                if let Some(error) = condition(&backup.status.conditions, "Error") {
+                    let message = text::shortened(&error.message, 600);
+                    finding = finding.fact(format!("condition Error, reason {}: {message}", error.reason));
+                }
+                out.find(finding);
+                continue;
+            }
+            SystemBackupState::Unset => (STEP, SignedDuration::ZERO),
+            SystemBackupState::CreatingVolumeBackups => (DATA, SignedDuration::ZERO),
+            SystemBackupState::CreatingBackingImageBackups => (DATA, DATA),
+            SystemBackupState::Generating | SystemBackupState::Uploading | SystemBackupState::Syncing => {
+                (STEP, SignedDuration::from_hours(2 * DATA.as_hours()))
+            }
+        };
+        // what came before it may have taken its time
+        let begun = meta.created().and_then(|created| created.checked_add(before).ok());
+        let mark = state.as_str().to_owned();
+        let work = Work { fact: "system_backup", object: &meta.name, mark, progress: 0, begun, patience };
+        object.stalled(cluster, out, &work, &format!("state {}", state.as_str()));
+    }
+}
+
+struct Object<'a> {
+    kind: &'static str,
+    plural: &'static str,
+    name: &'a str,
+}
+
+impl Object<'_> {
+    fn failed(&self, cluster: &Cluster, created: Option<Timestamp>) -> Finding {
+        let message = format!("{} {} failed", self.kind, self.name);
+        self.finding(cluster, &SYSTEM_BACKUP_FAILED, message).since(created)
+    }
+
+    fn stalled(&self, cluster: &Cluster, out: &mut Outcome, work: &Work<'_>, words: &str) {
+        if let Some(still) = work.stands(cluster, out, &SYSTEM_BACKUP_STALLED) {
+            let long = text::duration(cluster.age(still.since));
+            let message = format!("{} {} has stood still for {long}", self.kind, self.name);
+            let finding = self
+                .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
+                .since(Some(still.since))
+                .facts([api(words), still.evidence]);
+            out.find(finding);
+        }
+    }
+
+    fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
+        Finding::new(cause, ObjectRef::new(self.kind, &cluster.namespace, self.name), message)
+            .impact("what Longhorn's objects say cannot be restored from it; volumes and their own backups are not affected")
+            .with(Name::Key, self.plural)
+    }
+}

@@ -1,0 +1,178 @@
+//! Expansions, restores, purges and clones of volumes.
+
+use super::causes::*;
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{FIRST_SIGN, PERCENT, RETRY};
+use crate::facts::standstill::Work;
+use crate::facts::{api, text, volumes};
+use crate::longhorn::{Engine, InstanceState, Volume, VolumeRobustness};
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
+    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
+        let engine = volumes::current_engine(cluster, volume);
+        expansion(cluster, out, volume, engine);
+        clone(cluster, out, volume, engine);
+        if let Some(engine) = engine {
+            restore(cluster, out, volume, engine);
+            purge(cluster, out, volume, engine);
+        }
+    }
+}
+
+fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&Engine>) {
+    let name = volume.metadata.name.as_str();
+    let status = engine.map(|engine| &engine.status);
+    let grows = status.is_some_and(|status| status.is_expanding);
+    if !volume.status.expansion_required && !grows {
+        return;
+    }
+    let sizes = status.map_or_else(String::new, |status| {
+        format!("spec.size is {}, the engine's currentSize {}", volume.spec.size.0, status.current_size.0)
+    });
+    if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
+        let finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
+            .since(status.last_expansion_failed_at.get())
+            .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
+            .fact(format!("lastExpansionError: {}", text::shortened(&status.last_expansion_error, 600)))
+            .fact(sizes);
+        out.find(finding);
+        return;
+    }
+    let state = status.map_or("no engine", |status| status.current_state.as_str());
+    let mark = format!("{} {state} {grows}", volume.spec.size.0);
+    let work = Work { fact: "expansion", object: name, mark, progress: 0, begun: None, patience: FIRST_SIGN };
+    if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
+        let long = text::duration(cluster.age(still.since));
+        let finding = about(
+            cluster,
+            volume,
+            &EXPANSION_STALLED,
+            "the expansion of",
+            &format!("has stood still for {long}"),
+        )
+        .since(Some(still.since))
+        .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
+        .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
+        .facts([still.evidence]);
+        out.find(finding);
+    }
+}
+
+fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine) {
+    let (name, restores) = (volume.metadata.name.as_str(), &engine.status.restore_status);
+    // volume_faulted names one whose restore failed for good
+    let wanted = volume.status.restore_required || volume.status.is_standby;
+    let faulted = volume.status.robustness == VolumeRobustness::Faulted;
+    if !wanted || faulted || engine.status.current_state != InstanceState::Running {
+        return;
+    }
+    let runs: Vec<i64> = restores.values().filter(|one| one.is_restoring).map(|one| one.progress.0).collect();
+    let impact = match volume.status.is_standby {
+        true => "the standby volume falls behind its source",
+        false => "the volume cannot be used until its data is there",
+    };
+    if let (true, Some((replica, failed))) =
+        (runs.is_empty(), restores.iter().find(|(_, one)| !one.error.is_empty()))
+    {
+        let age = observe(cluster, out, "restore_error", name, Begun::At(None));
+        if age.at_least(RETRY, Unknown::Counts) {
+            let finding = about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
+                .since(age.since)
+                .impact(impact)
+                .fact(format!("restoreStatus of {replica}: {}", text::shortened(&failed.error, 600)))
+                .facts([age.evidence()]);
+            out.find(finding);
+        }
+    } else if let Some(least) = runs.iter().min() {
+        let begun = volume.metadata.created().filter(|_| !volume.status.is_standby);
+        let work = copy("restore", name, format!("{runs:?}"), *least, begun);
+        if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
+            let long = text::duration(cluster.age(still.since));
+            let predicate = format!("has made no progress for {long}");
+            let finding = about(cluster, volume, &RESTORE_STALLED, "the restore into", &predicate)
+                .since(Some(still.since))
+                .impact(impact)
+                .fact(format!("restoreStatus: at {least} %"))
+                .facts([still.evidence]);
+            out.find(finding);
+        }
+    }
+}
+
+fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine) {
+    let (name, purges) = (volume.metadata.name.as_str(), &engine.status.purge_status);
+    let runs: Vec<i64> = purges.values().filter(|one| one.is_purging).map(|one| one.progress.0).collect();
+    if let (true, Some((replica, failed))) =
+        (runs.is_empty(), purges.iter().find(|(_, one)| !one.error.is_empty()))
+    {
+        let finding = about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
+            .impact("the space of removed snapshots is not given back")
+            .fact(format!("purgeStatus of {replica}: {}", text::shortened(&failed.error, 600)));
+        out.find(finding);
+    } else if let Some(least) = runs.iter().min() {
+        let work = copy("purge", name, format!("{runs:?}"), *least, None);
+        if let Some(still) = work.stands(cluster, out, &PURGE_STALLED) {
+            let long = text::duration(cluster.age(still.since));
+            let predicate = format!("has made no progress for {long}");
+            let finding = about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
+                .since(Some(still.since))
+                .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
+                .fact(format!("purgeStatus: at {least} %"))
+                .facts([still.evidence]);
+            out.find(finding);
+        }
+    }
+}
+
+fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&Engine>) {
+    let (name, state) = (volume.metadata.name.as_str(), volume.status.clone_status.state.as_str());
+    if volume.spec.data_source.is_empty() || state == "completed" {
+        return;
+    }
+    let source = format!("spec.dataSource is {}; cloneStatus is {:?}", volume.spec.data_source, state);
+    let copies = engine.map(|engine| &engine.status.clone_status);
+    let error =
+        copies.and_then(|copies| copies.values().map(|copy| &copy.error).find(|error| !error.is_empty()));
+    if state == "failed" {
+        let age = observe(cluster, out, "clone_error", name, Begun::At(None));
+        if age.at_least(RETRY, Unknown::Counts) {
+            let mut finding = about(cluster, volume, &CLONE_FAILED, "the clone into", "failed")
+                .since(age.since)
+                .impact("the clone cannot be used; its source is not affected")
+                .fact(source);
+            if let Some(error) = error {
+                finding = finding.fact(format!("its engine: {}", text::shortened(error, 600)));
+            }
+            out.find(finding);
+        }
+        return;
+    }
+    let progress = copies.and_then(|copies| copies.values().map(|copy| copy.progress.0).min()).unwrap_or(0);
+    let work = copy("clone", name, format!("{state} {progress}"), progress, volume.metadata.created());
+    if let Some(still) = work.stands(cluster, out, &CLONE_STALLED) {
+        let long = text::duration(cluster.age(still.since));
+        let predicate = format!("has made no progress for {long}");
+        let finding = about(cluster, volume, &CLONE_STALLED, "the clone into", &predicate)
+            .since(Some(still.since))
+            .impact("the clone cannot be used; its source is not affected")
+            .facts([api(source), still.evidence]);
+        out.find(finding);
+    }
+}
+
+fn copy<'a>(
+    fact: &'static str,
+    object: &'a str,
+    mark: String,
+    progress: i64,
+    begun: Option<jiff::Timestamp>,
+) -> Work<'a> {
+    Work { fact, object, mark, progress, begun, patience: PERCENT }
+}
+
+fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let message = format!("{what} {} {predicate}", text::users_of(&users));
+    Finding::new(cause, volumes::object(cluster, volume), message).volumes(users)
+}

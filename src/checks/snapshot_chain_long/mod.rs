@@ -1,0 +1,146 @@
+//! Volumes whose chain of snapshots is at its limit, or near.
+//!
+//! Facts: an engine has at most 250 snapshots, from 1.6 on at most `spec.snapshotMaxCount` of the volume, which defaults to the setting
+//! snapshot-max-count (longhorn-manager v1.6.4 and v1.12.1 types/setting.go MaxSnapshotNum). At the limit it refuses every further one:
+//! backups and recurring snapshots fail, and a volume that has to take one in order to rebuild may fault (longhorn/longhorn issue
+//! 10308). `status.snapshots` of the engine counts the head of the volume, too; Longhorn's own condition TooManySnapshots does not,
+//! and is True from 100 on (v1.3.3 to v1.11.3 controller/volume_controller.go; v1.12.1 makes that a setting).
+
+#[cfg(test)]
+mod tests;
+
+use crate::check::*;
+use crate::facts::{text, volumes};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{ConditionStatus, DataEngine, Volume, condition};
+
+causes! {
+    AT_LIMIT = warning "at_limit"
+        "the volume has as many snapshots as it may have: no other is taken, so that backups and recurring snapshots fail"
+        fix "Delete snapshots of <claim> that no one needs, or lower the number that its recurring jobs retain. In Longhorn's user interface or by \
+             deleting Snapshot objects; what a backup needs is kept in the backup." [
+            read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
+            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
+        ];
+    NEAR_LIMIT = warning "near_limit"
+        "the volume has nearly as many snapshots as it may have" but "info where the limit was set low for this volume"
+        fix "See who takes them: recurring jobs retain too many, or a backup tool does not delete its own. Delete those that no one needs." [
+            read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
+            read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
+        ];
+    MANY = info "many"
+        "Longhorn calls the snapshots of the volume too many; reads and rebuilds are slower"
+        fix "Nothing is urgent. See whether the recurring jobs of the volume need to retain so many." [
+            read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
+        ];
+}
+
+pub static CHECK: Check = Check {
+    id: "snapshot_chain_long",
+    title: "Snapshot chains at their limit",
+    summary: "A volume has as many snapshots as it may have, or nearly: backups and rebuilds need one more.",
+    needs: &[Volumes, Engines],
+    uses: &[Settings],
+    causes: ALL,
+    gauges: GAUGES,
+    alerts: &[Alert {
+        name: "LonghornSnapshotChainLong",
+        when: When::Found(&[&AT_LIMIT, &NEAR_LIMIT]),
+        also: &[&MANY],
+        only: Some(Severity::Warning),
+        hold: "10m",
+        summary: "A Longhorn volume has as many snapshots as it may have, or nearly.",
+        description: "The snapshots of {{ $labels.object }} are at their limit or near it. At the limit backups fail. Delete those that no one needs.",
+        why: "A recurring job deletes what it no longer retains right after it took one; ten minutes are longer than that.",
+        runbook: include_str!("LonghornSnapshotChainLong.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Longest snapshot chains",
+        description: "Snapshots of attached volumes that are at their limit or near it.",
+        columns: &["volume", "Value"],
+        expr: "max by ($cluster volume) (longhorn_health_volume_snapshots{$job})",
+        legend: "{{volume}}",
+        no_data: "no volume is near its limit, or the exporter does not report",
+        ..Panel::TABLE
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+gauges! {
+    SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume"]
+        "Snapshots of a volume that has nearly as many as it may have.",
+        absent "the volume has fewer, is not attached, or engines cannot be read",
+        example "longhorn_health_volume_snapshots > 240";
+}
+
+/// No engine takes more.
+const MOST: i64 = 250;
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let by_setting = cluster.setting_value("snapshot-max-count", DataEngine::V1).parse().unwrap_or(MOST);
+    for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
+        let engine = volumes::current_engine(cluster, volume);
+        let count = engine.map_or(0, |engine| engine.status.snapshots.0);
+        let count = i64::try_from(count).unwrap_or(i64::MAX).saturating_sub(1);
+        let own = volume.spec.snapshot_max_count.0;
+        let limit = if own > 0 { own } else { by_setting }.clamp(1, MOST);
+        if count >= limit {
+            found(cluster, out, volume, &AT_LIMIT, Severity::Warning, count, limit);
+        } else if count >= limit - limit / 10 && count > 1 {
+            // a limit that someone set low is meant to be reached
+            let severity = if limit < MOST / 2 { Severity::Info } else { Severity::Warning };
+            found(cluster, out, volume, &NEAR_LIMIT, severity, count, limit);
+        } else if condition(&volume.status.conditions, "TooManySnapshots")
+            .is_some_and(|many| many.status == ConditionStatus::True)
+        {
+            found(cluster, out, volume, &MANY, Severity::Info, count, limit);
+        }
+    }
+}
+
+fn found(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    volume: &Volume,
+    cause: &'static Cause,
+    severity: Severity,
+    count: i64,
+    limit: i64,
+) {
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let whose = text::users_of(&users);
+    let (has, counted) = match count {
+        // the engine of a detached volume reports none
+        ..1 => ("has many snapshots".to_owned(), "its engine reports none now".to_owned()),
+        count => {
+            out.sample(&SNAPSHOTS, &[&volume.metadata.name], count as f64);
+            (
+                format!("has {count} snapshots, of {limit}"),
+                format!("its engine lists {count} without the head"),
+            )
+        }
+    };
+    let impact = match () {
+        () if cause == &AT_LIMIT => {
+            "backups and recurring snapshots of the volume fail; a replica that fails may not be rebuilt"
+        }
+        () if cause == &NEAR_LIMIT => "none yet; at the limit backups and recurring snapshots fail",
+        () => "none yet; reads and rebuilds take longer",
+    };
+    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose} {has}"))
+        .severity(severity)
+        .volumes(users)
+        .impact(impact)
+        .fact(counted);
+    if let Some(many) = condition(&volume.status.conditions, "TooManySnapshots") {
+        finding = finding.since(many.last_transition_time.get());
+        if !many.message.is_empty() {
+            finding =
+                finding.fact(format!("condition TooManySnapshots: {}", text::shortened(&many.message, 200)));
+        }
+    }
+    out.find(finding);
+}

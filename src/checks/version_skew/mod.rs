@@ -1,0 +1,201 @@
+//! Parts of Longhorn that run different releases.
+//!
+//! Facts: all parts come with one manifest or chart. The manager writes its release into the setting current-longhorn-version at the
+//! end of its start (longhorn-manager v1.3.3 to v1.12.1 upgrade/upgrade.go); the driver deployer creates the CSI plugin from the image
+//! of the manager, and creates it again where that differs (csi/deployment_util.go deploy). Managers of two minor releases work on one
+//! set of objects only while a rollout goes on. Engines are upgraded by people, or by the setting
+//! concurrent-automatic-engine-upgrade-per-node-limit; those that are compatible may stay old.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::check::*;
+use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::{AFTER_ROLLOUT, ROLLOUT};
+use crate::facts::{api, releases, text};
+use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, Pod, Release};
+
+causes! {
+    MANAGERS_DIFFER = warning "managers_differ"
+        "managers of different releases have been running side by side for half an hour"
+        fix "Finish the rollout. With update strategy OnDelete the pods of the old release have to be deleted by hand, one at a time; otherwise see why \
+             the pods that are due do not get Ready." [
+            read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
+        ];
+    HALF_UPGRADED = warning "half_upgraded"
+        "the managers run one release, and the setting current-longhorn-version has another"
+        fix "The upgrade did not come to its end, or only the DaemonSet was changed. Apply the manifest or chart of the release that is meant, as a \
+             whole, and restart the managers one at a time." [
+            read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
+            read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{.spec.template.spec.containers[*].image}'",
+            read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=1h | grep -i upgrade",
+        ];
+    COMPONENT_OLD = warning "component_old"
+        "a part of Longhorn still runs another release than the managers, an hour after the upgrade"
+        fix "Restart the driver deployer, which creates the CSI plugin from the managers' image; where it is its own image that is old, apply the \
+             manifest or chart of the release as a whole." [
+            read "kubectl -n <namespace> get daemonsets,deployments -o custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
+            change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
+        ];
+}
+
+pub static CHECK: Check = Check {
+    id: "version_skew",
+    title: "Releases that do not match",
+    summary: "Managers, the installed release and the CSI plugin do not run the same release of Longhorn.",
+    needs: &[Pods, DaemonSets, Settings],
+    uses: &[Volumes, EngineImages, Deployments],
+    causes: ALL,
+    gauges: GAUGES,
+    alerts: &[Alert {
+        name: "LonghornVersionSkew",
+        when: When::Found(&[&MANAGERS_DIFFER, &HALF_UPGRADED, &COMPONENT_OLD]),
+        hold: "30m",
+        summary: "Parts of Longhorn run different releases.",
+        description: "{{ $labels.object }} does not run the release that the rest of Longhorn runs. Finish the upgrade.",
+        why: "The finding waits half an hour; half an hour more leaves out a rollout over many nodes.",
+        runbook: include_str!("LonghornVersionSkew.md"),
+        ..Alert::PLAIN
+    }],
+    panels: &[Panel {
+        dashboard: Dashboard::Volumes,
+        title: "Volumes on an older engine",
+        description: "Volumes whose engine is not that of the default engine image. Those that are compatible may stay so.",
+        expr: "max without ($without) (longhorn_health_old_engine_volumes{$job})",
+        steps: &[Step::at(0.0, "green"), Step::at(1.0, "blue")],
+        width: Width::Quarter,
+        no_data: "the exporter does not report",
+        ..Panel::STAT
+    }],
+    run,
+    ..Check::PLAIN
+};
+
+gauges! {
+    OLD_ENGINES = Gauge "longhorn_health_old_engine_volumes" []
+        "Volumes whose engine is not that of the default engine image.",
+        absent "volumes or settings cannot be read",
+        example "longhorn_health_old_engine_volumes > 0";
+}
+
+fn run(cluster: &Cluster, out: &mut Outcome) {
+    let managers: Vec<(&Pod, Release)> = cluster
+        .manager_pods()
+        .filter(|pod| pod.is_ready() && !pod.metadata.is_deleting())
+        .filter_map(|pod| Some((pod, Release::from_image(&pod.spec.container("longhorn-manager")?.image)?)))
+        .collect();
+    let newest = managers.iter().filter_map(|(pod, _)| pod.metadata.created()).max();
+    let distinct: BTreeSet<Release> = managers.iter().map(|(_, release)| *release).collect();
+    if distinct.len() > 1 {
+        differ(cluster, out, &managers, newest);
+    } else if let Some(running) = distinct.first().copied()
+        // until all are Ready the upgrade goes on, or other checks say why not
+        && cluster.manager_pods().all(|pod| pod.is_ready() && !pod.metadata.is_deleting())
+    {
+        half_upgraded(cluster, out, running, newest);
+        components(cluster, out, running, newest);
+    }
+    engines(cluster, out);
+}
+
+/// The release without what hotfix images add: they report the one that they fix.
+fn plain(release: Release) -> (u32, u32, u32) {
+    (release.major, release.minor, release.patch)
+}
+
+fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], newest: Option<Timestamp>) {
+    let age = observe(cluster, out, "managers_differ", "longhorn-manager", Begun::NotBefore(newest));
+    if !age.at_least(ROLLOUT, Unknown::Counts) {
+        return;
+    }
+    let mut by_release: BTreeMap<Release, Vec<&str>> = BTreeMap::new();
+    for (pod, release) in managers {
+        by_release.entry(*release).or_default().push(&pod.spec.node_name);
+    }
+    let says = by_release.iter().map(|(release, nodes)| api(format!("{release} on {}", text::listed(nodes))));
+    let apart: Vec<String> = by_release.keys().map(Release::to_string).collect();
+    let finding = Finding::new(
+        &MANAGERS_DIFFER,
+        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
+        format!("managers of {} run side by side", apart.join(" and ")),
+    )
+    .since(age.since_or_later())
+    .impact("each writes objects as its own release has them; what one sets the other may not know")
+    .facts(says)
+    .facts([age.evidence()]);
+    out.find(finding);
+}
+
+fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Option<Timestamp>) {
+    let installed =
+        cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
+    let Some(installed) = installed.filter(|installed| plain(*installed) != plain(running)) else { return };
+    let age = observe(cluster, out, "half_upgraded", "longhorn-manager", Begun::NotBefore(newest));
+    if !age.at_least(ROLLOUT, Unknown::Counts) {
+        return;
+    }
+    let mut finding = Finding::new(
+        &HALF_UPGRADED,
+        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
+        format!("the managers run {running}, and {installed} counts as installed"),
+    )
+    .since(age.since_or_later())
+    .impact("the upgrade of Longhorn's objects may not have ended; the next upgrade is checked against the older release")
+    .facts([api(format!("setting current-longhorn-version is {installed}; every Ready manager runs {running}"))])
+    .facts([age.evidence()]);
+    if releases::is_refused(installed, running) {
+        finding = finding.fact(format!("Longhorn refuses a step from {installed} to {running}"));
+    }
+    let first = cluster.manager_pods().map(|pod| pod.metadata.name.as_str()).min();
+    out.find(first.into_iter().fold(finding, |finding, pod| finding.with(Name::Manager, pod)));
+}
+
+/// The CSI plugin and the deployer have the image of the manager.
+fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Option<Timestamp>) {
+    for (app, container) in [
+        ("longhorn-csi-plugin", "longhorn-csi-plugin"),
+        ("longhorn-driver-deployer", "longhorn-driver-deployer"),
+    ] {
+        let other = cluster
+            .pods_of(app)
+            .filter(|pod| pod.is_ready() && !pod.metadata.is_deleting())
+            .find_map(|pod| {
+                let release = Release::from_image(&pod.spec.container(container)?.image)?;
+                (plain(release) != plain(running)).then_some((pod, release))
+            });
+        let Some((pod, release)) = other else { continue };
+        let newest = newest.max(pod.metadata.created());
+        let age = observe(cluster, out, "component_old", app, Begun::NotBefore(newest));
+        if !age.at_least(AFTER_ROLLOUT, Unknown::Counts) {
+            continue;
+        }
+        let kind = if app == "longhorn-csi-plugin" { "DaemonSet" } else { "Deployment" };
+        let finding = Finding::new(
+            &COMPONENT_OLD,
+            ObjectRef::new(kind, &cluster.namespace, app),
+            format!("{app} runs {release}, and the managers run {running}"),
+        )
+        .since(age.since_or_later())
+        .impact("calls between the two may fail; volumes that are attached keep working")
+        .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]);
+        out.find(finding);
+    }
+}
+
+fn engines(cluster: &Cluster, out: &mut Outcome) {
+    let default = cluster.setting_value("default-engine-image", DataEngine::V1);
+    if default.is_empty() || !cluster.can_read(Volumes) {
+        return;
+    }
+    let old = cluster.objects.volumes.iter().filter(|volume| {
+        let image = volume.status.current_image.as_str();
+        !image.is_empty() && image != default && volume.spec.data_engine.or_v1() == DataEngine::V1
+    });
+    out.sample(&OLD_ENGINES, &[], old.count() as f64);
+}

@@ -1,0 +1,31 @@
+//! How long what looks like trouble is normal, by situation: one table, so that checks begin to worry at the same time.
+//!
+//! | situation | normal for | rests on |
+//! |---|---|---|
+//! | a node is away, as in a reboot | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
+//! | an instance manager has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most |
+//! | a rollout of managers, or an upgrade of engines | 30 min | a minute or two a node, one after the other |
+//! | what managers create from their own image after an upgrade | 1 h | longhorn-manager v1.12.1 csi/deployment.go: the deployer waits for the managers |
+//! | a percent of a copy (backup, restore, clone, purge) | 1 h | one percent of ten terabytes at 60 MB/s takes half of it |
+//! | the same where nothing but its age tells | 12 h a percent | one percent of ten terabytes at 2 MB/s |
+//! | an expansion or the preparation of a backing image without any progress | 30 min | engines grow in seconds, pods start in minutes |
+//! | Longhorn's next try after an error | 10 min | longhorn-manager v1.12.1 controller/engine_controller.go: a back-off of 5 min at most |
+
+use jiff::SignedDuration;
+
+/// A node is away, as in a reboot.
+pub const NODE_AWAY: SignedDuration = SignedDuration::from_mins(5);
+/// An instance manager has no pod.
+pub const NEXT_POD: SignedDuration = SignedDuration::from_mins(3);
+/// A rollout of managers, or an upgrade of engines.
+pub const ROLLOUT: SignedDuration = SignedDuration::from_mins(30);
+/// What managers create from their own image after an upgrade.
+pub const AFTER_ROLLOUT: SignedDuration = SignedDuration::from_hours(1);
+/// A percent of a copy.
+pub const PERCENT: SignedDuration = SignedDuration::from_hours(1);
+/// The same where nothing but its age tells.
+pub const SLOWEST_PERCENT: SignedDuration = SignedDuration::from_hours(12);
+/// An expansion, or the preparation of a backing image.
+pub const FIRST_SIGN: SignedDuration = SignedDuration::from_mins(30);
+/// Longhorn's next try after an error.
+pub const RETRY: SignedDuration = SignedDuration::from_mins(10);

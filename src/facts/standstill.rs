@@ -1,0 +1,119 @@
+//! Since when work stands still that should end: one rule for everything that Longhorn does in the background.
+//!
+//! Work is seen to move by its mark: its state and its progress. A watch remembers when it saw a mark for the first time. A recording and
+//! a single look see one mark; there, work stands still that is older than the slowest work with that progress, and of any other the
+//! report says that time has to tell.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::check::{Cause, Evidence, EvidenceSource, Outcome};
+use crate::cluster::Cluster;
+use crate::facts::age::{Begun, observe};
+use crate::facts::patience::SLOWEST_PERCENT;
+
+/// Work that is under way.
+pub struct Work<'a> {
+    /// Names the fact.
+    pub fact: &'static str,
+    /// What is worked on.
+    pub object: &'a str,
+    /// State and progress: what changes while it moves.
+    pub mark: String,
+    /// In percent; 0 where nothing tells.
+    pub progress: i64,
+    /// When it began, where objects say.
+    pub begun: Option<Timestamp>,
+    /// How long a mark may last.
+    pub patience: SignedDuration,
+}
+
+/// Work that stands still.
+pub struct Standstill {
+    pub since: Timestamp,
+    pub evidence: Evidence,
+}
+
+impl Work<'_> {
+    /// Whether it stands still; where only time can tell, the outcome notes it under the cause.
+    pub fn stands(&self, cluster: &Cluster, out: &mut Outcome, cause: &'static Cause) -> Option<Standstill> {
+        let key = format!("{} {}", self.object, self.mark);
+        let age = observe(cluster, out, self.fact, &key, Begun::At(None));
+        let slowest = SLOWEST_PERCENT.checked_mul(i32::try_from(self.progress.max(0)).unwrap_or(i32::MAX))?;
+        let begun = self.begun.and_then(|begun| begun.checked_add(slowest).ok());
+        let begun = begun.filter(|_| self.progress == 0 || age.is_unknown());
+        let since = [age.since, begun].into_iter().flatten().min();
+        let since = since.filter(|since| cluster.age(*since) >= self.patience);
+        if since.is_none() && age.is_unknown() {
+            out.time_tells(cause, self.object);
+        }
+        let since = since?;
+        let evidence = match age.since {
+            Some(seen) => {
+                EvidenceSource::History.says(format!("the same state and progress are seen since {seen}"))
+            }
+            None => EvidenceSource::Api.says(match self.begun {
+                Some(begun) => format!("it began at {begun}; nothing slower would still be at this point"),
+                None => "no object says when it began".to_owned(),
+            }),
+        };
+        Some(Standstill { since, evidence })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks;
+    use crate::testing::{cluster_at, live_at, time};
+
+    const NOW: &str = "2026-01-01T12:00:00Z";
+    const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+    fn work(progress: i64, begun: Option<&str>) -> Work<'static> {
+        let mark = format!("in_progress {progress}");
+        Work { fact: "restore", object: "v", mark, progress, begun: begun.map(time), patience: HOUR }
+    }
+
+    fn outcome(cluster: &Cluster) -> Outcome<'_> {
+        Outcome::new(checks::ALL[0], cluster)
+    }
+
+    fn cause() -> &'static Cause {
+        checks::ALL[0].causes[0]
+    }
+
+    #[test]
+    fn a_recording_says_what_only_time_can_tell() {
+        let cluster = cluster_at(NOW, "");
+        for (progress, begun, stands) in [
+            (0, Some("2026-01-01T11:00:00Z"), true),
+            (0, Some("2026-01-01T11:00:01Z"), false),
+            (2, Some("2025-12-31T11:00:00Z"), true),
+            (2, Some("2025-12-31T12:00:00Z"), false),
+            (50, None, false),
+            (i64::MAX, Some("2025-12-31T12:00:00Z"), false),
+        ] {
+            let mut out = outcome(&cluster);
+            let found = work(progress, begun).stands(&cluster, &mut out, cause()).is_some();
+            assert_eq!(found, stands, "{progress} {begun:?}");
+            let noted = out.time_tells.contains_key(cause().id);
+            assert_eq!(noted, !stands, "{progress} {begun:?}");
+        }
+    }
+
+    #[test]
+    fn a_watch_counts_from_the_first_sight_of_a_mark() {
+        let mut cluster = live_at(NOW, "");
+        let stands = |cluster: &Cluster, progress| {
+            work(progress, None).stands(cluster, &mut outcome(cluster), cause()).is_some()
+        };
+        assert!(!stands(&cluster, 40));
+        let mut out = outcome(&cluster);
+        work(40, None).stands(&cluster, &mut out, cause());
+        assert!(out.time_tells.is_empty(), "a watch goes on");
+        let facts = std::mem::take(&mut out.facts);
+        cluster.history.keep_facts(facts, &Default::default(), cluster.now - HOUR);
+        assert!(stands(&cluster, 40));
+        assert!(!stands(&cluster, 41), "it has moved");
+    }
+}

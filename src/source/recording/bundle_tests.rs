@@ -1,0 +1,211 @@
+use std::io::{Cursor, Write};
+
+use super::super::Recording;
+use super::*;
+use crate::cluster::Readability;
+use crate::report::evaluate;
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// A bundle with a manager, a node and these files beside them.
+fn bundle(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let manager = format!(
+        "apiVersion: v1\nkind: PodList\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {{name: longhorn-manager-a, namespace: longhorn-system, labels: {{app: longhorn-manager}}, creationTimestamp: '{NOW}'}}\n  spec: {{nodeName: node-1, containers: [{{name: longhorn-manager}}]}}\n"
+    );
+    let node = "apiVersion: longhorn.io/v1beta2\nkind: NodeList\nitems:\n- apiVersion: longhorn.io/v1beta2\n  kind: Node\n  metadata: {name: node-1, namespace: longhorn-system}\n";
+    let mut all: Vec<(&str, &[u8])> = vec![
+        ("b/yamls/namespaced/longhorn-system/v1/pods.yaml", manager.as_bytes()),
+        ("b/yamls/namespaced/longhorn-system/longhorn.io/v1beta2/nodes.yaml", node.as_bytes()),
+    ];
+    all.extend(files);
+    zip(&all)
+}
+
+fn read(archive: Vec<u8>) -> Recording {
+    Recording::from_archive(Path::new("b.zip"), Cursor::new(archive), "longhorn-system", Timestamp::MAX)
+        .unwrap()
+}
+
+fn readability(recording: Recording, kind: Resource) -> Readability {
+    recording.into_cluster("longhorn-system", None).readability(kind)
+}
+
+#[test]
+fn what_the_bundle_could_not_get_is_unknown() {
+    let errors = b"Failed to get /apis/longhorn.io/v1beta1/namespaces/longhorn-system/volumes: conversion webhook failed\n\
+        Failed to get /apis/longhorn.io/v1beta2/namespaces/longhorn-system/backingimages: etcdserver: request timed out\n\
+        Failed to get /apis/longhorn.io/v1beta2/namespaces/other/engines: etcdserver: request timed out\n\
+        Failed to get /api/v1/nodes: forbidden\n\
+        Support Bundle: failed to generate /tmp/b/yamls/namespaced/longhorn-system/longhorn.io/v1beta2/settings.yaml: no space left on device\n\
+        Support Bundle: failed to generate /tmp/b/logs/longhorn-system/p/c.log: EOF\n";
+    let read = || read(bundle(&[("b/bundleGenerationError.log", errors)]));
+    use Resource::*;
+    for (kind, unknown) in [
+        (BackingImages, true),
+        (KubeNodes, true),
+        (Settings, true),
+        (Volumes, false),
+        (Engines, false),
+        (LonghornNodes, false),
+        (Pods, false),
+    ] {
+        assert_eq!(readability(read(), kind) == Readability::Incomplete, unknown, "{kind}");
+    }
+    assert!(
+        read().warnings.iter().any(|said| said.contains("backingimages: etcdserver")),
+        "{:?}",
+        read().warnings
+    );
+    let report = evaluate(&read().into_cluster("longhorn-system", None)).report;
+    assert!(
+        report.unknown.iter().any(|unknown| unknown.check == "backing_image_eviction_crash"),
+        "{:?}",
+        report.unknown
+    );
+    let all = self::read(bundle(&[(
+        "b/bundleGenerationError.log",
+        b"Unable to fetch namespaced resources: timeout\n",
+    )]));
+    assert_eq!(readability(all, Volumes), Readability::Incomplete);
+}
+
+#[test]
+fn the_kernel_log_of_a_node_is_read() {
+    let dmesg = b"kern  :info  : [Sun Mar  1 11:40:00 2026] scsi host3: iSCSI Initiator over TCP/IP\n\
+        kern  :err   : [Sun Mar  1 11:55:02 2026]  connection1:0: detected conn error (1020)\n\
+        kern  :err   : [  +0.000300]  connection2:0: detected conn error (1020)\n";
+    let node = zip(&[("node-1/logs/dmesg.log", dmesg), ("node-1/hostinfos/hostinfo", b"x")]);
+    let cluster = read(bundle(&[("b/nodes/node-1.zip", &node)])).into_cluster("longhorn-system", None);
+    assert_eq!(cluster.readability(Resource::NodeEvents), Readability::Readable);
+    let finding =
+        evaluate(&cluster).report.findings.into_iter().find(|finding| finding.cause.id == "iscsi_conn_error");
+    let finding = finding.unwrap();
+    assert_eq!(finding.since.unwrap().to_string(), "2026-03-01T11:55:02Z");
+    let says = format!("{:?}", finding.evidence);
+    assert!(says.contains("2 times") && says.contains("kernel log in the bundle"), "{says}");
+    // hours before the bundle was made, it is history
+    let old = String::from_utf8_lossy(dmesg).replace("11:55:02", "09:55:02").replace("11:40", "09:40");
+    let node = zip(&[("node-1/logs/dmesg.log", old.as_bytes())]);
+    let cluster = read(bundle(&[("b/nodes/node-1.zip", &node)])).into_cluster("longhorn-system", None);
+    assert!(evaluate(&cluster).report.findings.iter().all(|finding| finding.check != "node_iscsi_errors"));
+}
+
+#[test]
+fn without_the_kernel_log_of_a_node_what_it_said_is_unknown() {
+    let other = zip(&[("node-2/logs/dmesg.log", b"kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n")]);
+    let recording = read(bundle(&[("b/nodes/node-2.zip", &other)]));
+    assert!(
+        recording.warnings.iter().any(|said| said.contains("lacks the kernel log of node-1")),
+        "{:?}",
+        recording.warnings
+    );
+    assert_eq!(readability(recording, Resource::NodeEvents), Readability::Incomplete);
+    let empty = zip(&[("node-1/hostinfos/hostinfo", b"x")]);
+    let recording = read(bundle(&[("b/nodes/node-1.zip", &empty)]));
+    assert!(
+        recording.warnings.iter().any(|said| said.contains("has no kernel log")),
+        "{:?}",
+        recording.warnings
+    );
+    let broken = read(bundle(&[("b/nodes/node-1.zip", b"PK nothing")]));
+    assert!(broken.warnings.iter().any(|said| said.contains("is not read")), "{:?}", broken.warnings);
+    // without any archive of a node there may be none, as before
+    assert_eq!(readability(read(bundle(&[])), Resource::NodeEvents), Readability::NotRecorded);
+}
+
+#[test]
+fn the_kubelet_of_a_node_tells_who_ended_an_instance_manager() {
+    let line =
+        |time: &str, rest: &str| format!("Mar 01 {time} node-1 kubelet[812]: I0301 {time}    812 {rest}\n");
+    let pod = "pod=\"longhorn-system/instance-manager-a\" podUID=\"u-1\" containerName=\"instance-manager\"";
+    let probe = format!(
+        "prober.go:120] \"Probe failed\" probeType=\"Liveness\" {pod} probeResult=\"failure\" output=\"dial tcp 10.42.0.9:8500: i/o timeout\""
+    );
+    let kill = format!(
+        "kuberuntime_container.go:808] \"Killing container with a grace period\" {pod} containerID=\"containerd://x\" gracePeriod=30"
+    );
+    // newest first, as journalctl -r writes them; one of another pod
+    let log = line("11:50:15.000100", &kill)
+        + &line("11:50:14.000100", &probe)
+        + &line("11:50:09.000100", &probe)
+        + &line("11:40:00.000100", &probe.replace("instance-manager-a", "web-0"));
+    let node = zip(&[("node-1/logs/kubelet.log", log.as_bytes()), ("node-1/logs/syslog", b"")]);
+    let cluster = read(bundle(&[("b/nodes/node-1.zip", &node)])).into_cluster("longhorn-system", None);
+    let mut events: Vec<_> = cluster.objects.events.iter().collect();
+    events.sort_by_key(|event| event.last_seen());
+    let says: Vec<_> = events
+        .iter()
+        .map(|event| {
+            format!("{} {} {} {}", event.involved_object.name, event.reason, event.count.0, event.message)
+        })
+        .collect();
+    assert_eq!(
+        says,
+        [
+            "instance-manager-a Unhealthy 2 Liveness probe failed: dial tcp 10.42.0.9:8500: i/o timeout",
+            "instance-manager-a Killing 1 Stopping container instance-manager"
+        ]
+    );
+    assert_eq!(events[0].first_seen().unwrap().to_string(), "2026-03-01T11:50:09Z");
+}
+
+#[test]
+fn a_bundle_that_is_cut_off_is_judged_as_far_as_it_goes() {
+    let whole = bundle(&[(
+        "b/yamls/namespaced/longhorn-system/longhorn.io/v1beta2/volumes.yaml",
+        &b"x".repeat(9_000),
+    )]);
+    let pods = |archive: Vec<u8>| {
+        let read = Recording::from_archive(
+            Path::new("b.zip"),
+            Cursor::new(archive),
+            "longhorn-system",
+            Timestamp::MAX,
+        );
+        read.map(|recording| (recording.objects.count(Resource::Pods), recording.warnings.join("; ")))
+    };
+    let (mut cut_off, mut refused) = (0, 0);
+    for length in (4..whole.len() - 20).step_by(7) {
+        match pods(whole[..length].to_vec()) {
+            Ok((1, said)) if said.contains("is cut off") => cut_off += 1,
+            Ok((0, _)) | Err(_) => refused += 1,
+            other => panic!("{length}: {other:?}"),
+        }
+    }
+    assert!(cut_off > 20 && refused > 20, "{cut_off} {refused}");
+    let volumes = |archive: Vec<u8>| readability(read(archive), Resource::Volumes);
+    let after_nodes = whole.windows(12).position(|bytes| bytes == b"volumes.yaml").unwrap() + 30;
+    assert_eq!(volumes(whole[..after_nodes].to_vec()), Readability::Incomplete, "what came after is unknown");
+    assert_eq!(readability(read(whole[..after_nodes].to_vec()), Resource::Pods), Readability::Readable);
+}
+
+#[test]
+fn times_of_logs() {
+    let newest = "2026-01-02T00:00:00Z".parse().unwrap();
+    for (line, time) in [
+        ("kern  :err   : [Sun Mar  1 11:55:02 2026]  x", "2026-03-01T11:55:02Z"),
+        ("Dec 31 23:59:58.123456 node-1 kubelet[1]: x", "2025-12-31T23:59:58Z"),
+        ("Jan  2 00:00:01 node-1 containerd[1]: x", "2026-01-02T00:00:01Z"),
+        ("2026-01-01T10:00:00.5Z node-1 kernel: x", "2026-01-01T10:00:00.5Z"),
+    ] {
+        assert_eq!(time_of(line, newest).unwrap().to_string(), time, "{line}");
+    }
+    for line in [
+        "kern  :err   : [  +0.000300]  x",
+        "",
+        "no time at all here",
+        "[Sun Feb 31 11:55:02 2026]",
+        "Jan 99 00:00:01 x",
+    ] {
+        assert_eq!(time_of(line, newest), None, "{line}");
+    }
+}
