@@ -4,6 +4,8 @@
 //! `expected.txt`: its findings, and how the series of the checks differ from those of a healthy cluster.
 //! The demo and two scenarios also pin the whole report and every series that is not 0.
 
+#[path = "support/contradictions.rs"]
+mod contradictions;
 #[path = "support/scenario.rs"]
 mod scenario;
 
@@ -53,6 +55,36 @@ fn the_demo_is_judged_as_written_down() {
     let directory = scenario::root().join("demo");
     let same = is_wholly_as_expected(&directory, &report, &scenario::exposition(cluster));
     assert!(same & has_only(&directory, &["json", "prom"]), "`make golden` rewrites it");
+}
+
+#[test]
+fn no_two_sentences_of_a_report_contradict_each_other_about_a_volume() {
+    let recorded =
+        scenario::all().into_iter().map(|path| (scenario::name(&path).to_owned(), scenario::cluster(&path)));
+    let mut wrong = Vec::new();
+    for (name, cluster) in recorded.chain([("demo".to_owned(), scenario::demo())]) {
+        let report = serde_json::to_value(evaluate(&cluster).report).unwrap();
+        wrong.extend(contradictions::of(&report).into_iter().map(|pair| format!("{name}: {pair}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_contradiction_is_seen() {
+    let finding = |check: &str, cause: &str, volume: &str, impact: &str| {
+        serde_json::json!({
+            "check": check, "cause": cause, "message": "m", "impact": impact, "volumes": [{ "name": volume }],
+        })
+    };
+    let pairs = |degraded: &str, impact: &str| {
+        let read_only = finding("volume_read_only", "file_system_read_only", "a", "a can read, not write");
+        let other = finding("volume_degraded", "not_rebuilding", degraded, impact);
+        contradictions::of(&serde_json::json!({ "findings": [read_only, other] })).len()
+    };
+    assert_eq!(pairs("a", "a works, but the next failure leaves it without data"), 1);
+    assert_eq!(pairs("a", "I/O continues, but nothing attaches"), 1);
+    assert_eq!(pairs("a", "running I/O continues, but nothing attaches"), 0);
+    assert_eq!(pairs("b", "b works, but the next failure leaves it without data"), 0);
 }
 
 fn is_wholly_as_expected(directory: &Path, report: &Report, exposition: &str) -> bool {

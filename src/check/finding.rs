@@ -232,6 +232,11 @@ impl Finding {
         self
     }
 
+    /// Says in other words than the cause what to do, by the steps of the cause.
+    pub fn fix(self, fix: impl Into<String>) -> Self {
+        self.remedy(Remedy::new(fix))
+    }
+
     /// Takes from the cause what to do, its words or its steps, where the finding itself does not say it.
     pub(super) fn advise(&mut self, cluster: &Cluster) {
         let one = |name| self.value(cluster, name, 0);

@@ -160,14 +160,9 @@ pub fn room_without(cluster: &Cluster, leaves: impl Fn(&str) -> bool) -> i64 {
             if !spec.allow_scheduling || spec.eviction_requested {
                 continue;
             }
-            let most = percent(now.storage_maximum.0.saturating_sub(spec.storage_reserved.0), percentage);
             // one that was not measured stands in nobody's way, as for a single replica
-            let left = if now.storage_maximum.0 <= 0 {
-                i64::MAX
-            } else {
-                most.saturating_sub(now.storage_scheduled.0)
-            };
-            room = room.saturating_add(left.max(0));
+            let space = DiskSpace::with(spec, now, 0, percentage);
+            room = room.saturating_add(space.map_or(i64::MAX, |space| space.left()));
         }
     }
     room
@@ -331,7 +326,115 @@ fn disk_obstacle(
     None
 }
 
-/// The two inequalities of IsSchedulableToDisk, in its order.
+/// The numbers that IsSchedulableToDisk compares, in bytes and percent.
+pub struct DiskSpace {
+    maximum: i64,
+    reserved: i64,
+    available: i64,
+    scheduled: i64,
+    minimal_available: i64,
+    over_provisioning: i64,
+}
+
+impl DiskSpace {
+    /// Of a disk by the settings; `None` where the disk was not measured or a setting is not known.
+    pub fn of(cluster: &Cluster, disk: &DiskSpec, now: &DiskStatus) -> Option<Self> {
+        let percent = |name| cluster.setting_value(name, DataEngine::V1).trim().parse::<f64>().ok();
+        let minimal_available = percent("storage-minimal-available-percentage")? as i64;
+        let over_provisioning = percent("storage-over-provisioning-percentage")? as i64;
+        Self::with(disk, now, minimal_available, over_provisioning)
+    }
+
+    fn with(
+        disk: &DiskSpec,
+        now: &DiskStatus,
+        minimal_available: i64,
+        over_provisioning: i64,
+    ) -> Option<Self> {
+        let (maximum, reserved) = (now.storage_maximum.0, disk.storage_reserved.0);
+        let (available, scheduled) = (now.storage_available.0, now.storage_scheduled.0);
+        let space =
+            DiskSpace { maximum, reserved, available, scheduled, minimal_available, over_provisioning };
+        (maximum > 0).then_some(space)
+    }
+
+    /// So much has to stay free.
+    fn least(&self) -> i64 {
+        percent(self.maximum, self.minimal_available)
+    }
+
+    /// So much may be promised to volumes.
+    fn most(&self) -> i64 {
+        percent(self.maximum.saturating_sub(self.reserved), self.over_provisioning)
+    }
+
+    /// True where so little is free that no replica is placed, not even an empty one.
+    pub fn is_short(&self) -> bool {
+        self.available <= self.least()
+    }
+
+    /// True when this share of what may be promised is, or what is free is this share of the disk above the least.
+    pub fn is_nearly_full(&self, promised: f64, free: f64) -> bool {
+        let (most, above) = (self.most(), self.available.saturating_sub(self.least()));
+        most > 0
+            && (self.scheduled as f64 >= promised * most as f64
+                || (above as f64) < free * self.maximum as f64)
+    }
+
+    /// What the scheduler would still promise.
+    fn left(&self) -> i64 {
+        self.most().saturating_sub(self.scheduled).max(0)
+    }
+
+    /// The first inequality that keeps a replica of this size, with so much data, from the disk.
+    fn obstacle(&self, size: i64, actual: i64) -> Option<Obstacle> {
+        if self.available <= 0 || self.available.saturating_sub(actual) <= self.least() {
+            return Some(Obstacle::Space);
+        }
+        (size.saturating_add(self.scheduled) > self.most()).then_some(Obstacle::Provisioning)
+    }
+
+    /// The same in words; `failed` is a replica that counts there, too.
+    fn refusal(&self, obstacle: Obstacle, size: i64, actual: i64, failed: Option<&str>) -> String {
+        if obstacle == Obstacle::Space {
+            return format!(
+                "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
+                bytes(self.available),
+                bytes(actual),
+                bytes(self.least()),
+                self.minimal_available,
+                bytes(self.maximum)
+            );
+        }
+        let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
+        format!(
+            "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
+             storage-over-provisioning-percentage)",
+            bytes(self.scheduled),
+            bytes(size),
+            bytes(self.most()),
+            self.over_provisioning,
+            bytes(self.maximum),
+            bytes(self.reserved)
+        )
+    }
+}
+
+impl std::fmt::Display for DiskSpace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} of {} are free, at least {} must be; {} are promised to volumes of at most {}",
+            bytes(self.available),
+            bytes(self.maximum),
+            bytes(self.least()),
+            bytes(self.scheduled),
+            bytes(self.most())
+        )
+    }
+}
+
+/// What keeps the replica from a disk for lack of space; nothing where it was not measured: readiness says why then.
 fn space(
     disk: &DiskSpec,
     now: &DiskStatus,
@@ -339,43 +442,12 @@ fn space(
     limits: &DiskLimits,
     taken: &Taken,
 ) -> Option<(Obstacle, String)> {
-    let (maximum, reserved) = (now.storage_maximum.0, disk.storage_reserved.0);
-    let (available, scheduled) = (now.storage_available.0, now.storage_scheduled.0);
+    let failed = taken.failed.get(now.disk_uuid.as_str()).copied();
+    let space = DiskSpace::with(disk, now, limits.minimal_available, limits.over_provisioning)?;
     let (size, actual) = (volume.spec.size.0, volume.status.actual_size.0);
-    if maximum <= 0 {
-        return None; // not measured: readiness says why
-    }
-    let words = |text: &dyn Fn() -> String| if limits.in_words { text() } else { String::new() };
-    let least = percent(maximum, limits.minimal_available);
-    if available <= 0 || available.saturating_sub(actual) <= least {
-        let text = || {
-            format!(
-                "{} free less {} of data is not more than {} ({} % of {}, storage-minimal-available-percentage)",
-                bytes(available),
-                bytes(actual),
-                bytes(least),
-                limits.minimal_available,
-                bytes(maximum)
-            )
-        };
-        return Some((Obstacle::Space, words(&text)));
-    }
-    let most = percent(maximum.saturating_sub(reserved), limits.over_provisioning);
-    let text = || {
-        let failed = taken.failed.get(now.disk_uuid.as_str());
-        let failed = failed.map(|name| format!(" (failed replica {name} included)")).unwrap_or_default();
-        format!(
-            "{} scheduled{failed} plus {} of the replica is more than {} ({} % of {} less {} reserved, \
-             storage-over-provisioning-percentage)",
-            bytes(scheduled),
-            bytes(size),
-            bytes(most),
-            limits.over_provisioning,
-            bytes(maximum),
-            bytes(reserved)
-        )
-    };
-    (size.saturating_add(scheduled) > most).then(|| (Obstacle::Provisioning, words(&text)))
+    let obstacle = space.obstacle(size, actual)?;
+    let text = limits.in_words.then(|| space.refusal(obstacle, size, actual, failed));
+    Some((obstacle, text.unwrap_or_default()))
 }
 
 fn missing_tags(tags: &[SharedText], wanted: &[SharedText], empty_selector: bool) -> Option<String> {

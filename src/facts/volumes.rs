@@ -4,7 +4,10 @@ use jiff::Timestamp;
 
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
-use crate::longhorn::{Engine, LonghornNode, Replica, ReplicaMode, Volume, VolumeState};
+use crate::longhorn::{
+    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState,
+    Volume, VolumeState, status,
+};
 
 /// The volume as the object of a finding.
 pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {
@@ -74,6 +77,26 @@ pub fn current_engine<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a E
     cluster
         .engines_of(&volume.metadata.name)
         .max_by_key(|engine| (engine.spec.active, engine.spec.node_id == *node, engine.metadata.created()))
+}
+
+/// True where Longhorn sees the file system on the engine's device mounted read-only. The condition is reset only when the engine
+/// is seen to stop.
+pub fn is_read_only(engine: &Engine) -> bool {
+    engine.status.current_state == InstanceState::Running
+        && status(&engine.status.conditions, "FilesystemReadOnly") == ConditionStatus::True
+}
+
+/// True where nothing that is seen keeps workloads from the data: an engine runs and its file system is writable, and the NFS
+/// server of a shared volume serves. Else another check says what is wrong.
+pub fn works(cluster: &Cluster, volume: &Volume) -> bool {
+    let name = &volume.metadata.name;
+    let runs =
+        |engine: &Engine| engine.status.current_state == InstanceState::Running && !is_read_only(engine);
+    let share = cluster.objects.share_managers.get(name);
+    let pod = cluster.objects.pods.get(&format!("share-manager-{name}"));
+    let served = share.is_none_or(|share| share.status.state == ShareManagerState::Running)
+        && pod.is_none_or(Pod::is_ready);
+    current_engine(cluster, volume).is_some_and(runs) && (!volume.is_shared() || served)
 }
 
 /// How far the rebuilds of a volume are.

@@ -7,6 +7,8 @@
 //! `CORPUS_KEEP` the recordings are left in that directory, to look at a report with `check --from`.
 
 mod cases;
+#[path = "../support/contradictions.rs"]
+mod contradictions;
 #[path = "../support/scenario.rs"]
 mod scenario;
 mod schema;
@@ -78,6 +80,8 @@ fn look(binary: &Path, case: &Case, with_log: bool) -> Found {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{}: {error}\n{}", case.report, String::from_utf8_lossy(&output.stderr))
     });
+    let contradicted = contradictions::of(&report);
+    assert!(contradicted.is_empty(), "{}: {contradicted:#?}", case.report);
     let mut found = Found::default();
     for finding in report["findings"].as_array().unwrap() {
         let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();

@@ -7,11 +7,6 @@ use crate::check::*;
 use crate::facts::eviction::{patch_requests, requested_disks, requests};
 use crate::facts::stale_copies::{Exposure, StaleCopy};
 
-/// Prints each copy that is in the status only, one a line; nothing when it is safe.
-const STATUS_ONLY: &str = "{{range .items}}{{$b := .}}{{range $disk, $copy := .status.diskFileStatusMap}}\
-    {{if not (and $b.spec.diskFileSpecMap (index $b.spec.diskFileSpecMap $disk))}}\
-    {{$b.metadata.name}} {{$disk}}{{\"\\n\"}}{{end}}{{end}}{{end}}";
-
 /// What all findings of one evaluation share.
 pub struct Words<'a> {
     cluster: &'a Cluster,
@@ -72,21 +67,8 @@ impl<'a> Words<'a> {
              requesting eviction there would crash longhorn-manager",
             pair.place.name
         );
-        let namespace = &self.cluster.namespace;
-        let remedy = Remedy::new(format!(
-            "Do not request eviction of {} before the copy is gone from the status. See why the backing image manager \
-             of the disk does not remove it.",
-            scope(pair)
-        ))
-        .read(self.list())
-        .read(format!("kubectl -n {namespace} get backingimages.longhorn.io {image} -o yaml"))
-        .read(format!(
-            "kubectl -n {namespace} get backingimagemanagers.longhorn.io -o wide | grep -E 'NAME|{}'",
-            pair.uuid
-        ));
         self.start(&causes::LATENT, pair, message)
             .impact("none until eviction is requested; then the manager of the node crashes in a loop")
-            .remedy(remedy)
     }
 
     /// The normal moment between the two steps of removing a copy.
@@ -97,9 +79,7 @@ impl<'a> Words<'a> {
              wait for that before requesting eviction there",
             pair.place.name
         );
-        let remedy =
-            Remedy::new(format!("Wait a few seconds before requesting eviction of {}.", scope(pair)));
-        self.start(&causes::TRANSIENT, pair, message).impact("none").remedy(remedy.read(self.list()))
+        self.start(&causes::TRANSIENT, pair, message).impact("none")
     }
 
     fn start(&self, cause: &'static Cause, pair: &StaleCopy, message: String) -> Finding {
@@ -109,6 +89,8 @@ impl<'a> Words<'a> {
         Finding::new(cause, object, message)
             .node(node)
             .disk(pair.place.name)
+            .with(Name::Value, scope(pair))
+            .with(Name::Key, pair.uuid)
             .fact(format!(
                     "backingimages.longhorn.io {image}: disk {} is in status.diskFileStatusMap (state {}) \
                      but not in spec.diskFileSpecMap",
@@ -133,15 +115,10 @@ impl<'a> Words<'a> {
             Exposure::AnyDisk => requested_disks(node),
             _ => requested_disks(node).into_iter().filter(|disk| *disk == pair.place.name).collect(),
         };
-        let list = self.list();
+        let list = causes::STATUS_ONLY.replace("<namespace>", namespace);
         let disks_of_node = node.status.disk_status.values().map(|disk| disk.disk_uuid.as_str());
         let uuids: Vec<_> = disks_of_node.filter(|uuid| !uuid.is_empty()).collect();
-        Remedy::new(format!(
-            "Cancel the eviction of {}, wait until no copy is in the status only, then request it again. \
-             Upgrade to 1.8.2, 1.9.1 or later to get rid of it.",
-            scope(pair)
-        ))
-        .read(list.clone())
+        Remedy::default()
         .change(patch_requests(namespace, name, on_node, &disks, false))
         // only the disks of this node count, and a list that fails is not an empty one
         .read(format!(
@@ -149,11 +126,6 @@ impl<'a> Words<'a> {
             uuids.join("|")
         ))
         .change(patch_requests(namespace, name, on_node, &disks, true))
-    }
-
-    fn list(&self) -> String {
-        let namespace = &self.cluster.namespace;
-        format!("kubectl -n {namespace} get backingimages.longhorn.io -o go-template='{STATUS_ONLY}'")
     }
 
     /// What the manager's pod shows of it.

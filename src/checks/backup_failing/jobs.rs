@@ -69,6 +69,12 @@ fn not_running(
             format!("recurring job {name} has no CronJob, so it never runs"),
         );
         finding.evidence = vec![api(format!("there is no CronJob {name}")), age.evidence()];
+        let namespace = &cluster.namespace;
+        finding = finding.remedy(
+            Remedy::new("See in the log of the longhorn-manager that owns the recurring job why it makes no CronJob of it.")
+                .read(format!("kubectl -n {namespace} get recurringjobs.longhorn.io {name} -o yaml"))
+                .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager --prefix --tail=-1 | grep {name}")),
+        );
         return age.at_least(LATE, Unknown::Counts).then(|| finding.since(age.since));
     };
     if cron.spec.suspend {
@@ -77,15 +83,7 @@ fn not_running(
             "CronJob {name}: suspend is true, last started {}",
             ago(cluster, cron.status.last_schedule_time.get())
         );
-        let remedy = Remedy::new("Find out who suspended the job and why. If it should run, resume it.")
-            .read(format!("kubectl -n {} describe cronjob {name}", cluster.namespace))
-            .change(format!(
-                "kubectl -n {} patch cronjob {name} --type merge -p '{{\"spec\":{{\"suspend\":false}}}}'",
-                cluster.namespace
-            ));
-        return Some(
-            about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).fact(fact).remedy(remedy),
-        );
+        return Some(about(cluster, job, &causes::RECURRING_JOB_SUSPENDED, message).fact(fact));
     }
     let last = cron.status.last_schedule_time.get().or(cron.metadata.created())?;
     let clocks = if pause >= SignedDuration::from_hours(20) { CLOCKS } else { SignedDuration::ZERO };
@@ -104,7 +102,9 @@ fn not_running(
         finding.message.push_str(": its last run is still writing a backup");
         return Some(finding.severity(Severity::Info));
     }
-    Some(finding)
+    // only of a run that writes no backup it is said which Job to delete
+    let hangs = cron.status.active.iter().take(1).map(|job| job.name.as_str());
+    Some(hangs.fold(finding, |finding, job| finding.with(Name::Workload, job)))
 }
 
 fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: SignedDuration) -> Vec<Evidence> {
@@ -148,15 +148,6 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: 
     Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
         .impact(impact)
         .volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect())
-        .remedy(
-            Remedy::new(
-                "See the CronJob and its last Job. A pod that waits or hangs blocks every later run: delete its Job. A CronJob that missed more \
-                 than a hundred runs is started again by the next change to it.",
-            )
-            .read(format!("kubectl -n {namespace} describe cronjob {name}"))
-            .read(format!("kubectl -n {namespace} get jobs,pods -l recurring-job.longhorn.io={name}"))
-            .change(format!("kubectl -n {namespace} delete jobs -l recurring-job.longhorn.io={name}")),
-        )
 }
 
 fn ago(cluster: &Cluster, moment: Option<Timestamp>) -> String {

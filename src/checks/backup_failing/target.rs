@@ -89,17 +89,11 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
     }));
     let lower = message.to_ascii_lowercase();
     let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
-    let words = reason.map_or(
-        "Read the error: URL, credentials, network and certificate are the usual reasons.",
-        |(_, words)| words,
-    );
-    let mut remedy = Remedy::new(format!("{words} Longhorn asks again every poll interval."))
-        .read(format!("kubectl -n {namespace} get backuptargets.longhorn.io {name} -o yaml"));
-    if !target.spec.credential_secret.is_empty() {
-        remedy =
-            remedy.read(format!("kubectl -n {namespace} describe secret {}", target.spec.credential_secret));
+    let finding = finding.with(Name::Key, target.spec.credential_secret.as_str());
+    match reason {
+        Some((_, words)) => finding.fix(format!("{words} Longhorn asks again every poll interval.")),
+        None => finding,
     }
-    finding.remedy(remedy.read(format!("kubectl -n {namespace} get backups.longhorn.io")))
 }
 
 /// Up to 1.7 there is one target.

@@ -112,26 +112,5 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
     if !detached {
         finding.evidence.extend(jobs::troubled_pods(cluster, name));
     }
-    finding.remedy(remedy(cluster, job, detached))
-}
-
-fn remedy(cluster: &Cluster, job: &BackupJob, detached: bool) -> Remedy {
-    let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
-    if detached {
-        return Remedy::new(
-            "There is nothing to do for volumes that are no longer used. For the others, let recurring jobs attach detached volumes for the time of a \
-             backup.",
-        )
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io allow-recurring-job-while-volume-detached"))
-        .change(format!(
-            "kubectl -n {namespace} patch settings.longhorn.io allow-recurring-job-while-volume-detached --type merge -p '{{\"value\":\"true\"}}'"
-        ));
-    }
-    Remedy::new(
-        "Read the log of the job's last run: it says for each volume why no backup was made. A run that takes longer than its pause \
-         never reaches the last volumes: raise its concurrency.",
-    )
-    .read(format!("kubectl -n {namespace} logs -l recurring-job.longhorn.io={name} --tail=100"))
-    .read(format!("kubectl -n {namespace} get recurringjobs.longhorn.io {name} -o yaml"))
-    .read(format!("kubectl -n {namespace} get backups.longhorn.io"))
+    finding
 }

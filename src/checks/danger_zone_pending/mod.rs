@@ -18,6 +18,8 @@ use crate::facts::api;
 use crate::facts::instance_managers::container_of;
 use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
+use settings::Waits;
+
 use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Toleration, Volume, VolumeState, condition};
 
 /// How many instance managers are named.
@@ -172,42 +174,40 @@ fn node_selector(wanted: &str, pod: &Pod) -> Option<String> {
 }
 
 fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
-    let namespace = &cluster.namespace;
-    let (impact, text) = if settings::restarts_instance_managers(name) && nothing_attached(cluster) {
-        ("every volume is detached, so nothing is in the way of it", settings::LOOKED_AT)
-    } else if in_every_pod(cluster, name) {
-        (
-            "no instance manager restarts for it; other components may have the old value until Longhorn applies it",
-            "Nothing is urgent. Longhorn looks at its settings once an hour, and notes that this one is in force when all volumes are \
-             detached then.",
-        )
-    } else if settings::restarts_instance_managers(name) {
-        (
-            "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment",
-            "Detach the volumes in a maintenance window, or set the setting back. \
-             Longhorn restarts the instance managers by itself as soon as it may.",
-        )
-    } else if name.contains(settings::RWX) {
-        (
-            "the old value stays in force until all RWX volumes are detached; no instance manager restarts for it",
-            "Detach the RWX volumes in a maintenance window, or set the setting back.",
-        )
-    } else {
-        (
-            "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it",
-            "See in the log of the longhorn-managers why it is not applied.",
-        )
+    let waits = settings::waits(cause);
+    let free = waits == Waits::Volumes && nothing_attached(cluster);
+    let everywhere = in_every_pod(cluster, name);
+    let impact = match waits {
+        _ if free => "every volume is detached, so nothing is in the way of it",
+        _ if everywhere => {
+            "no instance manager restarts for it; other components may have the old value until Longhorn applies it"
+        }
+        Waits::Volumes => {
+            "instance managers restart as soon as their volumes are detached, which may be at an unplanned moment"
+        }
+        Waits::Shared => {
+            "the old value stays in force until all RWX volumes are detached; no instance manager restarts for it"
+        }
+        Waits::Nothing => {
+            "the old value stays in force until Longhorn can apply the new one; no instance manager restarts for it"
+        }
     };
-    let remedy = Remedy::new(text)
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io {name} -o yaml"))
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io"));
-    let message = match in_every_pod(cluster, name) {
+    let message = match everywhere {
         true => format!(
             "setting {name} is in every instance manager pod, but Longhorn still calls it not applied"
         ),
         false => format!("setting {name} is not applied yet"),
     };
-    Finding::new(cause, ObjectRef::new("Setting", namespace, name), message).impact(impact).remedy(remedy)
+    let finding =
+        Finding::new(cause, ObjectRef::new("Setting", &cluster.namespace, name), message).impact(impact);
+    match (free, everywhere) {
+        (true, _) => finding.fix(settings::LOOKED_AT),
+        (_, true) => finding.fix(
+            "Wait for a moment at which all volumes are detached, there is no hurry: Longhorn looks at its settings once an hour, and notes that \
+             this one is in force when they are detached then.",
+        ),
+        _ => finding,
+    }
 }
 
 /// True when no volume keeps an instance manager from being restarted.

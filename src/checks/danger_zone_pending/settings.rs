@@ -2,50 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::Cause;
+use crate::check::{Cause, CommandTemplate};
 use crate::longhorn::Toleration;
 
-/// A setting of the danger zone as a cause.
-const fn setting(id: &'static str) -> Cause {
-    Cause::info(id, "the setting of this name is not in force")
+/// A setting of the danger zone as a cause, with what to do until it is in force.
+const fn setting(id: &'static str, fix: &'static str) -> Cause {
+    Cause { fix, steps: STEPS, ..Cause::info(id, "the setting of this name is not in force") }
 }
+
+const STEPS: &[CommandTemplate] = &[
+    CommandTemplate::read("kubectl -n <namespace> get volumes.longhorn.io"),
+    CommandTemplate::read("kubectl -n <namespace> get settings.longhorn.io <object> -o yaml"),
+    CommandTemplate::read(
+        "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --prefix --tail=2000 | grep <object>",
+    ),
+];
+
+/// For those that instance managers take over.
+const RESTARTS: &str = "Detach the volumes in a maintenance window, or set the setting back. Longhorn restarts the instance managers as soon \
+    as it may.";
+/// For those that wait for RWX volumes only (longhorn-manager v1.12.1 controller/setting_controller.go
+/// syncDangerZoneSettingsForManagedComponents).
+const SHARED: &str = "Detach the RWX volumes in a maintenance window, or set the setting back.";
+/// For those that wait for no volume and restart no instance manager: about replica rebuilding, snapshots, backing images, pods of
+/// engine images and CSI (same function).
+const AT_ONCE: &str = "See in the log of the longhorn-managers why it is not applied.";
 
 /// Every setting that any release from 1.3 to 1.12 puts in the category danger-zone
 /// (longhorn-manager types/setting.go at the tags v1.3.3 to v1.12.1), with `_` for `-`.
 pub const CAUSES: &[&Cause] = &[
-    &setting("concurrent_backing_image_replenish_per_node_limit"),
-    &setting("concurrent_replica_rebuild_per_node_limit"),
-    &setting("data_engine_cpu_isolation_enabled"),
-    &setting("data_engine_cpu_mask"),
-    &setting("data_engine_hugepage_enabled"),
-    &setting("data_engine_interrupt_mode_enabled"),
-    &setting("data_engine_iobuf_large_pool_size"),
-    &setting("data_engine_iobuf_small_pool_size"),
-    &setting("data_engine_memory_size"),
-    &setting("data_engine_number_of_cpu_cores"),
-    &setting("disable_replica_rebuild"),
-    &setting("disable_snapshot_purge"),
-    &setting("endpoint_network_for_rwx_volume"),
-    &setting("engine_image_pod_liveness_probe_failure_threshold"),
-    &setting("engine_image_pod_liveness_probe_period"),
-    &setting("engine_image_pod_liveness_probe_timeout"),
-    &setting("guaranteed_engine_cpu"),
-    &setting("guaranteed_engine_manager_cpu"),
-    &setting("guaranteed_instance_manager_cpu"),
-    &setting("guaranteed_replica_manager_cpu"),
-    &setting("instance_manager_pod_liveness_probe_timeout"),
-    &setting("log_path"),
-    &setting("priority_class"),
-    &setting("storage_network"),
-    &setting("storage_network_for_rwx_volume_enabled"),
-    &setting("system_managed_components_node_selector"),
-    &setting("system_managed_csi_components_resource_limits"),
-    &setting("taint_toleration"),
-    &setting("v1_data_engine"),
-    &setting("v2_data_engine"),
-    &setting("v2_data_engine_cpu_mask"),
-    &setting("v2_data_engine_guaranteed_instance_manager_cpu"),
-    &setting("v2_data_engine_hugepage_limit"),
+    &setting("concurrent_backing_image_replenish_per_node_limit", AT_ONCE),
+    &setting("concurrent_replica_rebuild_per_node_limit", AT_ONCE),
+    &setting("data_engine_cpu_isolation_enabled", RESTARTS),
+    &setting("data_engine_cpu_mask", RESTARTS),
+    &setting("data_engine_hugepage_enabled", RESTARTS),
+    &setting("data_engine_interrupt_mode_enabled", RESTARTS),
+    &setting("data_engine_iobuf_large_pool_size", RESTARTS),
+    &setting("data_engine_iobuf_small_pool_size", RESTARTS),
+    &setting("data_engine_memory_size", RESTARTS),
+    &setting("data_engine_number_of_cpu_cores", RESTARTS),
+    &setting("disable_replica_rebuild", AT_ONCE),
+    &setting("disable_snapshot_purge", AT_ONCE),
+    &setting("endpoint_network_for_rwx_volume", SHARED),
+    &setting("engine_image_pod_liveness_probe_failure_threshold", AT_ONCE),
+    &setting("engine_image_pod_liveness_probe_period", AT_ONCE),
+    &setting("engine_image_pod_liveness_probe_timeout", AT_ONCE),
+    &setting("guaranteed_engine_cpu", RESTARTS),
+    &setting("guaranteed_engine_manager_cpu", RESTARTS),
+    &setting("guaranteed_instance_manager_cpu", RESTARTS),
+    &setting("guaranteed_replica_manager_cpu", RESTARTS),
+    &setting("instance_manager_pod_liveness_probe_timeout", RESTARTS),
+    &setting("log_path", RESTARTS),
+    &setting("priority_class", RESTARTS),
+    &setting("storage_network", RESTARTS),
+    &setting("storage_network_for_rwx_volume_enabled", SHARED),
+    &setting("system_managed_components_node_selector", RESTARTS),
+    &setting("system_managed_csi_components_resource_limits", AT_ONCE),
+    &setting("taint_toleration", RESTARTS),
+    &setting("v1_data_engine", RESTARTS),
+    &setting("v2_data_engine", RESTARTS),
+    &setting("v2_data_engine_cpu_mask", RESTARTS),
+    &setting("v2_data_engine_guaranteed_instance_manager_cpu", RESTARTS),
+    &setting("v2_data_engine_hugepage_limit", RESTARTS),
 ];
 
 /// The cause for a setting; `None` if it is not in the danger zone.
@@ -54,7 +72,7 @@ pub fn cause_of(name: &str) -> Option<&'static Cause> {
     CAUSES.iter().copied().find(|known| known.id == id)
 }
 
-/// What the alert says of each kind of setting: that of RWX volumes, those of [`OTHERS`], the rest.
+/// What the alert says of each kind of setting: that of RWX volumes, those that wait for nothing, the rest.
 pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} is not in force: it was changed, or an upgrade brought a new value. \
     {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it when all RWX volumes are detached; plan that \
     moment.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}\
@@ -68,16 +86,24 @@ pub const LOOKED_AT: &str = "Wait: Longhorn looks at its settings once an hour a
     volumes stay detached and it does not, see in the log of the longhorn-managers why; a component other than an instance \
     manager may keep the old value.";
 
-/// In the names of settings that wait for RWX volumes only (longhorn-manager v1.12.1
-/// controller/setting_controller.go syncDangerZoneSettingsForManagedComponents).
-pub const RWX: &str = "-for-rwx-volume";
-/// What begins the names of settings that wait for no volume and restart no instance manager: those about
-/// replica rebuilding, snapshots, backing images, pods of engine images and CSI (same function).
-const OTHERS: [&str; 4] = ["concurrent-", "disable-", "engine-image-pod-", "system-managed-csi-components-"];
+/// When a setting comes into force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// When instance managers restart without their volumes.
+    Volumes,
+    /// When RWX volumes are detached.
+    Shared,
+    /// At once; something goes wrong.
+    Nothing,
+}
 
-/// False for the settings of the danger zone that other components take over.
-pub fn restarts_instance_managers(name: &str) -> bool {
-    !name.contains(RWX) && !OTHERS.iter().any(|start| name.starts_with(start))
+/// What this setting waits for.
+pub fn waits(cause: &Cause) -> Waits {
+    match cause.fix {
+        SHARED => Waits::Shared,
+        AT_ONCE => Waits::Nothing,
+        _ => Waits::Volumes,
+    }
 }
 
 /// The parts of a value such as `a=b:NoSchedule; c:NoExecute` or `zone:a; disk:fast`.
@@ -103,17 +129,23 @@ pub fn named_in(message: &str) -> BTreeMap<&str, &'static Cause> {
 mod tests {
     use super::*;
 
+    /// As the description of the alert tells settings apart.
+    const RWX: &str = "-for-rwx-volume";
+    const OTHERS: [&str; 4] =
+        ["concurrent-", "disable-", "engine-image-pod-", "system-managed-csi-components-"];
+
     #[test]
     fn the_alert_speaks_of_the_same_settings() {
         assert!(DESCRIPTION.contains(&format!("match \"{RWX}\" ")));
         assert!(DESCRIPTION.contains(&format!("match \"^({})\" ", OTHERS.join("|"))));
-        let restart = |name: &str| restarts_instance_managers(name);
-        assert!(restart("priority-class") && restart("storage-network") && restart("log-path"));
-        for name in ["storage-network-for-rwx-volume-enabled", "endpoint-network-for-rwx-volume"] {
-            assert!(!restart(name) && cause_of(name).is_some(), "{name}");
-        }
-        for start in OTHERS {
-            assert!(CAUSES.iter().any(|known| known.id.replace('_', "-").starts_with(start)), "{start}");
+        for cause in CAUSES {
+            let name = cause.id.replace('_', "-");
+            let expected = match () {
+                () if name.contains(RWX) => Waits::Shared,
+                () if OTHERS.iter().any(|start| name.starts_with(start)) => Waits::Nothing,
+                () => Waits::Volumes,
+            };
+            assert_eq!(waits(cause), expected, "{name}");
         }
     }
 }

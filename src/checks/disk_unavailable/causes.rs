@@ -2,68 +2,83 @@
 
 use crate::check::{Cause, causes};
 
+/// What Longhorn says of a disk.
+const DISK: &str =
+    "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'";
+const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> \
+    -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,SIZE:.spec.volumeSize,DISK:.spec.diskPath,FAILED:.spec.failedAt";
+const LIMITS: &str = "kubectl -n <namespace> get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage";
+const NODE: &str = "kubectl describe node <node>";
+
 causes! {
     DISK_UUID_MISMATCH = warning "disk_uuid_mismatch"
         "the path holds another disk than Longhorn remembers, usually because the file system is not mounted"
         fix "Mount the disk at <value> on node <node>, by its UUID in fstab: one that is not mounted, or has another device name after a reboot, is the usual \
              reason, and Longhorn then uses it again. Where the disk was replaced, close the old entry for scheduling, wait until its volumes are \
-             healthy without it, and only then remove the entry and add the disk again." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+             healthy without it, and only then remove the entry and add the disk again." [read DISK, read REPLICAS];
     DISK_UUID_SHARED = warning "disk_uuid_shared"
-        "disks of several nodes have the same UUID, as after a machine was cloned, so Longhorn mistakes one for the other";
+        "disks of several nodes have the same UUID, as after a machine was cloned, so Longhorn mistakes one for the other"
+        fix "Keep the UUID on one node. On each of the others, one after the other and while every volume has a healthy replica elsewhere: close its \
+             disk for scheduling, delete longhorn-disk.cfg at its path (Longhorn writes a new UUID and calls the disk not ready), then remove the disk \
+             from the node in Longhorn, which is refused before, and add it again." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
+            read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+        ];
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
         "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was recreated"
         fix "See what is mounted at <value> on node <node> (findmnt -T <value>) and mount the disk there again: Longhorn then uses it. Where the file \
              system was recreated, its replicas are gone; close the entry for scheduling, wait until its volumes are healthy without it, and only \
-             then remove it and add the disk again." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+             then remove it and add the disk again." [read DISK, read REPLICAS];
     FILE_SYSTEM_SHARED = warning "file_system_shared"
         "the disk lies on the same file system as another disk of the node"
         fix "Mount the disk at <value> on node <node>: two entries lie on one file system, usually because a mount failed. Where only one disk is \
-             meant, remove the entry that is not ready." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+             meant, remove the entry that is not ready." [read DISK, read REPLICAS];
     FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the file system of the disk is read-only"
         fix "Read the kernel log of node <node>: it makes a file system read-only when the device gives errors. Check the device, repair the file \
-             system while nothing uses it, and mount it again at <value>." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+             system while nothing uses it, and mount it again at <value>." [read DISK, read REPLICAS];
     DISK_UNREADABLE = warning "disk_unreadable"
         "the manager of the node cannot read the disk: its path is gone or gives errors"
         fix "On node <node> see whether <value> exists and can be read (ls <value>, dmesg). A missing mount, a device with I/O errors or a stale mount \
-             are the usual reasons; Longhorn then uses the disk again." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+             are the usual reasons; Longhorn then uses the disk again." [read DISK, read REPLICAS];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
         "no instance manager of the node serves the disk, or its data engine is switched off"
         fix "See the instance manager of node <node> that serves the disk, and whether the data engine of the disk (block-type disks: v2) is \
              switched on." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
+            read DISK,
+            read REPLICAS,
             read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>",
         ];
     DISK_NOT_READY = warning "disk_not_ready"
         "Longhorn reports the disk as not ready, for a reason that this check does not know"
-        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [
-            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>}'",
-            read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>",
-        ];
+        fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS];
     DISK_FULL = warning "disk_full"
-        "the disk takes no more replicas: too little is free, or too much is already promised to volumes";
+        "the disk takes no more replicas: too little is free, or too much is already promised to volumes"
+        fix "Free space on disk <disk> of node <node>, or add a disk or a node: delete snapshots and volumes that no one needs, and other files on the \
+             same file system. Never delete replicas of degraded or faulted volumes. Raising storage-over-provisioning-percentage promises more than \
+             there is and only postpones the moment." [read REPLICAS, read DISK, read LIMITS];
     DISK_NEARLY_FULL = info "disk_nearly_full"
-        "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space";
-    NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes";
+        "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space"
+        fix "Plan room before the next volume or rebuild: add a disk or a node, or delete snapshots and volumes that no one needs. A disk that is small \
+             by design can be closed for scheduling; it is not reported then." [read REPLICAS, read DISK, read LIMITS];
+    NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
+        fix "Bring node <node> back: power, network, kubelet. Longhorn then uses its replicas again as far as they are in step. If it is lost for good, \
+             switch it off and wait until every volume is healthy without it before you delete it. Pods with an RWO volume stay bound to it until \
+             they are force-deleted or the setting node-down-pod-deletion-policy does it." [
+            read NODE,
+            read REPLICAS,
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+        ];
     NODE_PRESSURE = warning "node_pressure"
-        "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks";
+        "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
+        fix "Relieve node <node>: free disk space of the kubelet and the container runtime, memory or process ids. Pods that the kubelet evicts may be \
+             Longhorn's own." [read NODE, read "kubectl get events -A --field-selector reason=Evicted"];
     NODE_ENVIRONMENT = info "node_environment"
-        "the node lacks something that some volumes need" but "a warning where such volumes are there";
+        "the node lacks something that some volumes need" but "a warning where such volumes are there"
+        fix "Install or load on node <node> what the evidence names, by way of the node's image where nodes are replaced: the NFS client (nfs-common, \
+             nfs-utils), shared mounts (mount --make-rshared /), 2 MiB huge pages and a restart of the kubelet. Longhorn looks again every half hour." [
+            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.conditions}'",
+        ];
 }
 
 /// A disk of a node is not ready.

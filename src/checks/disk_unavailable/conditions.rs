@@ -95,17 +95,7 @@ fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Fin
     }
     let finding = about(node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
         .since(ready.last_transition_time.get())
-        .fact(said("node", ready))
-        .remedy(
-            Remedy::new(
-                "Bring the node back: power, kubelet, network. Longhorn then uses its replicas again as far as they are in step. If it is \
-                 lost for good, let its volumes rebuild elsewhere before you delete it. Pods that use an RWO volume stay bound to it until \
-                 they are force-deleted or the setting node-down-pod-deletion-policy does it.",
-            )
-            .read(format!("kubectl describe node {name}"))
-            .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name}", cluster.namespace))
-            .read(format!("kubectl get pods -A -o wide --field-selector spec.nodeName={name}")),
-        );
+        .fact(said("node", ready));
     Some(finding)
 }
 
@@ -119,17 +109,13 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     if !is_lasting(cluster, out, "pressure", name, ready) {
         return None;
     }
-    let finding = about(node, &causes::NODE_PRESSURE, format!("Longhorn does not use node {name}: the kubelet reports pressure"))
-        .since(ready.last_transition_time.get())
-        .fact(said("nodes.longhorn.io", ready))
-        .remedy(
-            Remedy::new(
-                "Relieve the node: free disk space of the kubelet and the container runtime, memory or process ids. Pods that \
-                 the kubelet evicts may be Longhorn's own.",
-            )
-            .read(format!("kubectl describe node {name}"))
-            .read("kubectl get events -A --field-selector reason=Evicted".to_owned()),
-        );
+    let finding = about(
+        node,
+        &causes::NODE_PRESSURE,
+        format!("Longhorn does not use node {name}: the kubelet reports pressure"),
+    )
+    .since(ready.last_transition_time.get())
+    .fact(said("nodes.longhorn.io", ready));
     Some(finding)
 }
 
@@ -185,14 +171,7 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
     .impact(match severity {
         Severity::Info => "nothing that is there is known to need it",
         _ => "volumes that need it cannot be used on this node",
-    })
-    .remedy(
-        Remedy::new(
-            "Install or load what the evidence names, by way of the node's image where nodes are replaced. The manager looks again every \
-             half hour, or when it restarts.",
-        )
-        .read(format!("kubectl -n {} get nodes.longhorn.io {name} -o jsonpath='{{.status.conditions}}'", cluster.namespace)),
-    );
+    });
     finding.evidence = evidence;
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());

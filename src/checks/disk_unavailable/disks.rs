@@ -40,15 +40,11 @@ impl Disk<'_> {
     pub fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         let node = self.node_name();
         let object = ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node);
-        Finding::new(cause, object, message).node(node).disk(self.name)
-    }
-
-    /// Prints the conditions of the disk.
-    pub fn show(&self, cluster: &Cluster) -> String {
-        let (namespace, node, disk) = (&cluster.namespace, self.node_name(), self.name.replace('.', "\\."));
-        format!(
-            "kubectl -n {namespace} get nodes.longhorn.io {node} -o jsonpath='{{.status.diskStatus.{disk}}}'"
-        )
+        Finding::new(cause, object, message)
+            .node(node)
+            .disk(self.name)
+            .with(Name::Value, self.path())
+            .with(Name::Key, self.name.replace('.', "\\."))
     }
 }
 
@@ -76,9 +72,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             "condition Ready of the disk is False, reason {}: {}",
             ready.reason,
             text::shortened(ready.message.trim(), 400)
-        ))
-        .with(Name::Value, disk.path())
-        .with(Name::Key, disk.name.replace('.', "\\."));
+        ));
     if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
         finding.evidence.push(api(format!("the condition may be outdated: {trouble}")));
     }
@@ -101,27 +95,16 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     nodes.dedup();
     let first = disks.iter().find(|disk| nodes.first() == Some(&disk.node_name()));
     let (Some(disk), true) = (first, nodes.len() > 1) else { return };
-    let (namespace, names) = (&cluster.namespace, text::listed(&nodes));
+    let (name, names) = (disk.node_name(), text::listed(&nodes));
+    let object = ObjectRef::new("nodes.longhorn.io", &cluster.namespace, name);
     out.find(
-        disk.finding(
-            cluster,
-            &causes::DISK_UUID_SHARED,
-            format!("nodes {names} each have a disk of UUID {uuid}"),
-        )
-        .impact("Longhorn confuses the disks: replicas are counted on the wrong node, and moved or rebuilt again and again")
-        .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
-        .volumes(disk.volumes(cluster))
-        .remedy(
-            Remedy::new(
-                "The UUID is in longhorn-disk.cfg at the path of the disk and was copied with the machine. Keep it on one node. On each \
-                 of the others, one after the other and while every volume has a healthy replica elsewhere: switch scheduling off for \
-                 the disk and delete longhorn-disk.cfg at its path. Longhorn writes a new UUID there, calls the disk not ready, and no \
-                 longer takes the replicas of the other disk for its own. Then remove the disk from the node in Longhorn, which is \
-                 refused before, and add it again.",
-            )
-            .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep diskUUID"))
-            .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={uuid} -o wide")),
-        ),
+        Finding::new(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
+            .node(name)
+            .disk(disk.name)
+            .impact("Longhorn confuses the disks: replicas are counted on the wrong node, and moved or rebuilt again and again")
+            .fact(format!("status.diskStatus of {}: diskUUID is {uuid}", counted(nodes.len(), "node")))
+            .volumes(disk.volumes(cluster))
+            .with(Name::Value, uuid),
     );
 }
 

@@ -3,8 +3,9 @@
 use super::disks::Disk;
 use super::{AWAY, causes};
 use crate::check::*;
-use crate::facts::text;
-use crate::longhorn::{Condition, ConditionStatus, DataEngine, condition};
+use crate::facts::placement::DiskSpace;
+use crate::facts::{api, text};
+use crate::longhorn::{Condition, ConditionStatus, condition};
 
 /// From this share of what may be promised on, a disk is nearly full.
 const NEARLY: f64 = 0.9;
@@ -29,99 +30,32 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     {
         return;
     }
-    let room = Room::of(cluster, disk);
-    let (cause, since) = match pressure(disk) {
+    let space = DiskSpace::of(cluster, spec, disk.status);
+    let of = format!("disk {} of node {}", disk.name, disk.node_name());
+    let finding = match pressure(disk) {
         Some(full) => {
             let since = full.last_transition_time.get();
             if since.is_some_and(|since| cluster.age(since) < AWAY) {
                 return;
             }
-            (&causes::DISK_FULL, since)
+            let why = match space.as_ref().map(DiskSpace::is_short) {
+                Some(true) => ": too little is free",
+                Some(false) => ": too much is promised to volumes",
+                None => "",
+            };
+            let said = text::shortened(full.message.trim(), 400);
+            disk.finding(cluster, &causes::DISK_FULL, format!("{of} takes no more replicas{why}"))
+                .since(since)
+                .impact(
+                    "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
+                     volumes on the disk that grow may fill it",
+                )
+                .fact(format!("condition Schedulable is False, reason DiskPressure: {said}"))
         }
-        None if room.as_ref().is_some_and(Room::is_nearly_full) => (&causes::DISK_NEARLY_FULL, None),
+        None if space.as_ref().is_some_and(|space| space.is_nearly_full(NEARLY, CLOSE)) => disk
+            .finding(cluster, &causes::DISK_NEARLY_FULL, format!("{of} has little room left for replicas"))
+            .impact("nothing is hurt yet; larger new volumes and rebuilds may find no room"),
         None => return,
     };
-    let full = cause == &causes::DISK_FULL;
-    let message = format!(
-        "disk {} of node {} {}",
-        disk.name,
-        disk.node_name(),
-        if full { "takes no more replicas" } else { "has little room left for replicas" }
-    );
-    let impact = match full {
-        true => {
-            "no replica is placed or rebuilt there; a volume that finds no other disk stays degraded or is not created, and \
-                 volumes on the disk that grow may fill it"
-        }
-        false => "nothing is hurt yet; larger new volumes and rebuilds may find no room",
-    };
-    let mut finding = disk.finding(cluster, cause, message).since(since).impact(impact);
-    if let Some(condition) = pressure(disk) {
-        let text = format!(
-            "condition Schedulable is False, reason DiskPressure: {}",
-            text::shortened(condition.message.trim(), 400)
-        );
-        finding = finding.fact(text);
-    }
-    if let Some(room) = &room {
-        finding = finding.fact(room.to_string());
-    }
-    out.find(finding.remedy(remedy(cluster, disk)));
-}
-
-fn remedy(cluster: &Cluster, disk: &Disk) -> Remedy {
-    let (namespace, node) = (&cluster.namespace, disk.node_name());
-    Remedy::new(
-        "Free space or add a disk or a node. Snapshots and volumes that are no longer needed, and other files on the same file system, are \
-         the first candidates. Never delete replicas of degraded or faulted volumes; one of a healthy volume is rebuilt elsewhere. Raising \
-         storage-over-provisioning-percentage promises more than there is and only postpones the moment.",
-    )
-    .read(disk.show(cluster))
-    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,SIZE:.spec.volumeSize,DISK:.spec.diskPath"))
-    .read(format!("kubectl -n {namespace} get settings.longhorn.io storage-minimal-available-percentage storage-over-provisioning-percentage"))
-}
-
-/// The numbers of scheduler/replica_scheduler.go IsSchedulableToDisk, in bytes.
-struct Room {
-    available: f64,
-    least: f64,
-    maximum: f64,
-    scheduled: f64,
-    limit: f64,
-}
-
-impl Room {
-    /// `None` where a number is not known.
-    fn of(cluster: &Cluster, disk: &Disk) -> Option<Room> {
-        let percent = |name: &str| cluster.setting_value(name, DataEngine::V1).trim().parse::<f64>().ok();
-        let status = disk.status;
-        let (maximum, reserved) = (status.storage_maximum.0 as f64, disk.spec.storage_reserved.0 as f64);
-        let room = Room {
-            available: status.storage_available.0 as f64,
-            least: maximum * percent("storage-minimal-available-percentage")? / 100.0,
-            maximum,
-            scheduled: status.storage_scheduled.0 as f64,
-            limit: (maximum - reserved) * percent("storage-over-provisioning-percentage")? / 100.0,
-        };
-        (maximum > 0.0 && room.limit > 0.0).then_some(room)
-    }
-
-    fn is_nearly_full(&self) -> bool {
-        self.scheduled >= NEARLY * self.limit || self.available - self.least < CLOSE * self.maximum
-    }
-}
-
-impl std::fmt::Display for Room {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let gib = |bytes: f64| bytes / f64::from(1 << 30);
-        write!(
-            f,
-            "{:.1} GiB of {:.1} GiB are free, at least {:.1} GiB must be; {:.1} GiB are promised to volumes of at most {:.1} GiB",
-            gib(self.available),
-            gib(self.maximum),
-            gib(self.least),
-            gib(self.scheduled),
-            gib(self.limit)
-        )
-    }
+    out.find(finding.facts(space.map(|space| api(space.to_string()))));
 }

@@ -148,7 +148,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     told(cluster, image, finding, std::slice::from_ref(missing), volumes).impact(impact)
 }
 
-/// Adds evidence and remedy.
+/// Adds evidence.
 fn told(
     cluster: &Cluster,
     image: &EngineImage,
@@ -156,7 +156,7 @@ fn told(
     missing: &[Missing],
     volumes: BTreeSet<&str>,
 ) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &image.metadata.name);
+    let name = &image.metadata.name;
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
     finding.evidence.push(api(format!(
@@ -180,13 +180,5 @@ fn told(
         finding.evidence.extend(tainted.map(api));
         finding.evidence.push(first.age.evidence());
     }
-    finding.remedy(
-        Remedy::new(
-            "See why the pod of the image is not Ready there: an image that cannot be pulled, a taint that the setting taint-toleration \
-             lacks, a node selector, a full disk. Longhorn uses the node as soon as the pod is Ready.",
-        )
-        .read(format!("kubectl -n {namespace} get pods -l longhorn.io/engine-image={name} -o wide"))
-        .read(format!("kubectl -n {namespace} describe daemonset engine-image-{name}"))
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io taint-toleration system-managed-components-node-selector")),
-    )
+    finding
 }

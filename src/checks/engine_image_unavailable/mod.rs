@@ -87,16 +87,12 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("its volumes cannot be attached, and those that are attached cannot be managed")
-    .fact(format!("{name}: state {}, incompatible {}", image.status.state.as_str(), image.status.incompatible))
+    .fact(format!(
+        "{name}: state {}, incompatible {}",
+        image.status.state.as_str(),
+        image.status.incompatible
+    ))
     .fact(format!("in use by {}", counted(image.status.ref_count.0, "object")))
-    .remedy(
-        Remedy::new(
-            "Upgrade the engines of its volumes before Longhorn itself is upgraded further. Where Longhorn has been upgraded over several \
-             minor releases at once, go back to the release that both support.",
-        )
-        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
-        .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,IMAGE:.status.currentImage")),
-    )
 }
 
 /// Volumes that name an image of which there is no object.
@@ -124,19 +120,15 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
         let mut finding = Finding::new(
             &causes::IMAGE_UNKNOWN,
             ObjectRef::new("EngineImage", namespace, image),
-            format!("Longhorn does not have engine image {image}, named by {}", counted(volumes.len(), "volume")),
+            format!(
+                "Longhorn does not have engine image {image}, named by {}",
+                counted(volumes.len(), "volume")
+            ),
         )
         .since(age.since)
         .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
         .impact("these volumes cannot be attached, or their engines cannot be upgraded")
-        .remedy(
-            Remedy::new(
-                "Add the image again, by Longhorn's user interface or as an EngineImage, wait until it is deployed, and upgrade \
-                 the engines of these volumes to the default image then.",
-            )
-            .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"))
-            .read(format!("kubectl -n {namespace} get volumes.longhorn.io -o custom-columns=NAME:.metadata.name,WANTED:.spec.image,IMAGE:.status.currentImage")),
-        );
+        .with(Name::Image, image);
         finding.evidence =
             vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), age.evidence()];
         out.find(finding);

@@ -216,7 +216,7 @@ fn a_live_upgrade_that_hangs_says_why() {
         ("v1.12.1", false),
     ] {
         let (_, words, change) = told(version, &surplus);
-        assert_eq!(words.starts_with("More replicas run"), waits, "{version} {words}");
-        assert_eq!(change.is_some_and(|change| change.contains("numberOfReplicas\":2")), waits, "{version}");
+        assert_eq!(words.starts_with("Raise numberOfReplicas"), waits, "{version} {words}");
+        assert_eq!(change.is_some_and(|change| change.contains("numberOfReplicas\":2}")), waits, "{version}");
     }
 }

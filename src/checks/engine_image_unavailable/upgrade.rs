@@ -75,10 +75,16 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     )
     .node(&volume.status.current_node_id)
     .volumes(vec![cluster.volume_ref(name)])
-    .impact("I/O goes on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
+    .impact("the engine runs on with the old image; until the upgrade ends the volume is not migrated and its failed replicas are not cleaned up")
     .fact(format!("the volume wants image {to} and runs {from}"))
-    .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old))
-    .remedy(remedy(cluster, name, (old > wanted).then_some(old), !idle.is_empty()));
+    .fact(format!("{} of the new image, {} in use, {wanted} wanted", counted(new.len(), "replica"), old));
+    let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
+    if old > wanted && !allowed {
+        finding = finding.with(Name::Value, old.to_string()).fix(
+            "Raise numberOfReplicas to as many as run until the upgrade has ended: more replicas run than the volume wants, and this \
+             release counts for equality.",
+        );
+    }
     if !idle.is_empty() {
         finding.evidence.push(api(format!("new replicas that do not run: {}", text::listed(&idle))));
     }
@@ -88,27 +94,4 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
 fn described(replica: &Replica) -> String {
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
     format!("{name} on {node} is {}", replica.status.current_state.as_str())
-}
-
-/// `more` are the replicas that run where these are more than the volume wants; `idle` is true where a new one does not run.
-fn remedy(cluster: &Cluster, volume: &str, more: Option<usize>, idle: bool) -> Remedy {
-    let namespace = &cluster.namespace;
-    let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
-    let surplus = more.filter(|_| !allowed);
-    let words = if surplus.is_some() {
-        "More replicas run than the volume wants, and this release counts for equality: raise numberOfReplicas to as many as run until \
-         the upgrade has ended, or delete one of those that run."
-    } else if idle {
-        "See why the new replicas do not run: their instance manager on that node, a cordon, a failed start. A new replica that has \
-         failed can be deleted; Longhorn creates another. When the volume is detached and attached again, it runs the new image, too."
-    } else {
-        "All new replicas run, so see in the log of the longhorn-manager that owns the volume why the engine is not replaced. When the \
-         volume is detached and attached again, it runs the new image."
-    };
-    let remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"))
-        .read(format!("kubectl -n {namespace} get engineimages.longhorn.io"));
-    let Some(count) = surplus else { return remedy };
-    let raised = serde_json::json!({ "spec": { "numberOfReplicas": count } });
-    remedy.change(crate::facts::kubectl::patch(namespace, "volumes.longhorn.io", volume, &raised))
 }

@@ -2,35 +2,116 @@
 
 use crate::check::causes;
 
+const IMAGE: &str = "kubectl -n <namespace> get backingimages.longhorn.io <object> -o yaml";
+const NODE: &str = "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml";
+const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
+const DISK_UUIDS: &str =
+    "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'";
+const MANAGERS: &str = "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide";
+const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide";
+const OF_VOLUME: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<volume> \
+    -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,STATE:.status.currentState,HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt";
+const IMAGE_MANAGERS: &str = "kubectl -n <namespace> get backingimagemanagers.longhorn.io \
+    -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeID,DISK:.spec.diskUUID,STATE:.status.currentState";
+
 causes! {
     COPY_NOT_STARTING = warning "copy_not_starting"
-        "a copy of a backing image is wanted on a disk but its status never appears";
-    MISSING_DISK = warning "missing_disk" "a copy of a backing image is on a disk that no node lists";
+        "a copy of a backing image is wanted on a disk but its status never appears"
+        fix "See why the backing image manager of disk <disk> and the longhorn-manager of node <node> do not make the copy." [
+            read IMAGE_MANAGERS, read IMAGE, read MANAGERS,
+        ];
+    MISSING_DISK = warning "missing_disk" "a copy of a backing image is on a disk that no node lists"
+        fix "Bring disk <disk> back. Where it is gone for good and another disk has a copy that is ready, ask the lost copy to leave: Longhorn then \
+             creates another where one is missing." [
+            read IMAGE,
+            read DISK_UUIDS,
+            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":true}}}}'",
+        ];
     STICKY_BACKING_IMAGE_FLAG = warning "sticky_backing_image_flag"
-        "a copy still has evictionRequested although no one requests eviction any longer";
+        "a copy still has evictionRequested although no one requests eviction any longer"
+        fix "Reset the flag on the backing image by hand: Longhorn (1.7.0 to 1.12.1) does not." [
+            change "kubectl -n <namespace> patch backingimages.longhorn.io <object> --type merge -p '{\"spec\":{\"diskFileSpecMap\":{\"<key>\":{\"evictionRequested\":false}}}}'",
+            read IMAGE,
+        ];
     STALE_REPLICA_FLAG = warning "stale_replica_flag"
-        "a replica is asked to leave although neither its disk, its node nor a drain asks for it";
+        "a replica is asked to leave although neither its disk, its node nor a drain asks for it"
+        fix "See why the longhorn-manager of node <node> does not reset the flag, then reset it by hand. It does so only while it runs, and only for \
+             replicas on a disk that is ready." [
+            read MANAGERS,
+            read NODE,
+            read "kubectl -n <namespace> get replicas.longhorn.io <object> -o yaml",
+            change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
+        ];
     SUSPENDED_NODE_DOWN = warning "suspended_node_down"
-        "eviction is requested on a node that is down: Longhorn suspends it silently";
+        "eviction is requested on a node that is down: Longhorn suspends it silently"
+        fix "Bring node <node> back until the disk is empty. If it is lost for good, check that every volume has a healthy replica elsewhere before you \
+             delete the node in Kubernetes: Longhorn rebuilds from those." [
+            read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io",
+        ];
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
-        "an evicted disk is not ready and looks empty although replicas are on it";
+        "an evicted disk is not ready and looks empty although replicas are on it"
+        fix "Do not remove disk <disk> of node <node>. Make it ready again: mount, file system, device. Only if it is lost, delete its replicas one by \
+             one, each after its volume is healthy without it." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide",
+            read NODE,
+        ];
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
-        "a detached volume has a replica to evict but is not attached for it: no disk can take the replica";
+        "a detached volume has a replica to evict but is not attached for it: no disk can take the replica"
+        fix "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the \
+             volume as soon as every replica has a candidate." [
+            read NODES,
+            read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'",
+            read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o yaml",
+        ];
     LAST_RW_REPLICA = warning "last_rw_replica"
-        "the replica that is asked to leave is the only good one and no other is being rebuilt";
+        "the replica that is asked to leave is the only good one and no other is being rebuilt"
+        fix "See why no other replica of <claim> is rebuilt: the rebuild limit, replicas that fail, a restore. A strict-local volume has one replica by \
+             design and moves only when its data locality is changed while it is detached. Back the volume up before anything else." [
+            read OF_VOLUME,
+            read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
+            read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
+        ];
     COPY_IN_USE = warning "copy_in_use"
-        "a copy is asked to leave while a replica on the same disk, which does not leave, needs it";
+        "a copy is asked to leave while a replica on the same disk, which does not leave, needs it"
+        fix "Let the replicas that need the copy leave first: evict the whole node or disk." [
+            read ON_NODE,
+            read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
+            change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
+        ];
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
-        "eviction is requested where scheduling is allowed, which the webhook refuses";
+        "eviction is requested where scheduling is allowed, which the webhook refuses"
+        fix "Switch scheduling off for what is being evicted, or withdraw the request. See why the validating webhook did not refuse the change." [
+            read NODE,
+            read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml",
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '<value>'",
+        ];
     DISK_KEYS_DIFFER = warning "disk_keys_differ"
         "spec and status of a node list different disks: changes of the node are refused"
-        but "info in a recording while the node's manager works: a disk may just have been added or removed";
+        but "info in a recording while the node's manager works: a disk may just have been added or removed"
+        fix "See why the longhorn-manager of node <node> does not take the disks over: it may not run, or the path of a new disk may not exist." [
+            read MANAGERS, read NODE,
+        ];
     AUTO_EVICTING_STALE = warning "auto_evicting_stale"
-        "a node says that it is evicting automatically although it is not cordoned";
+        "a node says that it is evicting automatically although it is not cordoned"
+        fix "Bring the longhorn-manager of node <node> back: it resets the field in its next round." [read MANAGERS, read NODE];
     DATA_SOURCE_MOVED = warning "data_source_moved"
-        "the pod that prepares a backing image runs on another node than its data source names";
+        "the pod that prepares a backing image runs on another node than its data source names"
+        fix "Delete the pod: Longhorn starts it on the node that the data source names, and the download starts again." [
+            change "kubectl -n <namespace> delete pod <pod>",
+            read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <object> -o yaml",
+            read "kubectl -n <namespace> get pod <pod> -o wide",
+        ];
     MANAGER_STALE = warning "manager_stale"
-        "a backing image manager has an old image or serves a disk that no node lists";
+        "a backing image manager has an old image or serves a disk that no node lists"
+        fix "See why Longhorn does not remove it: the longhorn-manager of its node, and copies that have no other place yet." [
+            read "kubectl -n <namespace> get backingimagemanagers.longhorn.io <object> -o yaml",
+            read MANAGERS,
+            read "kubectl -n <namespace> get settings.longhorn.io default-backing-image-manager-image",
+        ];
     NO_USABLE_COPY = warning "no_usable_copy"
-        "every copy of a backing image is failed or unknown: volumes on it cannot start";
+        "every copy of a backing image is failed or unknown: volumes on it cannot start"
+        fix "Bring a node with a copy back. If every copy is lost, prepare the image again under the same name from a source with the same content, \
+             checked by its checksum: volumes hold only what differs from it, and another content under them is corruption." [
+            read IMAGE, read NODES, read IMAGE_MANAGERS,
+        ];
 }

@@ -8,10 +8,11 @@ use crate::check::*;
 use crate::cluster::{DiskOfNode, Readability};
 use crate::facts::age::Unknown;
 use crate::facts::eviction::*;
-use crate::facts::kubectl::patch;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
-use crate::longhorn::{BackingImage, CopyState, Release, Replica, Resource, VolumeRobustness};
+use crate::longhorn::{
+    BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
+};
 use jiff::SignedDuration;
 
 /// Names of backing image managers by the whole disk UUID instead of its first four characters
@@ -90,13 +91,6 @@ impl<'a> CopyView<'a> {
         ObjectRef::new("BackingImage", &self.cluster.namespace, &image.metadata.name)
     }
 
-    fn get(&self, image: &BackingImage) -> String {
-        format!(
-            "kubectl -n {} get backingimages.longhorn.io {} -o yaml",
-            self.cluster.namespace, image.metadata.name
-        )
-    }
-
     fn volumes_of(&self, image: &str) -> Vec<VolumeRef> {
         let volumes = self.volumes.get(image).into_iter().flatten();
         volumes.map(|volume| self.cluster.volume_ref(volume)).collect()
@@ -118,19 +112,7 @@ impl<'a> CopyView<'a> {
         }
         let node = place.node.metadata.name.as_str();
         let twin = self.twin(uuid);
-        let text = match twin {
-            Some(_) => {
-                "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while it is empty."
-            }
-            None => "See the backing image manager of that disk and the longhorn-manager of that node.",
-        };
-        let remedy = Remedy::new(text)
-            .read(self.get(image))
-            .read(format!(
-                "kubectl -n {} get backingimagemanagers.longhorn.io -o custom-columns=NAME:.metadata.name,DISK:.spec.diskUUID,STATE:.status.currentState",
-                self.cluster.namespace
-            ));
-        Some(
+        let suspicion =
             Suspicion::new(
                 &causes::COPY_NOT_STARTING,
                 self.object(image),
@@ -146,9 +128,14 @@ impl<'a> CopyView<'a> {
             }))
             .maybe(manager_not_ready(self.cluster, node))
             .impact("the image has fewer copies than wanted, and eviction waits for this one")
-            .remedy(remedy)
-            .not_before(image.metadata.created()),
-        )
+            .not_before(image.metadata.created());
+        Some(match twin {
+            Some(_) => suspicion.fix(
+                "Upgrade to 1.9.2 or later. Until then, let one of the two disks hold no copy: request its eviction, or give it a new UUID while \
+                 it is empty.",
+            ),
+            None => suspicion,
+        })
     }
 
     /// Another disk whose backing image manager has the same name on this release.
@@ -171,26 +158,29 @@ impl<'a> CopyView<'a> {
         )
         .at("", uuid)
         .fact(format!("disk {uuid} is in no status.diskStatus of any nodes.longhorn.io"))
-        .maybe(unknown.then(|| "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()))
+        .maybe(unknown.then(|| {
+            "some disks have no UUID in the status of their node yet; it may be one of them".to_owned()
+        }))
         .fact(if heals {
             "this release gives such copies up by itself, but has not"
         } else {
             "releases before 1.9.2 and 1.10.0 never give such a copy up"
         })
         .impact("the copy counts although it is gone, so the image may have no real one left")
-        .remedy(
-            Remedy::new("Bring the disk back, or ask the copy to leave; Longhorn then creates another where one is missing.")
-                .read(self.get(image))
-                .read(format!(
-                    "kubectl -n {} get nodes.longhorn.io -o yaml | grep diskUUID",
-                    self.cluster.namespace
-                )),
-        )
         .not_before(image.metadata.created());
         // Longhorn writes when it lost sight of the copy
         let copy = image.status.disk_file_status_map.get(uuid);
         let lost = copy.filter(|copy| copy.state == CopyState::Unknown);
         let lost = lost.and_then(|copy| copy.last_state_transition_time.get());
+        // a copy is asked to leave only where another is known to be good
+        let is_good = |(other, copy): (&SharedText, &CopyStatus)| {
+            *other != *uuid && copy.state == CopyState::Ready && self.disks.contains(other.as_str())
+        };
+        if image.spec.disk_file_spec_map.contains_key(uuid)
+            && image.status.disk_file_status_map.iter().any(is_good)
+        {
+            suspicion = suspicion.with(Name::Key, uuid);
+        }
         if heals {
             suspicion = suspicion.after(GIVE_UP).not_before(lost.max(image.metadata.created()));
             if lost.is_none() {
@@ -208,12 +198,6 @@ impl<'a> CopyView<'a> {
             return None;
         }
         let (name, node) = (image.metadata.name.as_str(), place.node.metadata.name.as_str());
-        let reset =
-            serde_json::json!({ "spec": { "diskFileSpecMap": { uuid: { "evictionRequested": false } } } });
-        let remedy =
-            Remedy::new("Reset the flag on the backing image by hand; Longhorn (up to 1.12.1) does not.")
-                .read(self.get(image))
-                .change(patch(&self.cluster.namespace, "backingimages.longhorn.io", name, &reset));
         Some(
             Suspicion::new(
                 &causes::STICKY_BACKING_IMAGE_FLAG,
@@ -227,7 +211,7 @@ impl<'a> CopyView<'a> {
             .fact(format!("spec.diskFileSpecMap of disk {uuid}: evictionRequested is true"))
             .fact(format!("neither node {node} nor any of its disks requests eviction; Longhorn stops looking then"))
             .impact("Longhorn removes the copy as soon as there is another, and replicas on that disk have to fetch it again")
-            .remedy(remedy),
+            .with(Name::Key, uuid),
         )
     }
 
@@ -258,9 +242,6 @@ impl<'a> CopyView<'a> {
                 "the replicas fail when their copy is removed, and failed replicas stay on the evicted disk",
             )
         };
-        let remedy = Remedy::new("Let the replicas leave first: evict the whole node or disk, or delete failed replicas of healthy volumes.")
-            .read(self.get(image))
-            .read(format!("kubectl -n {} get replicas.longhorn.io {} -o wide", self.cluster.namespace, names.join(" ")));
         Some(
             Suspicion::new(
                 &causes::COPY_IN_USE,
@@ -272,7 +253,7 @@ impl<'a> CopyView<'a> {
             .fact(format!("on disk {uuid} with this backing image: {}", names.join(", ")))
             .fact(fact)
             .impact(impact)
-            .remedy(remedy),
+            .with(Name::BackingImage, name),
         )
     }
 
@@ -294,16 +275,12 @@ impl<'a> CopyView<'a> {
             if !is_disk_requested(place.node, place.spec) || has_copy {
                 continue;
             }
-            let namespace = &self.cluster.namespace;
-            let mut remedy = Remedy::new("Delete the failed replica once the volume is healthy elsewhere, and not before: until then it may be what the volume is salvaged from. Upgrade to 1.8.2, 1.9.1 or later.")
-                .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={} -o wide", replica.spec.volume_name));
-            if self.is_healthy_without(replica) {
-                remedy = remedy.change(format!("kubectl -n {namespace} delete replicas.longhorn.io {name}"));
-            }
+            // until the volume is healthy elsewhere it may be what the volume is salvaged from
+            let surplus = if self.is_healthy_without(replica) { name } else { "" };
             found.push(
                 Suspicion::new(
                     &causes::COPY_IN_USE,
-                    ObjectRef::new("Replica", namespace, name),
+                    ObjectRef::new("Replica", &self.cluster.namespace, name),
                     format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
                 )
                 .at(node, place.name)
@@ -311,7 +288,12 @@ impl<'a> CopyView<'a> {
                 .fact(format!("spec.failedAt is set, and backing image {image} no longer has a copy on that disk"))
                 .fact("this release removes copies that replicas need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
-                .remedy(remedy)
+                .fix(
+                    "Delete the failed replica once the volume is healthy elsewhere, and not before: until then it may be what the volume is \
+                     salvaged from. Upgrade to 1.8.2, 1.9.1 or later.",
+                )
+                .with(Name::BackingImage, image)
+                .with(Name::Replica, surplus)
                 .not_before(replica.spec.failed_at.get()),
             );
         }
@@ -347,12 +329,6 @@ impl<'a> CopyView<'a> {
             .map(|(uuid, copy)| format!("{uuid} {} {}", copy.state.as_str(), copy.message))
             .collect();
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
-        let remedy = Remedy::new(
-            "Bring a node with a copy back. If every copy is lost, prepare the image again under the same name from a source with \
-             the same content, checked by its checksum: volumes hold only what differs from it.",
-        )
-        .read(self.get(image))
-        .read(format!("kubectl -n {} get backingimagemanagers.longhorn.io -o wide", self.cluster.namespace));
         Some(
             Suspicion::new(
                 &causes::NO_USABLE_COPY,
@@ -362,7 +338,6 @@ impl<'a> CopyView<'a> {
             .volumes(self.volumes_of(name))
             .fact(format!("copies: {}", states.join("; ")))
             .impact("volumes on the image cannot attach or rebuild")
-            .remedy(remedy)
             .not_before(changed),
         )
     }

@@ -35,10 +35,6 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
         return None;
     }
     let namespace = &cluster.namespace;
-    let remedy = Remedy::new("Delete the pod; Longhorn starts it on the node that the data source names, and the download starts again.")
-        .read(format!("kubectl -n {namespace} get backingimagedatasources.longhorn.io {name} -o yaml"))
-        .read(format!("kubectl -n {namespace} get pod {pod_name} -o wide"))
-        .change(format!("kubectl -n {namespace} delete pod {pod_name}"));
     Some(
         Suspicion::new(
             &causes::DATA_SOURCE_MOVED,
@@ -48,7 +44,7 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
         .at(wanted, "")
         .fact(format!("spec.nodeID is {wanted}, spec.nodeName of pod {pod_name} is {actual}, and the file is not transferred"))
         .impact("the download or upload does not end; volumes that wait for the image do not start")
-        .remedy(remedy)
+        .with(Name::Pod, pod_name.as_str())
         .not_before(pod.metadata.created()),
     )
 }
@@ -71,9 +67,6 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         (true, false) => "has an old image",
         (false, _) => "serves a disk that no node lists",
     };
-    let remedy = Remedy::new("See why Longhorn does not remove it: the manager of its node, and copies that have no other place yet.")
-        .read(format!("kubectl -n {namespace} get backingimagemanagers.longhorn.io {name} -o yaml"))
-        .read(format!("kubectl -n {namespace} get settings.longhorn.io default-backing-image-manager-image"));
     let mut suspicion = Suspicion::new(
         &causes::MANAGER_STALE,
         ObjectRef::new("BackingImageManager", namespace, name),
@@ -86,7 +79,6 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         if images.is_empty() { "none".to_owned() } else { images.join(", ") }
     ))
     .impact("its copies are not kept up, and eviction of the disk may wait for it")
-    .remedy(remedy)
     .after(UPGRADE)
     .not_before(manager.metadata.created());
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {

@@ -140,8 +140,13 @@ impl Suspicion {
         self
     }
 
-    fn remedy(mut self, remedy: Remedy) -> Self {
-        self.finding = self.finding.remedy(remedy);
+    fn with(mut self, name: Name, value: impl Into<String>) -> Self {
+        self.finding = self.finding.with(name, value);
+        self
+    }
+
+    fn fix(mut self, words: &str) -> Self {
+        self.finding = self.finding.fix(words);
         self
     }
 

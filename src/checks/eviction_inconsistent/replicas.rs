@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::{Found, Suspicion};
 use crate::check::*;
 use crate::facts::eviction::*;
-use crate::facts::kubectl::patch;
 use crate::facts::nodes::{is_cordoned, is_down, manager_not_ready};
 use crate::longhorn::{
     ConditionStatus, DataEngine, InstanceState, Release, Replica, ReplicaMode, Resource, VolumeState, status,
@@ -61,16 +60,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
     let not_ready =
         disk.is_some_and(|disk| status(&disk.status.conditions, "Ready") != ConditionStatus::True);
     let in_spec = replica.spec.eviction_requested;
-    let namespace = &cluster.namespace;
-    let mut remedy = Remedy::new(
-        "See why the longhorn-manager of the node does not reset the flag, then reset it by hand.",
-    )
-    .read(format!("kubectl -n {namespace} get replicas.longhorn.io {} -o yaml", replica.metadata.name))
-    .read(format!("kubectl -n {namespace} get nodes.longhorn.io {name} -o yaml"));
-    if in_spec {
-        let reset = serde_json::json!({ "spec": { "evictionRequested": false } });
-        remedy = remedy.change(patch(namespace, "replicas.longhorn.io", &replica.metadata.name, &reset));
-    }
+    let reset = if in_spec { replica.metadata.name.as_str() } else { "" };
     Some(
         Suspicion::new(
             &causes::STALE_REPLICA_FLAG,
@@ -87,7 +77,7 @@ fn stale_flag(cluster: &Cluster, replica: &Replica) -> Option<Suspicion> {
         .maybe(not_ready.then(|| "the disk is not ready, so Longhorn does not look at the replicas on it".to_owned()))
         .maybe(manager_not_ready(cluster, name))
         .impact("Longhorn keeps moving the replica away, which costs a rebuild that no one asked for")
-        .remedy(remedy),
+        .with(Name::Replica, reset),
     )
 }
 
@@ -112,15 +102,6 @@ fn not_attached(
     {
         return None;
     }
-    let namespace = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of the volume. \
-         Longhorn attaches the volume by itself as soon as every replica has a candidate.",
-    )
-    .read(format!("kubectl -n {namespace} get volumes.longhorn.io {volume} -o yaml"))
-    .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {volume} -o yaml"))
-    .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-    .read(format!("kubectl -n {namespace} logs -l app=longhorn-manager -c longhorn-manager --tail=2000 | grep 'No disk candidates'"));
     Some(
         Suspicion::new(
             &causes::NO_CANDIDATE_DISK,
@@ -137,8 +118,7 @@ fn not_attached(
             "Longhorn creates the ticket only when the scheduler has a disk for every replica of the volume",
         )
         .maybe(manager_not_ready(cluster, &object_of_volume.status.owner_id))
-        .impact("the replica stays where it is; the node or disk never becomes empty")
-        .remedy(remedy),
+        .impact("the replica stays where it is; the node or disk never becomes empty"),
     )
 }
 
@@ -159,16 +139,6 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
     let limit = cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1);
     let conditions = cluster.objects.volumes.get(volume).map(|volume| volume.status.conditions.as_slice());
     let restoring = status(conditions.unwrap_or_default(), "Restore") == ConditionStatus::True;
-    let namespace = &cluster.namespace;
-    let remedy =
-        Remedy::new("See why no other replica is rebuilt: the rebuild limit, replicas that fail, a restore, or a volume that is strict-local.")
-            .read(format!(
-                "kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"
-            ))
-            .read(format!(
-                "kubectl -n {namespace} get settings.longhorn.io concurrent-replica-rebuild-per-node-limit"
-            ))
-            .read(format!("kubectl -n {namespace} get events --field-selector involvedObject.name={volume}"));
     Some(
         Suspicion::new(
             &causes::LAST_RW_REPLICA,
@@ -181,7 +151,6 @@ fn last_good(cluster: &Cluster, volume: &str, replicas: &[&Replica]) -> Option<S
         .maybe((limit == "0").then(|| "concurrent-replica-rebuild-per-node-limit is 0: rebuilding is off".to_owned()))
         .maybe(strict_local(cluster, [volume].into_iter()))
         .maybe(restoring.then(|| format!("volume {volume} is being restored; what is missing may be rebuilt only after that")))
-        .impact("eviction cannot end, and losing this node or disk loses the volume's data")
-        .remedy(remedy),
+        .impact("eviction cannot end, and losing this node or disk loses the volume's data"),
     )
 }

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use super::{Found, Suspicion};
 use crate::check::*;
 use crate::facts::eviction::*;
-use crate::facts::kubectl::patch;
+use crate::facts::kubectl::quoted;
 use crate::facts::nodes::{is_down, is_ready, manager_not_ready};
 use crate::longhorn::{LonghornNode, Resource, SharedText, condition};
 
@@ -28,10 +28,6 @@ fn object(cluster: &Cluster, node: &LonghornNode) -> ObjectRef {
     ObjectRef::new("nodes.longhorn.io", &cluster.namespace, &node.metadata.name)
 }
 
-fn get(cluster: &Cluster, node: &str) -> String {
-    format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace)
-}
-
 /// longhorn-manager v1.12.1 controller/node_controller.go shouldEvictReplica: no replica of a node
 /// that is down is asked to leave.
 fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Suspicion> {
@@ -48,12 +44,6 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
         counted(replicas.len(), "replica"),
         counted(copies, "backing image copy")
     );
-    let remedy = Remedy::new(
-        "Bring the node back until the disk is empty. If it is lost for good, delete the node in Kubernetes, then in Longhorn; \
-         Longhorn rebuilds from the other replicas. Check first that every volume has one.",
-    )
-    .read(get(cluster, name))
-    .read(format!("kubectl -n {} get replicas.longhorn.io -l longhornnode={name} -o wide", cluster.namespace));
     Some(
         Suspicion::new(&causes::SUSPENDED_NODE_DOWN, object(cluster, disk.node), message)
             .at(name, disk.name)
@@ -61,7 +51,6 @@ fn suspended(cluster: &Cluster, disk: &EvictingDisk, copies: usize) -> Option<Su
             .fact(format!("condition Ready of the node is False, reason {}", ready.reason))
             .fact(format!("evictionRequested is true on {}", requests(disk.node)))
             .impact("nothing leaves the disk, and Longhorn does not say so; removing the node or disk now loses what is on it")
-            .remedy(remedy)
             .not_before(ready.last_transition_time.get()),
     )
 }
@@ -79,13 +68,6 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
         disk.name,
         counted(replicas.len(), "replica")
     );
-    let namespace = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Do not remove the disk. Make it ready again (mount, file system, device), or accept the loss of these replicas and \
-         delete them one by one after checking that each volume has a healthy one elsewhere.",
-    )
-    .read(get(cluster, name))
-    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={} -o wide", disk.uuid()));
     Some(
         Suspicion::new(&causes::DISK_NOT_READY_HIDES_REPLICAS, object(cluster, disk.node), message)
             .at(name, disk.name)
@@ -97,7 +79,7 @@ fn hidden(cluster: &Cluster, disk: &EvictingDisk) -> Option<Suspicion> {
                 ready.map_or("", |ready| ready.reason.as_str()),
             ))
             .impact("replicas on it are never asked to leave, and the usual test for a finished eviction passes falsely")
-            .remedy(remedy)
+            .with(Name::Key, disk.uuid())
             .not_before(ready.and_then(|ready| ready.last_transition_time.get())),
     )
 }
@@ -114,12 +96,6 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found)
             "" => serde_json::json!({ "spec": { "allowScheduling": false } }),
             disk => serde_json::json!({ "spec": { "disks": { disk: { "allowScheduling": false } } } }),
         };
-        let remedy = Remedy::new(
-            "Switch scheduling off, or withdraw the request. See why the validating webhook did not refuse the change.",
-        )
-        .read(get(cluster, name))
-        .read("kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml")
-        .change(patch(&cluster.namespace, "nodes.longhorn.io", name, &off));
         found.push(
             Suspicion::new(
                 &causes::SCHEDULING_STILL_ALLOWED,
@@ -131,7 +107,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Found)
                 "{what}: evictionRequested and allowScheduling are both true; the webhook refuses that pair"
             ))
             .impact("replicas leave and come back, so eviction may never end; the webhook was bypassed")
-            .remedy(remedy)
+            .with(Name::Value, quoted(&off))
             .after(SignedDuration::from_mins(1)),
         );
     }
@@ -152,11 +128,6 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     let name = node.metadata.name.as_str();
     let works = is_ready(cluster, name) && manager_not_ready(cluster, name).is_none();
     let list = |disks: &str| if disks.is_empty() { "none".to_owned() } else { disks.to_owned() };
-    let remedy = Remedy::new(
-        "See why the longhorn-manager of the node does not take the disks over: it may not run, or the path of a new disk may not exist.",
-    )
-    .read(get(cluster, name))
-    .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
     Some(
         Suspicion::new(
             &causes::DISK_KEYS_DIFFER,
@@ -170,7 +141,6 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         .passes(works && spec.keys().any(|name| status.contains_key(name)))
         .maybe(manager_not_ready(cluster, name))
         .impact("requests for eviction on this node can neither be made nor withdrawn")
-        .remedy(remedy)
         .not_before(node.metadata.created()),
     )
 }
@@ -183,10 +153,6 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
     if !node.status.auto_evicting || kube.spec.unschedulable || !cluster.can_read(Resource::KubeNodes) {
         return None;
     }
-    let remedy =
-        Remedy::new("Bring the longhorn-manager of the node back; it resets the field in its next round.")
-            .read(get(cluster, name))
-            .read(format!("kubectl -n {} get pods -l app=longhorn-manager -o wide", cluster.namespace));
     Some(
         Suspicion::new(
             &causes::AUTO_EVICTING_STALE,
@@ -196,7 +162,6 @@ fn auto_evicting(cluster: &Cluster, node: &LonghornNode) -> Option<Suspicion> {
         .at(name, "")
         .fact("status.autoEvicting is true, spec.unschedulable of the Kubernetes node is not")
         .maybe(manager_not_ready(cluster, name))
-        .impact("the manager of the node is not at work; replicas may still be asked to leave")
-        .remedy(remedy),
+        .impact("the manager of the node is not at work; replicas may still be asked to leave"),
     )
 }

@@ -2,11 +2,33 @@
 
 use crate::check::causes;
 
+const NODES: &str = "kubectl -n <namespace> get nodes.longhorn.io";
+const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node> -o wide";
+
 causes! {
     NO_PROGRESS = warning "no_progress"
-        "what remains on an evicted disk has not decreased for half an hour, and nothing is being rebuilt";
+        "what remains on an evicted disk has not decreased for half an hour, and nothing is being rebuilt"
+        fix "See why nothing moves: volumes that are not attached or not healthy, a limit of 0 in the evidence (its default is 5), and the \
+             longhorn-manager of node <node>. Withdraw the eviction if it was not meant." [
+            read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
+            read "kubectl -n <namespace> get volumes.longhorn.io",
+            read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
+            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'",
+        ];
     PDB_BLOCKS = warning "pdb_blocks"
-        "the PodDisruptionBudget of an instance manager holds up the drain of a cordoned node" but "info while nothing but the cordon asks for it, for the first quarter of an hour, or while replicas leave";
+        "the PodDisruptionBudget of an instance manager holds up the drain of a cordoned node" but "info while nothing but the cordon asks for it, for the first quarter of an hour, or while replicas leave"
+        fix "Let the volumes and replicas that the evidence names leave node <node>: Longhorn removes the budget then. Do not delete it, and do not \
+             force the drain: it protects the last copy of data." [
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read ON_NODE,
+            change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
+        ];
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
-        "volumes on an evicted disk need a replica elsewhere, but no disk can take it";
+        "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
+        fix "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or fix the tags and anti-affinity of the \
+             volumes; the evidence has the reason of each disk. Longhorn then continues." [
+            read NODES,
+            read "kubectl -n <namespace> describe volumes.longhorn.io <volume>",
+            read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'",
+        ];
 }

@@ -10,9 +10,9 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::api;
 use crate::facts::drain::{Blocker, Budgets};
 use crate::facts::eviction::*;
-use crate::facts::kubectl::patch;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
 use crate::facts::releases::manager_release;
 use crate::facts::text::listed;
@@ -172,20 +172,24 @@ impl<'a> DrainView<'a> {
     fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {
         let (cluster, namespace) = (self.cluster, self.cluster.namespace.as_str());
         let (name, node) = (manager.metadata.name.as_str(), manager.spec.node_id.as_str());
-        let pods = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}");
-        let replicas =
-            format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} -o wide");
-        let (why, remedy, volumes) = match blocker {
+        let (why, fix, volumes) = match blocker {
             Blocker::Attached(instances) => (
                 format!("volumes are still attached on the node: {}", listed(instances)),
-                Remedy::new("Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing controller keeps them.")
-                    .read(pods)
-                    .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io")),
+                "Let the workloads that use these volumes leave the node; the drain does that unless their own budget or a missing \
+                 controller keeps them.",
                 self.volumes_of_instances(instances),
             ),
             Blocker::Replicas(left) => (
-                format!("node-drain-policy {} waits until {} left", self.budgets.policy, if left.len() == 1 { "the last replica has".to_owned() } else { format!("{} replicas have", left.len()) }),
-                Remedy::new("Wait for the eviction, and see the findings on it if it does not advance.").read(replicas),
+                format!(
+                    "node-drain-policy {} waits until {} left",
+                    self.budgets.policy,
+                    if left.len() == 1 {
+                        "the last replica has".to_owned()
+                    } else {
+                        format!("{} replicas have", left.len())
+                    }
+                ),
+                "Wait for the eviction, and see the findings on it if it does not advance.",
                 volumes(cluster, left),
             ),
             Blocker::Unprotected(left) => (
@@ -195,13 +199,12 @@ impl<'a> DrainView<'a> {
                     counted(left.len(), "replica"),
                     listed(&left.iter().map(|replica| replica.metadata.name.as_str()).collect::<Vec<_>>())
                 ),
-                self.let_replicas_move(replicas),
+                "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
                 volumes(cluster, left),
             ),
             Blocker::Nothing => (
                 "nothing that Longhorn waits for is left, so it should be removed within a minute".to_owned(),
-                Remedy::new("See why the longhorn-manager of the node does not remove it.")
-                    .read(format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide")),
+                "See why the longhorn-manager of the node does not remove it.",
                 Vec::new(),
             ),
         };
@@ -211,27 +214,25 @@ impl<'a> DrainView<'a> {
         let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
-            .remedy(remedy)
+            .fix(fix)
             .fact(why)
             .fact(format!("the node is cordoned and PodDisruptionBudget {name} exists"));
-        match manager_not_ready(cluster, node) {
-            Some(text) => finding.fact(text),
-            None => finding,
+        if matches!(blocker, Blocker::Unprotected(_)) && self.may_evict() {
+            finding = finding
+                .with(Name::Setting, "node-drain-policy")
+                .with(Name::Value, "block-for-eviction-if-contains-last-replica");
         }
+        if matches!(blocker, Blocker::Nothing) {
+            let pods = format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide");
+            finding.remedy = finding.remedy.read(pods);
+        }
+        finding.facts(manager_not_ready(cluster, node).map(api))
     }
 
-    fn let_replicas_move(&self, list: String) -> Remedy {
-        let remedy = Remedy::new(
-            "Give these volumes another healthy replica: by a rebuild, by eviction of this node, or by a node-drain-policy that evicts.",
-        )
-        .read(list);
-        if self.budgets.policy.starts_with("block-for-eviction")
-            || !evicts_for_drains(manager_release(self.cluster))
-        {
-            return remedy;
-        }
-        let policy = serde_json::json!({ "value": "block-for-eviction-if-contains-last-replica" });
-        remedy.change(patch(&self.cluster.namespace, "settings.longhorn.io", "node-drain-policy", &policy))
+    /// True where another policy would let Longhorn move the replicas.
+    fn may_evict(&self) -> bool {
+        !self.budgets.policy.starts_with("block-for-eviction")
+            && evicts_for_drains(manager_release(self.cluster))
     }
 
     fn volumes_of_instances(&self, instances: &[&str]) -> Vec<VolumeRef> {

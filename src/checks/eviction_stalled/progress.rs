@@ -206,14 +206,6 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     if !age.at_least(UNPLACED, Unknown::Counts) {
         return;
     }
-    let namespace = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or fix the tags and \
-         anti-affinity of the volumes. Longhorn then continues by itself.",
-    )
-    .read(format!("kubectl -n {namespace} get nodes.longhorn.io"))
-    .read(format!("kubectl -n {namespace} describe volumes.longhorn.io {}", unplaced.iter().take(10).map(|v| v.volume).collect::<Vec<_>>().join(" ")))
-    .read(format!("kubectl -n {namespace} get nodes.longhorn.io -o yaml | grep -B3 -A3 'type: Schedulable'"));
     let mut finding = Finding::new(
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
@@ -224,7 +216,6 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
     .since(age.since)
     .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
-    .remedy(remedy)
     .fact(asks(disk));
     for volume in unplaced.iter().take(10) {
         finding = finding.fact(volume.fact.clone());
@@ -246,14 +237,7 @@ fn no_progress(
     age: Age,
     moved: Option<Timestamp>,
 ) {
-    let (node, name, namespace) = (disk.node.metadata.name.as_str(), disk.name, &cluster.namespace);
-    let remedy = Remedy::new(
-        "See why nothing moves: volumes that are not attached or not healthy, a rebuild limit of 0, and the longhorn-manager of the node.",
-    )
-    .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhorndiskuuid={} -o wide", disk.uuid()))
-    .read(format!("kubectl -n {namespace} get volumes.longhorn.io"))
-    .read(format!("kubectl -n {namespace} get backingimages.longhorn.io -o yaml"))
-    .read(format!("kubectl -n {namespace} get events --sort-by=.lastTimestamp | grep -E 'Evict|Rebuild|Schedul|FailedDeleting'"));
+    let (node, name) = (disk.node.metadata.name.as_str(), disk.name);
     let mut finding = Finding::new(
         &causes::NO_PROGRESS,
         object(cluster, disk),
@@ -264,7 +248,7 @@ fn no_progress(
     .volumes(volumes(cluster, &left.replicas))
     .since(age.since.max(moved))
     .impact("the node or disk cannot be removed without losing what is left on it")
-    .remedy(remedy)
+    .with(Name::Value, disk.uuid())
     .fact(asks(disk))
     .fact("counted by spec.diskID of replicas and by the disks in the spec of backing images");
     if !left.images.is_empty() {

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
-use crate::facts::kubectl::patch;
 use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{InstanceManager, Pod, Release};
@@ -268,23 +267,11 @@ fn probe_window_short(
         "the liveness probe of {} gives up in less than 30 s",
         counted(short.len(), "instance manager")
     );
-    let ns = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Upgrade to 1.6.4, 1.7.3 or 1.8.0 (30 s), better to 1.9.2 or 1.10 (66 s, setting \
-         instance-manager-pod-liveness-probe-timeout). Until then keep CPU free on the nodes and spread the volumes.",
-    )
-    .read(format!(
-        "kubectl -n {ns} get pods -l longhorn.io/component=instance-manager -o \
-         custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,\
-         THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold"
-    ));
     let finding = about(cluster, &causes::PROBE_WINDOW_SHORT, &short, message)?;
     Some(
-        finding
-            .impact(format!(
-                "under CPU load the kubelet kills it with all its instances, {busy} in the busiest"
-            ))
-            .remedy(remedy),
+        finding.impact(format!(
+            "under CPU load the kubelet kills it with all its instances, {busy} in the busiest"
+        )),
     )
 }
 
@@ -293,17 +280,9 @@ fn cpu_request_low(cluster: &Cluster, poor: SharedManagers) -> Option<Finding> {
         "less CPU is requested for {} than Longhorn recommends",
         counted(poor.len(), "instance manager")
     );
-    let ns = &cluster.namespace;
-    let remedy = Remedy::new(
-        "Set guaranteed-instance-manager-cpu (default 12 percent of a node). A change is applied when the instance \
-         managers are idle, so detach the volumes of a node in a maintenance window.",
-    )
-    .read(format!("kubectl -n {ns} get settings.longhorn.io guaranteed-instance-manager-cpu"));
     let finding = about(cluster, &causes::CPU_REQUEST_LOW, &poor, message)?;
     Some(
-        finding
-            .impact("under load on the node the instance manager is starved and fails its liveness probe")
-            .remedy(remedy),
+        finding.impact("under load on the node the instance manager is starved and fails its liveness probe"),
     )
 }
 
@@ -337,35 +316,13 @@ fn priority_class_mismatch(
         }
         _ => format!("{number} without PriorityClass {wanted}, which setting priority-class names"),
     };
-    let ns = &cluster.namespace;
-    let look = |text: &str| {
-        Remedy::new(text)
-            .read(format!("kubectl -n {ns} get settings.longhorn.io priority-class"))
-            .read("kubectl get priorityclasses")
-    };
-    let remedy = match global.filter(|_| forever) {
-        Some(class) => look(
-            "Set priority-class to the class that the pods get, while all volumes are detached.",
-        )
-        .change(patch(
-            ns,
-            "settings.longhorn.io",
-            "priority-class",
-            &serde_json::json!({ "value": class.metadata.name }),
-        )),
-        None => look(
-            "Longhorn recreates idle pods within an hour. If the difference stays, see which class new pods get: a \
-             PriorityClass with globalDefault, or an admission policy that sets one. Then set priority-class to that, while \
-             all volumes are detached.",
-        ),
-    };
     let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?;
     // all of them differ for one reason, which is the setting
-    finding.object = ObjectRef::new("Setting", ns, "priority-class");
+    finding.object = ObjectRef::new("Setting", &cluster.namespace, "priority-class");
     finding.node = None;
     let mut finding = finding
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
-        .remedy(remedy);
+        .with(Name::Value, global.filter(|_| forever).map_or("", |class| class.metadata.name.as_str()));
     if !cluster.can_read(Resource::PriorityClasses) {
         finding
             .evidence

@@ -184,7 +184,6 @@ fn finding(
     .node(&im.spec.node_id)
     .since(case.since)
     .impact(impact(case, &volumes, &shards))
-    .remedy(remedy::remedy(cluster, fleet, im, case, &volumes, orphans, &shards))
     .volumes(volumes);
     if fleet.is_old(im) {
         finding.evidence.push(api(format!("spec.image is {}, not the default", im.spec.image)));
@@ -200,7 +199,7 @@ fn finding(
         let text = format!("shards that do not hold it in this release run in it: {}", listed(&shards));
         finding.evidence.push(api(text));
     }
-    finding
+    remedy::advise(finding, cluster, fleet, im, case, orphans, &shards)
 }
 
 /// Shards and shard groups that run in an instance manager which Longhorn takes for idle: v1.12.1
@@ -262,7 +261,7 @@ fn impact(case: &StaleManager, volumes: &[VolumeRef], shards: &[&str]) -> String
         causes::NODE_DOWN => "what runs on the node cannot be seen until the node answers".into(),
         causes::CLEANUP_PENDING => "none".into(),
         _ => format!(
-            "I/O continues; the data path of {} stays on the old instance manager image until then",
+            "the data path of {} stays on the old instance manager image until then",
             users_of(volumes)
         ),
     }

@@ -273,7 +273,7 @@ fn finding(
 
 fn impact(node: &str, owned: usize, hit: &[VolumeRef]) -> String {
     let mut text = format!(
-        "I/O continues, but nothing attaches, detaches, rebuilds or evicts the volumes that the manager of {node} owns: {}",
+        "running I/O continues, but nothing attaches, detaches, rebuilds or evicts the volumes that the manager of {node} owns: {}",
         if owned == 0 { "no volume at the moment".to_owned() } else { counted(owned, "volume") }
     );
     let names: Vec<_> = hit.iter().map(|volume| volume.pvc.as_deref().unwrap_or(&volume.name)).collect();

@@ -107,7 +107,7 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, line: &str, all: bool) -
     let found = Finding::new(&API_LOST, ObjectRef::new("Pod", &cluster.namespace, name), message)
         .node(node)
         .impact(format!(
-            "I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
+            "running I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
         ))
         .because(EvidenceSource::Log, format!("its log says: {}", shortened(line, 400)))
         .fact(held(cluster, lease));
@@ -127,7 +127,7 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
     Finding::new(&API_LOST, ObjectRef::new("Lease", &cluster.namespace, ROTATION_LOCK), message)
         .node(node)
         .since(Some(renewed))
-        .impact("I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
+        .impact("running I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
         .fact(held(cluster, lease))
         .fact("nothing that managers write is newer")
         .with(Name::Manager, name.to_string())

@@ -201,7 +201,7 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
     .node(node)
     .since(left.iter().filter_map(|undone| undone.since).min())
     .impact(format!(
-        "I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
+        "running I/O continues, but {} owned by this manager neither attach, detach nor rebuild: {}",
         counted(owned.len(), "volume"),
         text::users_of(&owned)
     ))

@@ -124,8 +124,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             out.sample(&EVENTS, &[node, cause.id], count as f64);
             out.sample(&LAST, &[node, cause.id], last.as_second() as f64);
             let finding = match *cause {
-                causes::ISCSI_CONN_ERROR => iscsi_finding(cluster, &scene, count),
-                _ => shim_finding(cluster, &scene, count),
+                causes::ISCSI_CONN_ERROR => iscsi_finding(&scene, count),
+                _ => shim_finding(&scene, count),
             };
             let often = counted(count, "time");
             let when =
@@ -146,7 +146,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
+fn iscsi_finding(scene: &IscsiScene, count: u64) -> Finding {
     let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
     let replaced: Vec<&str> = scene.replaced.keys().copied().collect();
     let message = match replaced.as_slice() {
@@ -165,30 +165,27 @@ fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
             users_of(&scene.volumes)
         )
     };
-    let text = if replaced.is_empty() {
-        "Make sure that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
-         replaced about then: look in the node's kernel log for what came before the errors (memory, network, iscsid), \
-         and whether other storage there uses iSCSI."
-    } else {
-        "Make sure that the volumes of the node are attached and writable, then find out why the instance manager ended: the \
-         check instance_manager_replaced says why. The errors are its consequence."
-    };
-    Finding::new(&causes::ISCSI_CONN_ERROR, ObjectRef::cluster("Node", node), message)
+    let finding = Finding::new(&causes::ISCSI_CONN_ERROR, ObjectRef::cluster("Node", node), message)
         .node(node)
         .volumes(scene.volumes.clone())
-        .impact(impact)
-        .remedy(remedy(cluster, node, text))
+        .impact(impact);
+    match replaced.is_empty() {
+        true => finding.fix(
+            "Make sure that the volumes of the node are attached and writable. No instance manager of the node was seen to be \
+             replaced about then: look in the node's kernel log for what came before the errors (memory, network, iscsid), \
+             and whether other storage there uses iSCSI.",
+        ),
+        false => finding,
+    }
 }
 
-fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
+fn shim_finding(scene: &IscsiScene, count: u64) -> Finding {
     let node = scene.node;
     let message = format!(
         "containerd on node {node} lost {} within {} minutes of iSCSI errors",
         counted(count, "shim"),
         reports::TOGETHER.as_mins()
     );
-    let text = "Find the container that ended by the id in the Event; if it is that of an instance manager, its end came \
-                first and the iSCSI errors follow from it.";
     Finding::new(&causes::SHIM_DISCONNECTED, ObjectRef::cluster("Node", node), message)
         .node(node)
         .volumes(scene.volumes.clone())
@@ -197,19 +194,6 @@ fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
             EvidenceSource::Fingerprint,
             "containerd writes this for containers that end on purpose, too",
         )
-        .remedy(remedy(cluster, node, text).read("crictl ps -a --name instance-manager  # on the node"))
-}
-
-fn remedy(cluster: &Cluster, node: &str, text: &str) -> Remedy {
-    let ns = &cluster.namespace;
-    let selector = format!("longhorn.io/component=instance-manager,longhorn.io/node={node}");
-    Remedy::new(text)
-        .read(format!("kubectl -n {ns} get volumes.longhorn.io"))
-        .read(format!("kubectl -n {ns} get pods -l {selector}"))
-        .read(format!(
-            "kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name={node}"
-        ))
-        .read("dmesg -T | grep -e 'conn error' -e 'I/O error' -e 'Remounting filesystem'  # on the node")
 }
 
 fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {

@@ -26,44 +26,45 @@ mod unasked;
 use crate::check::*;
 use crate::longhorn::Resource::*;
 
+/// A volume with its engine and replicas.
+const TOGETHER: &str = "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide";
+const EVENTS: &str = "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>";
+const TICKETS: &str = "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml";
+const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
+
 causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine of the volume died unexpectedly three times or more in the last hour: it is attached and detached in turn"
         fix "See why the engine dies: the instance manager on <value> (restarted, out of memory), the network to the replicas, and the disks. \
-             Scaling the workload down ends the loop." [
-            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
-            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
-        ];
+             Scaling the workload down ends the loop." [read TOGETHER, read EVENTS, read TICKETS];
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume is attaching, and its engine fails to start on that node"
         fix "See the error of the engine, then check <value> for missing iscsiadm or iscsi_tcp, a multipathd that claims the device, SELinux \
-             denials, the engine image and the instance manager. On another node the volume may attach at once." [
-            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
-            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
-        ];
+             denials, the engine image and the instance manager. On another node the volume may attach at once." [read TOGETHER, read EVENTS, read TICKETS];
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
         fix "See which engine or replica does not start: its engine image and the instance manager on its node; then the log of the \
-             longhorn-manager on <owner>, which owns the volume." [
-            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
-            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
-        ];
+             longhorn-manager on <owner>, which owns the volume." [read TOGETHER, read EVENTS, read TICKETS];
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info in a recording that does not tell since when"
         fix "See which engine or replica does not stop, and the instance manager on its node; then the log of the longhorn-manager on <owner>, \
-             which owns the volume." [
-            read "kubectl -n <namespace> get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<volume> -o wide",
-            read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
-            read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml",
-        ];
+             which owns the volume." [read TOGETHER, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
-        "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for";
+        "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for"
+        fix "See what still uses <claim> on the node where it is attached, and stop it: a pod that ends slowly, a manual attachment from Longhorn's \
+             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read TOGETHER];
     TICKET_LEFT_OVER = warning "ticket_left_over"
-        "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits";
+        "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits"
+        fix "Make sure that no pod on node <node> uses <claim>, then take the ticket away: Longhorn detaches the volume, and attaches it where another \
+             ticket wants it." [
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read TICKETS,
+            read OF_KUBERNETES,
+            change "kubectl -n <namespace> patch volumeattachments.longhorn.io <volume> --type merge -p '{\"spec\":{\"attachmentTickets\":{\"<attachment>\":null}}}'",
+        ];
     MIGRATION_BROKE = warning "migration_broke"
-        "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither";
+        "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither"
+        fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
+             as one ticket is left." [read TICKETS, read OF_KUBERNETES];
 }
 
 pub static CHECK: Check = Check {

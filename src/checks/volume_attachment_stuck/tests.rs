@@ -355,10 +355,10 @@ fn what_in_the_objects_keeps_a_volume_from_being_attached_is_told() {
         (finding.evidence.remove(0).text, finding.remedy.fix)
     };
     let (fact, words) = told(&waits);
-    assert!(fact.starts_with("ticket csi-a") && words.starts_with("Nothing else"), "{fact} {words}");
+    assert!(fact.starts_with("ticket csi-a") && words.ends_with("nothing else holds it."), "{fact} {words}");
     let (fact, words) = told(&waits.replace("state: detached", "state: detached, pendingNodeID: node-2"));
     assert!(
-        fact.contains("pendingNodeID is node-2") && words.ends_with("Empty that field."),
+        fact.contains("pendingNodeID is node-2") && words.starts_with("Empty the field"),
         "{fact} {words}"
     );
     let second = engine("vol", "node-1", "stopped", "").replace("vol-e-0", "vol-e-1");

@@ -159,40 +159,32 @@ fn find_left_over(
     ticket: &Ticket,
     waits: Option<&Ticket>,
 ) {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let users = vec![cluster.volume_ref(name)];
-    let whose = text::users_of(&users);
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let (whose, node) = (text::users_of(&users), ticket.node);
+    let (lacks, uses) = match nodes::is_gone(cluster, node) {
+        true => ("for a node that is gone", "which is gone"),
+        false => ("without a VolumeAttachment in Kubernetes", "although no attachment asks for it"),
+    };
     let impact = match waits {
         Some(other) => format!("the workload on node {} waits for {whose}", other.node),
-        None if volume.status.current_node_id == ticket.node => {
-            format!("{whose} stays attached to node {} although no pod there uses it", ticket.node)
+        None if volume.status.current_node_id == node => {
+            format!("{whose} stays attached to node {node} {uses}")
         }
-        None => format!("{whose} will be attached to node {} although no pod there uses it", ticket.node),
+        None => format!("Longhorn wants to attach {whose} to node {node} {uses}"),
     };
-    let patch = format!(r#"{{"spec":{{"attachmentTickets":{{"{}":null}}}}}}"#, ticket.id);
-    let finding = Finding::new(
-        &TICKET_LEFT_OVER,
-        volumes::object(cluster, volume),
-        format!("a ticket without a VolumeAttachment in Kubernetes holds {whose} for node {}", ticket.node),
-    )
-    .node(ticket.node)
-    .volumes(users)
-    .impact(impact)
-    .fact(ticket_text(ticket))
-    .remedy(
-        Remedy::new(
-            "Make sure that no pod on that node uses the volume, then take the ticket away: Longhorn detaches the volume, and attaches it \
-             where another ticket wants it.",
-        )
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
-        .read("kubectl get volumeattachments.storage.k8s.io")
-        .change(format!("kubectl -n {namespace} patch volumeattachments.longhorn.io {name} --type merge -p '{patch}'")),
-    );
-    if waits.is_some() {
-        sample(out, volume, &TICKET_LEFT_OVER);
-        out.find(finding);
-    } else {
-        out.find(finding.severity(Severity::Info));
+    let message = format!("a ticket {lacks} holds {whose} for node {node}");
+    let finding = Finding::new(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
+        .node(node)
+        .volumes(users)
+        .impact(impact)
+        .fact(ticket_text(ticket))
+        .with(Name::Attachment, ticket.id);
+    match waits {
+        Some(_) => {
+            sample(out, volume, &TICKET_LEFT_OVER);
+            out.find(finding);
+        }
+        None => out.find(finding.severity(Severity::Info)),
     }
 }
 
@@ -204,8 +196,7 @@ fn find(
     ticket: &Ticket,
     all: &[Ticket],
 ) {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    let users = vec![cluster.volume_ref(name)];
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let whose = text::users_of(&users);
     let at = &volume.status.current_node_id;
     let migrates = volume.status.current_migration_node_id == ticket.node && !at.is_empty();
@@ -220,47 +211,50 @@ fn find(
         }
         (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
     };
-    let words = match broke {
-        true => {
-            "Find out on which node the virtual machine should run, and delete the pod on the other: Longhorn attaches the \
-                              volume as soon as one ticket is left.".to_owned()
-        }
-        _ if migrates => "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual \
-                          machine should go to takes the migration back."
-            .to_owned(),
-        _ if let Some(obstacle) = &obstacle => obstacle.words.to_owned(),
-        _ if at.is_empty() => format!(
-            "Nothing else holds the volume: see in the log of the longhorn-manager on {}, which owns it, why it is not attached.",
-            volume.status.owner_id
-        ),
-        _ => {
-            "See what still uses the volume on the node where it is attached: a pod that ends slowly, a manual attachment from Longhorn's \
-              user interface, or a second pod that mounts a claim for one node. Stop one of them."
-                .to_owned()
-        }
-    };
-    let mut remedy = Remedy::new(words)
-        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"))
-        .read("kubectl get volumeattachments.storage.k8s.io");
-    if migrates || obstacle.is_some() {
-        remedy = remedy.read(format!(
-            "kubectl -n {namespace} get engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"
-        ));
-    }
-    if let Some(change) = obstacle.as_ref().and_then(|obstacle| obstacle.change.clone()) {
-        remedy = remedy.change(format!("kubectl -n {namespace} {change}"));
-    }
     let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
         .since(ticket.since)
         .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
-        .volumes(users)
-        .remedy(remedy);
+        .volumes(users);
+    if !broke && let Some(remedy) = remedy(cluster, volume, migrates, obstacle.as_ref()) {
+        finding = finding.remedy(remedy);
+    }
     finding.evidence.extend(obstacle.map(|obstacle| api(obstacle.fact)));
     finding.evidence.extend(said::by_others(cluster, volume));
     finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.find(finding);
+}
+
+/// What to do where nothing else uses the volume: about its migration, what keeps Longhorn from attaching it, or no one knows what.
+fn remedy(cluster: &Cluster, volume: &Volume, migrates: bool, obstacle: Option<&Obstacle>) -> Option<Remedy> {
+    let (namespace, name, status) = (&cluster.namespace, &volume.metadata.name, &volume.status);
+    let words = match obstacle {
+        _ if migrates => {
+            "See why the engine and the replicas of the migration do not start. Deleting the pod on the node that the virtual machine \
+             should go to takes the migration back."
+        }
+        Some(obstacle) => obstacle.words,
+        None if status.current_node_id.is_empty() => {
+            "See in the log of the longhorn-manager that owns the volume why it is not attached: nothing else holds it."
+        }
+        None => return None,
+    };
+    let remedy = Remedy::new(words)
+        .read(format!("kubectl -n {namespace} get volumes.longhorn.io,engines.longhorn.io,replicas.longhorn.io -l longhornvolume={name} -o wide"))
+        .read(format!("kubectl -n {namespace} get volumeattachments.longhorn.io {name} -o yaml"));
+    let owner = cluster.manager_pod_on(&status.owner_id).filter(|_| obstacle.is_none());
+    let remedy = match owner {
+        Some(pod) => remedy.read(format!(
+            "kubectl -n {namespace} logs {} -c longhorn-manager --tail=2000 | grep {name}",
+            pod.metadata.name
+        )),
+        None => remedy,
+    };
+    Some(match obstacle.filter(|_| !migrates).and_then(|obstacle| obstacle.change.as_ref()) {
+        Some(change) => remedy.change(format!("kubectl -n {namespace} {change}")),
+        None => remedy,
+    })
 }
 
 /// What in the objects of a volume keeps Longhorn from attaching it, and the way out.
@@ -276,8 +270,7 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
     if let Some(replica) = surplus_replica(cluster, volume) {
         return Some(Obstacle {
             fact: format!("the volume is strict-local, and replica {replica} is one too many, without data"),
-            words: "The validator of Longhorn denies every change of a strict-local volume that has two replicas. Delete the one \
-                    without data.",
+            words: "Delete the replica without data: the validator of Longhorn denies every change of a strict-local volume that has two.",
             change: Some(format!("delete replicas.longhorn.io {replica}")),
         });
     }
@@ -287,7 +280,7 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
             fact: format!(
                 "status.pendingNodeID is {pending}, which 1.4 left behind: from 1.5 on no one empties it"
             ),
-            words: "Longhorn attaches no volume that has a pending node. Empty that field.",
+            words: "Empty the field status.pendingNodeID: Longhorn attaches no volume that has a pending node.",
             change: Some(format!(
                 r#"patch volumes.longhorn.io {name} --subresource=status --type merge -p '{{"status":{{"pendingNodeID":""}}}}'"#
             )),
@@ -297,8 +290,8 @@ fn obstacle(cluster: &Cluster, volume: &Volume) -> Option<Obstacle> {
     let active: Vec<&str> = active.map(|engine| engine.metadata.name.as_str()).collect();
     (active.len() > 1).then(|| Obstacle {
         fact: format!("engines {} are active at the same time", text::listed(&active)),
-        words: "Longhorn stops all work on a volume with two active engines (fixed in 1.4.4 and 1.5.2). Keep the engine that the \
-                replicas name in spec.engineName, and delete the other.",
+        words: "Keep the engine that the replicas name in spec.engineName, and delete the other: Longhorn stops all work on a volume with \
+                two active engines (fixed in 1.4.4 and 1.5.2).",
         change: None,
     })
 }

@@ -25,7 +25,7 @@ use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceState, ReplicaMode, ShareManagerState, Volume, VolumeRobustness};
+use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
 use reasons::DegradedReason;
 
 causes! {
@@ -161,15 +161,6 @@ fn patience(cluster: &Cluster) -> SignedDuration {
     wait.saturating_add(QUIET)
 }
 
-/// True where an engine runs and, for a shared volume, its NFS server: else another check says that it does not work.
-fn works(cluster: &Cluster, volume: &Volume) -> bool {
-    let engine = volumes::current_engine(cluster, volume);
-    let runs = engine.is_some_and(|engine| engine.status.current_state == InstanceState::Running);
-    let share = cluster.objects.share_managers.get(&volume.metadata.name);
-    let served = share.is_none_or(|share| share.status.state == ShareManagerState::Running);
-    runs && (!volume.is_shared() || served)
-}
-
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
@@ -186,7 +177,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     )
     .volumes(users)
     .since(age.since)
-    .impact(if works(cluster, volume) {
+    .impact(if volumes::works(cluster, volume) {
         format!("{whose} works, but {left}")
     } else {
         format!("{whose}: {left}")

@@ -17,7 +17,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, Engine, InstanceState, Volume, VolumeState, condition};
+use crate::longhorn::{Engine, Volume, VolumeState, condition};
 
 causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
@@ -80,9 +80,7 @@ const REMOUNT: SignedDuration = SignedDuration::from_mins(3);
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for engine in cluster.objects.engines.iter() {
         let Some(read_only) = condition(&engine.status.conditions, "FilesystemReadOnly") else { continue };
-        // the condition is reset only when the engine is seen to stop
-        let runs = engine.status.current_state == InstanceState::Running;
-        if read_only.status != ConditionStatus::True || !runs {
+        if !volumes::is_read_only(engine) {
             continue;
         }
         let Some(volume) = cluster.objects.volumes.get(&engine.spec.volume_name) else { continue };

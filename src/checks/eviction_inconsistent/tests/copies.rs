@@ -112,6 +112,10 @@ fn disks_that_are_gone() {
         assert_eq!(found(&CHECK, &later(cluster, 1)), missing, "{release}");
     }
     assert_eq!(only(&base("v1.9.1")).disk.as_deref(), Some("uuid-x"));
+    // a copy is asked to leave only beside one that is known to be good
+    let asks = |yaml: &str| only(yaml).remedy.commands.iter().any(|command| command.changes);
+    assert!(asks(&base("v1.9.1")));
+    assert!(!asks(&base("v1.9.1").replace("uuid-1: {state: ready}", "uuid-1: {state: in-progress}")));
     // a recording without nodes says nothing about disks
     assert_eq!(recorded(&(version("v1.8.2") + &image("uuid-x: {}", "uuid-x: {state: ready}"))), NOTHING);
 }
