@@ -145,7 +145,8 @@ fn look(
         }
         false => (0, 0),
     };
-    let rebuild = volumes::current_engine(cluster, volume).filter(|_| degraded).and_then(volumes::rebuild);
+    let engine = degraded.then(|| volumes::current_engine(cluster, volume)).flatten();
+    let rebuild = engine.and_then(volumes::rebuild);
     let how = match (health, found) {
         (VolumeHealth::Faulted, _) => Hurt::Faulted,
         (_, Some(found)) => found,

@@ -99,15 +99,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 fn piled_up(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter().filter(|volume| !volume.metadata.is_deleting()) {
         let wanted = volume.spec.number_of_replicas.0.max(1);
-        let of_volume: Vec<_> = cluster
-            .replicas_of(&volume.metadata.name)
-            .filter(|replica| !replica.metadata.is_deleting())
-            .collect();
-        if of_volume.len()
-            < usize::try_from(wanted.saturating_mul(TIMES).saturating_add(SPARE)).unwrap_or(usize::MAX)
-        {
+        let of = &volume.metadata.name;
+        let kept = || cluster.replicas_of(of).filter(|replica| !replica.metadata.is_deleting());
+        let many = usize::try_from(wanted.saturating_mul(TIMES).saturating_add(SPARE)).unwrap_or(usize::MAX);
+        if kept().count() < many {
             continue;
         }
+        let of_volume: Vec<_> = kept().collect();
         let users = vec![cluster.volume_ref(&volume.metadata.name)];
         let healthy = of_volume.iter().filter(|replica| volumes::is_healthy(replica)).count();
         let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
