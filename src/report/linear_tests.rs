@@ -129,18 +129,3 @@ fn no_check_is_quadratic() {
     let unnamed = quadratic.iter().filter(|id| !COMPARED.iter().any(|(check, _)| check == *id));
     assert_eq!(unnamed.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
-
-#[test]
-fn zz_allocations() {
-    let objects = objects("tests/scenarios/healthy-1.12");
-    let large = multiplied(&objects, 300);
-    evaluate(&large);
-    for check in checks::ALL {
-        let m = allocation_counter::measure(|| drop(evaluate_only(&large, |one| one.id == check.id)));
-        println!("{} {}", check.id, m.count_total);
-    }
-    let (mut a, mut b) = (0, 0);
-    let _ = (&mut a, &mut b);
-    let m = allocation_counter::measure(|| drop(super::data::of(&large, &[])));
-    println!("data {} volumes {}", m.count_total, large.objects.volumes.len());
-}
