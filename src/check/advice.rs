@@ -15,6 +15,8 @@ word_enum! {
     pub enum Name {
         /// Longhorn's namespace.
         Namespace = "namespace",
+        /// The kind of the object of the finding, as kubectl takes it.
+        Kind = "kind",
         /// The object of the finding.
         Object = "object",
         /// Its node.

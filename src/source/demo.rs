@@ -183,6 +183,7 @@ mod tests {
             "replica_unschedulable",
             "manager_half_alive",
             "engine_image_unavailable",
+            "left_behind",
             "operation_stalled",
             "snapshot_chain_long",
             "version_skew",

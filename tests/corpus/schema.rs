@@ -129,7 +129,7 @@ fn every_object_is_one_that_its_release_takes() {
         let is_release = |object: &&Value| object["metadata"]["name"] == "current-longhorn-version";
         let release = objects.iter().find(is_release).and_then(|setting| setting["value"].as_str());
         let name = scenario::name(&path);
-        found.extend(misfits(&name, release.unwrap_or_default(), &objects, &all));
+        found.extend(misfits(name, release.unwrap_or_default(), &objects, &all));
     }
     assert!(seen.len() >= 10, "{seen:?}");
     let text: Vec<String> = found.iter().map(|(what, who)| format!("{what} ({who})")).collect();

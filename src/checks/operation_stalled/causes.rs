@@ -57,14 +57,14 @@ causes! {
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup failed, or a backup of a backing image"
         fix "Read the error and fix what it names; then take another one and delete the failed one." [
-            read "kubectl -n <namespace> describe <key> <object>",
+            read "kubectl -n <namespace> describe <kind> <object>",
             read "kubectl -n <namespace> get backuptargets.longhorn.io",
         ];
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, stands still"
         fix "See which part it waits for: backups of volumes may take a day, anything else an hour. The log of the longhorn-manager that owns it says \
              the rest." [
-            read "kubectl -n <namespace> describe <key> <object>",
+            read "kubectl -n <namespace> describe <kind> <object>",
             read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
         ];
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"

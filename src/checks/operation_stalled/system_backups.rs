@@ -110,6 +110,6 @@ impl Object<'_> {
     fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         Finding::new(cause, ObjectRef::new(self.kind, &cluster.namespace, self.name), message)
             .impact("what Longhorn's objects say cannot be restored from it; volumes and their own backups are not affected")
-            .with(Name::Key, self.plural)
+            .with(Name::Kind, self.plural)
     }
 }
