@@ -36,6 +36,7 @@ const NOT_RECORDED: &[&str] = &[
     "clusterroles",
     "configmaps",
     "daemonsets",
+    "deployments",
     "jobs",
     "leases.coordination.k8s.io",
     "cronjobs.batch",
@@ -45,12 +46,13 @@ const NOT_RECORDED: &[&str] = &[
 ];
 
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
-/// k8s/pkg/apis/longhorn/v1beta2 (orphan.go, replica.go).
+/// k8s/pkg/apis/longhorn/v1beta2 (engine.go, orphan.go, replica.go, volume.go).
 const NOT_IN_RECORDINGS: &[&str] = &[
     ".data.tls\\.crt",
     ".data.tls\\.key",
     ".metadata.finalizers",
     ".spec.conversion.strategy",
+    ".spec.dataSource",
     ".spec.hostNetwork",
     ".spec.lastHealthyAt",
     ".spec.mountOptions",
@@ -58,6 +60,10 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".spec.parameters.InstanceManager",
     ".spec.parameters.InstanceName",
     ".spec.persistentVolumeClaimRetentionPolicy.whenScaled",
+    ".status.cloneStatus",
+    ".status.isExpanding",
+    ".status.purgeStatus",
+    ".status.restoreStatus",
     ".status.storedVersions",
 ];
 
@@ -100,6 +106,15 @@ const NAMES: &[(&str, &str)] = &[
     ("JOB", "nightly"),
 ];
 
+/// What stands for a name that means another thing in each command.
+const IN_CONTEXT: &[(&str, &str)] = &[
+    ("can-i VALUE", "can-i list pods"),
+    ("'VALUE'", "'{}'"),
+    ("\"selector\":VALUE", "\"selector\":{\"app\":\"longhorn-manager\"}"),
+    (":VALUE}", ":3}"),
+    ("orphans.longhorn.io KEY", "orphans.longhorn.io orphan"),
+];
+
 /// What OBJECT stands for, by the kind or label before it.
 const OBJECTS: &[(&[&str], &str)] = &[
     (&["instancemanagers.longhorn.io", "poddisruptionbudgets"], "INSTANCE-MANAGER"),
@@ -115,16 +130,17 @@ const OBJECTS: &[(&[&str], &str)] = &[
         ],
         "VOLUME",
     ),
-    (&["backuptargets.longhorn.io", "recurringjobs.longhorn.io", "lease"], "NAME"),
+    (&["lease"], "NAME"),
+    (&["backuptargets.longhorn.io"], "default"),
     (&["backups.longhorn.io"], "BACKUP"),
     (&["replicas.longhorn.io"], "REPLICA"),
     (&["engineimages.longhorn.io"], "ENGINE-IMAGE"),
     (&["backingimages.longhorn.io"], "IMAGE"),
     (&["settings.longhorn.io"], "SETTING"),
     (&["deployment", "deploy", "app"], "DEPLOYMENT"),
-    (&["cronjob", "recurring-job.longhorn.io"], "JOB"),
+    (&["cronjob", "recurring-job.longhorn.io", "recurringjobs.longhorn.io"], "JOB"),
     (&["service", "service-name"], "SERVICE"),
-    (&["engine-image"], "ENGINE-IMAGE"),
+    (&["engine-image", "engine-image-"], "ENGINE-IMAGE"),
     (&["backingimagemanagers.longhorn.io", "backingimagedatasources.longhorn.io"], "IMAGE"),
     (&["KIND"], "NAME"),
 ];
@@ -291,7 +307,8 @@ impl Runs {
             objects.extend(scenarios::ending_now(&path)?);
         }
         let known = |field: &&String| {
-            NOT_IN_RECORDINGS.contains(&field.as_str()) || objects.iter().any(|object| has(object, field))
+            let field = field.trim_start_matches(".items[*]");
+            NOT_IN_RECORDINGS.contains(&field) || objects.iter().any(|object| has(object, field))
         };
         let unknown: Vec<_> = self.fields.iter().filter(|field| !known(field)).collect();
         println!("{} kinds of commands, {} columns and paths", self.shapes.len(), self.fields.len());
@@ -434,16 +451,17 @@ fn named(command: &str, capitals: &Regex) -> Result<String> {
     while let Some((before, after)) = rest.split_once("OBJECT") {
         let word = before
             .trim_end_matches([' ', '=', '/', '\''])
-            .rsplit([' ', ',', '(', '='])
+            .rsplit([' ', ',', '(', '=', '/'])
             .next()
             .unwrap_or_default();
         let object = asked(word).with_context(|| format!("no stand-in for OBJECT behind {word:?}"))?;
         filled = filled + before + object;
         rest = after;
     }
-    let command = &(filled + rest);
+    let command =
+        IN_CONTEXT.iter().fold(filled + rest, |command, (name, value)| command.replace(name, value));
     let known = NAMES.iter().copied().chain([("POD", pod)]);
-    let named = known.fold(command.to_owned(), |command, (name, object)| command.replace(name, object));
+    let named = known.fold(command, |command, (name, object)| command.replace(name, object));
     let left = capitals.captures(&named).map(|found| found["name"].to_owned());
     ensure!(left.is_none(), "nothing stands for {}", left.unwrap_or_default());
     Ok(named)

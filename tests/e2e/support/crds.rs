@@ -15,6 +15,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("BackingImageDataSource", "backingimagedatasources"),
     ("BackingImageManager", "backingimagemanagers"),
     ("Backup", "backups"),
+    ("BackupBackingImage", "backupbackingimages"),
     ("BackupTarget", "backuptargets"),
     ("Engine", "engines"),
     ("EngineFrontend", "enginefrontends"),
@@ -27,6 +28,8 @@ pub const KINDS: &[(&str, &str)] = &[
     ("Setting", "settings"),
     ("ShareManager", "sharemanagers"),
     ("Snapshot", "snapshots"),
+    ("SupportBundle", "supportbundles"),
+    ("SystemBackup", "systembackups"),
     ("Volume", "volumes"),
     ("VolumeAttachment", "volumeattachments"),
 ];
