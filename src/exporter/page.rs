@@ -120,7 +120,7 @@ impl Page {
             let dashboard = check.dashboard().uid();
             for cause in check.causes.iter().filter(|cause| found.contains(&(check.id, cause.id))) {
                 let runbook = check.runbook(cause).unwrap_or_default();
-                let fix = cause.advice().fix;
+                let fix = cause.fix_in_capitals();
                 self.add(&CAUSE_INFO, &[check.id, cause.id, cause.meaning, &fix, runbook, &dashboard], 1.0);
             }
         }

@@ -209,18 +209,10 @@ fn with_cluster(settings: &Settings, labels: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::settings::Settings;
+    use crate::generate::promtool;
 
     fn seconds(alert: &Alert) -> u64 {
-        let hold = Settings::default().alert(alert).hold;
-        let (number, unit) = hold.split_at(hold.len() - 1);
-        number.parse::<u64>().unwrap()
-            * match unit {
-                "s" => 1,
-                "m" => 60,
-                "h" => 3600,
-                unit => panic!("{unit}"),
-            }
+        promtool::seconds(&Settings::default().alert(alert).hold).unwrap()
     }
 
     /// The inhibitor mutes only once the root fires; a consequence that came first would have been sent already.

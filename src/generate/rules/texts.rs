@@ -70,7 +70,7 @@ pub fn cause(area: &Check, alert: &Alert, settings: &Settings) -> String {
 pub fn fix(area: &Check, alert: &Alert, settings: &Settings) -> Option<String> {
     match causes(alert) {
         [] => None,
-        [cause] => Some(cause.advice().fix).filter(|fix| !fix.is_empty()),
+        [cause] => Some(cause.fix_in_capitals()).filter(|fix| !fix.is_empty()),
         _ => Some(of_causes(area, alert, settings, "fix")),
     }
 }
