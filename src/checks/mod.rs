@@ -31,6 +31,7 @@ mod manager_start_stuck;
 mod node_iscsi_errors;
 mod node_unregistered;
 mod operation_stalled;
+pub mod relations;
 mod replica_unschedulable;
 pub(crate) mod share_manager_down;
 mod snapshot_chain_long;

@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn incidents_cause(incident: &incidents::Incident) -> &str {
-        incident.cause.as_str()
+        incident.cause
     }
 
     #[test]

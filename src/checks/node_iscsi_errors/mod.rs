@@ -7,7 +7,6 @@
 //! such Events, and this check has nothing to find.
 
 mod causes;
-mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -34,7 +33,6 @@ pub static CHECK: Check = Check {
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",

@@ -6,7 +6,6 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
-mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
@@ -33,7 +32,6 @@ pub static CHECK: Check = Check {
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Replicas, DaemonSets, Events],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
