@@ -37,7 +37,7 @@ pub(crate) mod share_manager_down;
 mod snapshot_chain_long;
 mod version_skew;
 mod volume_attachment_stuck;
-mod volume_degraded;
+pub(crate) mod volume_degraded;
 mod volume_faulted;
 pub(crate) mod volume_read_only;
 pub mod webhook_unavailable;
