@@ -340,7 +340,7 @@ fn a_budget_of_another_node_that_selects_the_cordoned_one_blocks() {
         blocks.remedy.commands.iter().any(|command| command.run.contains("delete poddisruptionbudget im-2"))
     );
     assert_eq!(recorded(&(of_n2("n2") + &cordoned)), NOTHING, "its own node");
-    assert_eq!(recorded(&(of_n2("n1") + &kube("n1", false, ""))), NOTHING, "nobody drains");
+    assert_eq!(recorded(&(of_n2("n1") + &kube("n1", false, ""))), NOTHING, "no one drains");
 }
 
 #[test]

@@ -22,7 +22,15 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
             evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
-            Judged::new(ReplacementVerdict::Deleted, evidence)
+            let cordoned = scene.node.was_cordoned();
+            let judged = Judged::new(
+                ReplacementVerdict::Deleted,
+                evidence.into_iter().chain(cordoned.clone()).collect(),
+            );
+            match cordoned {
+                Some(_) => judged.detail("and its node was cordoned, as by kubectl drain --disable-eviction"),
+                None => judged,
+            }
         }
         // a postStart hook that failed has an Event of its own words
         (Asked::No, Some(stop)) if stop.event.said().starts_with("Stopping container") => {
@@ -56,7 +64,7 @@ fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged
 fn untold(scene: &ReplacementScene, unharmed: bool) -> Judged {
     let clean = scene.ended().is_none_or(|ended| [0, 143].contains(&ended.exit_code));
     let may_be_asked = scene.ended().is_none() || scene.last.metadata.is_deleting();
-    // whoever deletes it, its kubelet writes that it stops the container
+    // no matter who deletes it, its kubelet writes that it stops the container
     if unharmed && clean && may_be_asked && !scene.events_reach_back {
         let settings = !changes(scene).is_empty() || scene.setting.is_some();
         if settings || scene.last.metadata.is_deleting() {

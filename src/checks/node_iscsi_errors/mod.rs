@@ -28,7 +28,7 @@ pub static CHECK: Check = Check {
     title: "iSCSI errors on nodes",
     summary: "The kernel of a node lost iSCSI connections within the last hour, as node-problem-detector reports it \
               with the monitors that come with the exporter. Without those there is nothing to find. containerd logs \
-              a disconnected shim for containers that end on purpose, too; it is found only within five minutes of an \
+              a disconnected shim for containers that end deliberately, too; it is found only within five minutes of an \
               iSCSI error of the same node.",
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
@@ -190,7 +190,7 @@ fn shim_finding(scene: &IscsiScene, count: u64) -> Finding {
         .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
         .because(
             EvidenceSource::Fingerprint,
-            "containerd writes this for containers that end on purpose, too",
+            "containerd writes this for containers that end deliberately, too",
         )
 }
 

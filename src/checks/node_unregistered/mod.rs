@@ -156,7 +156,7 @@ fn never_started(node: &str, pod: &Pod) -> Finding {
 
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
     let gone: Vec<&LonghornNode> =
-        // one that is being deleted waits for a manager that takes its finalizer away, and for nobody's command
+        // one that is being deleted waits for a manager that takes its finalizer away, and for no one's command
         cluster.objects.longhorn_nodes.iter().filter(|node| !node.metadata.is_deleting() && is_gone(cluster, node)).collect();
     let mut count = 0;
     for node in gone {

@@ -23,11 +23,11 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that"
         fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
-             <node> for the I/O error that made it read-only first; where mount options make it so on purpose, there is nothing to do." [
+             <node> for the I/O error that made it read-only first; where mount options make it so deliberately, there is nothing to do." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
-        ];
+        ] proven "the pod cannot write as it is, and a controller makes it again";
 }
 
 pub static CHECK: Check = Check {
@@ -111,8 +111,7 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .with(Name::ClaimNamespace, status.namespace.as_str());
-    status
-        .workloads_status
-        .iter()
-        .fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
+    // of a pod without a controller no other would come
+    let controlled = status.workloads_status.iter().filter(|pod| !pod.workload_name.is_empty());
+    controlled.fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
 }
