@@ -263,3 +263,35 @@ fn colours_begin_at_thresholds_that_exist() {
         }
     }
 }
+
+/// Advice in words that takes something away names what is proven before, as commands do.
+#[test]
+fn words_that_take_something_away_say_what_is_proven_before() {
+    const NOT_ADVISED: &[(&str, &str)] = &[
+        ("known_bad_release/issue_11169", "leftover objects of support bundles hold nothing of volumes"),
+        ("known_bad_release/issue_13245", "how fast, where someone deletes backups anyway"),
+        ("known_bad_release/issue_6998", "not to"),
+        ("known_bad_release/issue_9464", "what newer releases do by themselves"),
+        ("left_behind/replicas_piled_up", "not before the reason is known; then Longhorn does it"),
+        ("left_behind/without_volume", "not to"),
+        ("manager_crash_loop/access_denied", "that it does not help"),
+        ("manager_crash_loop/api_unreachable", "that it does not help"),
+        ("manager_start_stuck/access_denied", "that it does not help"),
+        ("manager_start_stuck/api_unreachable", "that it does not help"),
+        ("volume_degraded/rebuild_looping", "not to"),
+        ("volume_degraded/rebuild_stalled", "not to"),
+        ("webhook_unavailable/no_ready_endpoint", "not to"),
+    ];
+    let words =
+        regex::Regex::new(r"\b([Dd]elete|[Dd]eleting|[Ss]alvage|[Ss]cale|by force)\b|[Rr]estore .*backup")
+            .unwrap();
+    let mut missing = BTreeSet::new();
+    for check in checks::ALL {
+        for cause in check.causes.iter().filter(|cause| cause.proven.is_empty() && words.is_match(cause.fix))
+        {
+            missing.insert(format!("{}/{}", check.id, cause.id));
+        }
+    }
+    let told: BTreeSet<String> = NOT_ADVISED.iter().map(|(cause, _)| (*cause).to_owned()).collect();
+    assert_eq!(missing, told);
+}

@@ -98,6 +98,52 @@ impl CommandTemplate {
     }
 }
 
+/// Words of a command that takes something away.
+const TAKES: [&str; 5] = [" delete ", "--replicas=0", "--force ", "\"finalizers\"", "\"failedAt\""];
+
+/// True for a command that deletes, scales to 0, forces, salvages or removes a finalizer.
+pub const fn takes_away(run: &str) -> bool {
+    let mut words = &TAKES as &[&str];
+    while let [word, rest @ ..] = words {
+        if contains(run.as_bytes(), word.as_bytes()) {
+            return true;
+        }
+        words = rest;
+    }
+    false
+}
+
+/// Stops the build where a step takes something away and its cause does not say what is proven before.
+///
+/// ```compile_fail,E0080
+/// use longhorn_health_exporter::check::{Cause, CommandTemplate, assert_proven};
+/// const STEPS: &[CommandTemplate] = &[CommandTemplate::change("kubectl delete pod <pod>")];
+/// const _: () = assert_proven(&Cause { steps: STEPS, ..Cause::info("cause", "…") });
+/// ```
+pub const fn assert_proven(cause: &super::Cause) {
+    let mut steps = cause.steps;
+    while let [step, rest @ ..] = steps {
+        assert!(
+            !step.changes || !takes_away(step.run) || !cause.proven.is_empty(),
+            "a step takes something away, and the cause does not say what is proven before"
+        );
+        steps = rest;
+    }
+}
+
+/// `contains` of two texts, which is not const.
+const fn contains(text: &[u8], word: &[u8]) -> bool {
+    let mut rest = text;
+    while rest.len() >= word.len() {
+        if same(rest.split_at(word.len()).0, word) {
+            return true;
+        }
+        let [_, after @ ..] = rest else { return false };
+        rest = after;
+    }
+    false
+}
+
 /// Stops the build where a template names what no finding has.
 ///
 /// ```compile_fail,E0080
@@ -209,6 +255,24 @@ mod tests {
             Some("a < b > c <(x) <<EOF {.a} <other>")
         );
         assert_eq!(of("kubectl -n <namespace> logs <pod>"), None);
+    }
+
+    #[test]
+    fn what_takes_away_is_told_from_what_does_not() {
+        for run in [
+            "kubectl -n n delete pod p",
+            "kubectl -n n scale deployment d --replicas=0",
+            "kubectl drain n --force --ignore-daemonsets",
+            "kubectl patch x y --type merge -p '{\"metadata\":{\"finalizers\":null}}'",
+            "kubectl patch replicas.longhorn.io r -p '{\"spec\":{\"failedAt\":\"\"}}'",
+        ] {
+            assert!(takes_away(run), "{run}");
+        }
+        for run in
+            ["kubectl get pods | grep deleted", "kubectl apply --server-side --force-conflicts -f x", "a"]
+        {
+            assert!(!takes_away(run), "{run}");
+        }
     }
 
     #[test]

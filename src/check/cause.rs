@@ -29,21 +29,25 @@ pub struct Cause {
     /// Commands in the order of doing. The first is what a person should run first, so a change stands there only where the
     /// fix is that change, and it is safe whenever the cause is found.
     pub steps: &'static [CommandTemplate],
+    /// What is proven, or asked of the reader, before its advice takes something away: deletes, restores, salvages, scales to 0, removes
+    /// a finalizer or forces. Empty where it takes nothing away; a step that does stops the build without it.
+    pub proven: &'static str,
 }
 
 /// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
-/// finding is less severe, `fix` what to do, and the steps behind it how, in the order of doing:
+/// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what
+/// it rests where they take something away:
 ///
 /// ```text
 /// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
 ///     fix "Make sure that the machine is switched off, then delete the pods that are still bound to it." [
 ///         read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
 ///         change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
-///     ];
+///     ] proven "Kubernetes has no such node; the fix asks for the machine to be off";
 /// ```
 macro_rules! causes {
     ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
-        $(fix $fix:tt $([ $( $step:ident $run:tt ),* $(,)? ])?)?; )*) => {
+        $(fix $fix:tt $([ $( $step:ident $run:tt ),* $(,)? ])? $(proven $proof:literal)?)?; )*) => {
         $(
             #[doc = $meaning]
             pub const $name: $crate::check::Cause = $crate::check::Cause {
@@ -51,9 +55,11 @@ macro_rules! causes {
                 $(
                     fix: { const { $crate::check::assert_names($fix) }; $fix },
                     $( steps: &[$( $crate::check::CommandTemplate::$step($run) ),*], )?
+                    $( proven: $proof, )?
                 )?
                 ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
             };
+            const _: () = $crate::check::assert_proven(&$name);
         )*
         /// Every cause, in the order of the reference.
         pub const ALL: &[&$crate::check::Cause] = &[$( &$name ),*];
@@ -78,7 +84,7 @@ impl Cause {
     }
 
     const fn plain(id: &'static str, severity: Severity, summary: &'static str) -> Self {
-        Cause { id, severity, summary, meaning: summary, fix: "", steps: &[] }
+        Cause { id, severity, summary, meaning: summary, fix: "", steps: &[], proven: "" }
     }
 
     /// True when the list has a cause of this id; for the compiler.

@@ -19,7 +19,7 @@ mod words;
 
 pub use crate::cluster::{Cluster, ObjectRef, VolumeRef};
 pub use crate::longhorn::Resource;
-pub use advice::{CommandTemplate, Name, assert_names};
+pub use advice::{CommandTemplate, Name, assert_names, assert_proven, takes_away};
 pub use alert::{Alert, Threshold, When};
 pub use cause::Cause;
 pub(crate) use cause::causes;

@@ -68,6 +68,15 @@ gauges! {
          volume is not there), read_only, last_copy (one of several replicas is left), rebuilding, degraded.",
         absent "no volume is hurt so, or before the first sync is complete",
         example "max by (how) (longhorn_health_volumes_hurt)";
+    VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["place", "promised"]
+        "Number of volumes whose healthy copies are all lost with one disk, node or zone, or that have one copy (attached ones that ask for more \
+         are longhorn_health_volumes_hurt instead); promised is true where volume or settings say that this is not to be, false where it was chosen.",
+        absent "there is none, or what decides could not be read",
+        example "max without (instance, pod) (longhorn_health_volumes_at_risk{promised=\"true\"}) > 0";
+    BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["place", "promised"]
+        "What the volumes of longhorn_health_volumes_at_risk hold, in bytes.",
+        absent "there is none, or what decides could not be read",
+        example "sum by (place) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_STATE = Gauge "longhorn_health_resource_state" ["resource", "state"]
         "1 for the state in which the exporter's view of a kind is, unless that is readable.",
         absent "the kind is readable",

@@ -212,6 +212,11 @@ impl Page {
         for hurt in &moment.evaluation.report.data.hurt {
             self.add(&VOLUMES_HURT, &[hurt.how.as_str()], hurt.count as f64);
         }
+        for risk in moment.evaluation.report.data.at_risk.iter().flatten() {
+            let labels = [risk.place.as_str(), if risk.promised { "true" } else { "false" }];
+            self.add(&VOLUMES_AT_RISK, &labels, risk.count as f64);
+            self.add(&BYTES_AT_RISK, &labels, risk.bytes as f64);
+        }
         for (family, count) in &moment.evaluation.series_cut {
             self.add(&SERIES_TRUNCATED, &[family], *count as f64);
         }

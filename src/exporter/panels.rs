@@ -139,6 +139,15 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TIME_SERIES
     },
     Panel {
+        title: "Volumes that are lost with one of something",
+        description: "Volumes whose healthy copies are on one disk, one node or in one zone, or that have one copy; promised: volume or \
+                      settings say that this is not to be. /plan/loss of the exporter names them.",
+        expr: "max by ($cluster place, promised) (longhorn_health_volumes_at_risk{$job})",
+        legend: "{{place}}, promised otherwise: {{promised}}",
+        no_data: "no volume is, or the exporter does not report",
+        ..Panel::TIME_SERIES
+    },
+    Panel {
         title: "Volumes by robustness",
         description: "Volumes as Longhorn itself reports them; nothing is known about the replicas of detached ones.",
         expr: "max without ($without) (longhorn_health_volumes{$job})",

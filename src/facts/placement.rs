@@ -53,9 +53,7 @@ pub struct PlacementRefusal {
 struct DiskLimits {
     over_provisioning: i64,
     minimal_available: i64,
-    soft_nodes: bool,
-    soft_zones: bool,
-    soft_disks: bool,
+    soft: SoftAntiAffinity,
     empty_node_selector: bool,
     empty_disk_selector: bool,
     /// Whether what refuses is put into words, which costs far more than to compare the figures.
@@ -206,25 +204,46 @@ pub fn only_node<'a>(cluster: &'a Cluster, volume: &'a Volume) -> Option<&'a str
     by_replica.or_else(|| strict.then_some(volume.spec.node_id.as_str()))
 }
 
-impl DiskLimits {
-    fn of(cluster: &Cluster, volume: &Volume) -> Self {
-        let value = |setting| cluster.setting_value(setting, DataEngine::V1);
-        let number = |setting, default: i64| value(setting).parse().unwrap_or(default);
+/// Where two replicas of a volume may be together, by the volume itself or else the settings.
+#[derive(Debug, Clone, Copy)]
+pub struct SoftAntiAffinity {
+    /// On one node.
+    pub nodes: bool,
+    /// In one zone.
+    pub zones: bool,
+    /// On one disk.
+    pub disks: bool,
+}
+
+impl SoftAntiAffinity {
+    /// What holds for the volume.
+    pub fn of(cluster: &Cluster, volume: &Volume) -> Self {
         // settings are booleans in words; one that is not there has its default
         let soft = |own: &str, setting, default: bool| match own {
             "enabled" => true,
             "disabled" => false,
-            _ => value(setting).parse().unwrap_or(default),
+            _ => cluster.setting_value(setting, DataEngine::V1).parse().unwrap_or(default),
         };
         let spec = &volume.spec;
+        SoftAntiAffinity {
+            nodes: soft(&spec.replica_soft_anti_affinity, "replica-soft-anti-affinity", false),
+            zones: soft(&spec.replica_zone_soft_anti_affinity, "replica-zone-soft-anti-affinity", true),
+            disks: soft(&spec.replica_disk_soft_anti_affinity, "replica-disk-soft-anti-affinity", true),
+        }
+    }
+}
+
+impl DiskLimits {
+    fn of(cluster: &Cluster, volume: &Volume) -> Self {
+        let value = |setting| cluster.setting_value(setting, DataEngine::V1);
+        let number = |setting, default: i64| value(setting).parse().unwrap_or(default);
+        let allowed = |setting| value(setting).parse().unwrap_or(true);
         DiskLimits {
             over_provisioning: number("storage-over-provisioning-percentage", 100),
             minimal_available: number("storage-minimal-available-percentage", 25),
-            soft_nodes: soft(&spec.replica_soft_anti_affinity, "replica-soft-anti-affinity", false),
-            soft_zones: soft(&spec.replica_zone_soft_anti_affinity, "replica-zone-soft-anti-affinity", true),
-            soft_disks: soft(&spec.replica_disk_soft_anti_affinity, "replica-disk-soft-anti-affinity", true),
-            empty_node_selector: soft("", "allow-empty-node-selector-volume", true),
-            empty_disk_selector: soft("", "allow-empty-disk-selector-volume", true),
+            soft: SoftAntiAffinity::of(cluster, volume),
+            empty_node_selector: allowed("allow-empty-node-selector-volume"),
+            empty_disk_selector: allowed("allow-empty-disk-selector-volume"),
             in_words: true,
         }
     }
@@ -267,10 +286,10 @@ fn node_obstacle(
             format!("the node is not {kind}{}", reason.map(|r| format!(" ({r})")).unwrap_or_default())
         })
     };
-    if !limits.soft_nodes && taken.nodes.contains(node.metadata.name.as_str()) {
+    if !limits.soft.nodes && taken.nodes.contains(node.metadata.name.as_str()) {
         return Some((Obstacle::AntiAffinity, "the node has a replica of the volume already".to_owned()));
     }
-    if !limits.soft_zones && taken.zones.contains(node.status.zone.as_str()) {
+    if !limits.soft.zones && taken.zones.contains(node.status.zone.as_str()) {
         let zone = match node.status.zone.as_str() {
             "" => "nodes without a zone count as one zone, and it".to_owned(),
             zone => format!("zone {zone}"),
@@ -312,7 +331,7 @@ fn disk_obstacle(
             &format!("its type {} is not for data engine of the volume", disk.disk_type),
         );
     }
-    if !limits.soft_disks && taken.disks.contains(now.disk_uuid.as_str()) {
+    if !limits.soft.disks && taken.disks.contains(now.disk_uuid.as_str()) {
         return say(Obstacle::AntiAffinity, "it has a replica of the volume already");
     }
     if let Some(lacks) = space(disk, now, volume, limits, taken) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::placement::SoftAntiAffinity;
 use super::volumes::is_healthy;
 use crate::cluster::Cluster;
 use crate::longhorn::{Replica, Volume};
@@ -22,22 +23,34 @@ pub enum Shared<'a> {
 /// What all healthy copies of the volume share. `None` where nothing is: they are apart, or there is none, which is a
 /// matter of its own.
 pub fn shared<'a>(cluster: &'a Cluster, zones: &BTreeSet<&'a str>, volume: &Volume) -> Option<Shared<'a>> {
-    let copies: Vec<&Replica> =
-        cluster.replicas_of(&volume.metadata.name).filter(|replica| is_healthy(replica)).collect();
-    let first = copies.first().copied()?;
-    let same = |of: fn(&Replica) -> &str| copies.iter().all(|copy| of(copy) == of(first));
-    if copies.len() == 1 {
-        return Some(Shared::Copy(first));
+    let mut copies = cluster.replicas_of(&volume.metadata.name).filter(|replica| is_healthy(replica));
+    let first = copies.next()?;
+    let zone = || zone_of(cluster, first).filter(|_| zones.len() > 1);
+    let mut all = Shared::Copy(first);
+    // each copy leaves as it was what is shared, or widens it
+    for copy in copies {
+        let same = |of: fn(&Replica) -> &str| of(copy) == of(first);
+        all = match all {
+            Shared::Copy(_) | Shared::Disk(_) if same(|copy| &copy.spec.disk_id) => Shared::Disk(first),
+            Shared::Copy(_) | Shared::Disk(_) | Shared::Node(_) if same(|copy| &copy.spec.node_id) => {
+                Shared::Node(first)
+            }
+            _ => Shared::Zone(zone().filter(|zone| zone_of(cluster, copy) == Some(zone))?),
+        };
     }
-    if same(|copy| &copy.spec.disk_id) {
-        return Some(Shared::Disk(first));
+    Some(all)
+}
+
+/// Whether the volume or the settings promise that its copies do not share that: it asks for more than one copy, or may
+/// not have two on one disk or node, or in one zone.
+pub fn is_promised_otherwise(cluster: &Cluster, volume: &Volume, shared: Shared<'_>) -> bool {
+    let soft = || SoftAntiAffinity::of(cluster, volume);
+    match shared {
+        Shared::Copy(_) => volume.spec.number_of_replicas.0 > 1,
+        Shared::Disk(_) => !soft().disks || !soft().nodes,
+        Shared::Node(_) => !soft().nodes,
+        Shared::Zone(_) => !soft().zones,
     }
-    if same(|copy| &copy.spec.node_id) {
-        return Some(Shared::Node(first));
-    }
-    let zone = zone_of(cluster, first)?;
-    let one = copies.iter().all(|copy| zone_of(cluster, copy) == Some(zone));
-    (one && zones.len() > 1).then_some(Shared::Zone(zone))
 }
 
 /// Zones that nodes have a name for.

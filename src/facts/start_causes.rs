@@ -23,7 +23,7 @@ causes! {
             read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
             read "kubectl -n <namespace> get settings.longhorn.io current-longhorn-version",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o yaml",
-        ];
+        ] proven "a definition was deleted, and its objects with it; the backup of the cluster brings them back";
     MANIFEST_STALE = critical "manifest_stale"
         "manifest and image of the manager are of different releases: a flag, a variable or the port of the readiness probe"
         fix "Bring manifest and image to one release with the tool that installed Longhorn; where Longhorn refuses the step to that release, put \
@@ -38,7 +38,8 @@ causes! {
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
-        ];
+        ] proven "the API server names no such Service or a certificate that does not fit: the configurations are wrong, and the \
+             start of a manager writes them anew";
     ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
              out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
@@ -95,7 +96,7 @@ causes! {
              before if this one does not come up. A refusal during a rollout passes at the next attempt." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml",
-        ];
+        ] proven "the object that the refusal names is a leftover, as the reader is to see";
     WRITE_CONFLICT = critical "write_conflict"
         "managers that start together overwrite each other's changes" but "warning while restarts are few"
         fix "Wait for the next attempt: of managers that start together the later one succeeds then. If it repeats for minutes, let them start one \
@@ -103,7 +104,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get configmap longhorn-default-setting -o yaml",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
-        ];
+        ] proven "a manager's pod holds nothing, a DaemonSet makes it anew, and one follows the other";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
         "eviction meets a backing image copy that is in status but no longer in spec"
         fix "Cancel every eviction request, of nodes and of disks, wait until no copy is left that is in the status only, and only then ask again. \
@@ -129,7 +130,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             change "kubectl -n <namespace> delete pod <manager>",
             change "kubectl -n <namespace> delete pod <pod> --force --grace-period=0",
-        ];
+        ] proven "the node of the pod is gone for good; a manager's pod holds nothing";
     CACHE_SYNC_FAILED = critical "cache_sync_failed"
         "the manager was ended while it waited for its caches: it hung in its start"
         fix "Find out what the present run waits for: a right or a definition that is missing keeps a manager waiting for ever, and only a probe, a \

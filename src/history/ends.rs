@@ -4,6 +4,13 @@
 //! sandbox, its own process) has ended before: Longhorn deletes the ended pod, and then both are there. The kubelet writes the
 //! same Event for most of them, and sets the deletionTimestamp anew when it is done, so that the last version of the pod does not
 //! tell them apart either (kubelet v1.36.3, recorded).
+//!
+//! The node of that moment is kept with it: a later look finds one that is Ready, without pressure, taint or cordon. It is read from
+//! the Node, which is watched anyway, and not from its Lease in kube-node-lease. The Lease would date the loss of a node closer, by
+//! the 40 s for which the node controller waits, but a kubelet renews it every 10 s: a write per node that would wake the exporter,
+//! and a right in one more namespace. And it is the condition Ready by which Longhorn fails engines and replicas over
+//! (longhorn-manager v1.12.1 datastore/longhorn.go IsNodeDownOrDeleted), so what the loss did begins with that. The Leases in
+//! Longhorn's own namespace are those of managers, and tell nothing of instance managers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +19,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::longhorn::{KubeNode, Pod, SharedText};
+use crate::longhorn::{ConditionStatus, KubeNode, Pod, SharedText, condition};
 
 /// How many ends that are under way are kept.
 const MAX_ENDING: usize = 256;
 /// Longhorn makes the next pod within seconds, from 1.10 on with a back-off of up to two minutes (longhorn-manager v1.12.1
 /// controller/utils.go): pods that did not run and went in shorter steps went for one reason.
 pub(super) const SAME_REFUSAL: SignedDuration = SignedDuration::from_mins(5);
+/// Shortages that a kubelet writes as conditions of its node.
+const PRESSURES: [&str; 3] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 /// Taints that the node controller sets for a node that does not answer.
 const OWN_TAINTS: &str = "node.kubernetes.io/";
 
@@ -30,7 +39,7 @@ pub struct EndSeen {
     pub deleted: Option<Timestamp>,
     /// When its containers were first seen ended, without a deletion before.
     pub ended: Option<Timestamp>,
-    /// Its node at that moment.
+    /// Its node at that moment; also where the order of the two was not seen.
     pub node: Option<NodeSeen>,
 }
 
@@ -40,6 +49,12 @@ pub struct EndSeen {
 pub struct NodeSeen {
     /// Its condition Ready was True.
     pub ready: bool,
+    /// Since when that condition was as it was.
+    pub since: Option<Timestamp>,
+    /// Its conditions of shortage that were True.
+    pub pressure: Vec<String>,
+    /// It was cordoned.
+    pub cordoned: bool,
     /// Taints with the effect NoExecute that someone else than the node controller had set.
     pub taints: Vec<String>,
 }
@@ -47,7 +62,17 @@ pub struct NodeSeen {
 impl NodeSeen {
     /// How a node is.
     pub fn of(node: &KubeNode) -> Self {
-        NodeSeen { ready: node.is_ready(), taints: foreign_taints(node) }
+        let conditions = &node.status.conditions;
+        let is_true = |kind: &&str| {
+            condition(conditions, kind).is_some_and(|found| found.status == ConditionStatus::True)
+        };
+        NodeSeen {
+            ready: node.is_ready(),
+            since: condition(conditions, "Ready").and_then(|ready| ready.last_transition_time.get()),
+            pressure: PRESSURES.iter().filter(|kind| is_true(kind)).map(|kind| (*kind).to_owned()).collect(),
+            cordoned: node.spec.unschedulable,
+            taints: foreign_taints(node),
+        }
     }
 }
 
@@ -69,13 +94,14 @@ impl History {
     pub fn pod_seen(&mut self, pod: &Pod, node: Option<&KubeNode>, at: Timestamp) {
         let uid = &pod.metadata.uid;
         let (deleting, over) = (pod.metadata.is_deleting(), pod.is_over());
-        if deleting == over || uid.is_empty() || pod.metadata.label("longhorn.io/component").is_none() {
-            return; // it runs, or the order of the two is not known
+        if !deleting && !over || uid.is_empty() || pod.metadata.label("longhorn.io/component").is_none() {
+            return;
         }
         if self.ending.contains_key(uid) || self.gone_pods.iter().any(|gone| gone.last.metadata.uid == *uid) {
             return; // what came first was noted
         }
-        let (deleted, ended) = (deleting.then_some(at), over.then_some(at));
+        // where both are there at the first sight, their order is not known
+        let (deleted, ended) = ((deleting && !over).then_some(at), (over && !deleting).then_some(at));
         self.restore_end(uid.clone(), EndSeen { deleted, ended, node: node.map(NodeSeen::of) });
     }
 

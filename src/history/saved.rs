@@ -254,8 +254,10 @@ fn status_to_json(status: &ContainerStatus) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ends::NodeSeen;
     use super::*;
     use crate::checks;
+    use crate::longhorn::KubeNode;
 
     fn known(id: &str) -> Option<&'static str> {
         checks::by_id(id).map(|check| check.id)
@@ -329,6 +331,60 @@ mod tests {
         saved.gone_pods.push(Gone { last: json!("no pod"), ..saved.gone_pods[0].clone() });
         let restored = History::starting(time(LATER)).restore(saved, time(LATER), known);
         assert_eq!(restored, Restored { facts: MAX_NAMES, gone_pods: 1 });
+    }
+
+    #[test]
+    fn how_the_node_was_outlives_a_restart_and_files_that_know_less_are_read() {
+        let mut node: KubeNode = serde_json::from_value(json!({
+            "metadata": {"name": "worker-1"},
+            "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]},
+            "status": {"conditions": [
+                {"type": "Ready", "status": "Unknown", "lastTransitionTime": START},
+                {"type": "DiskPressure", "status": "True"}, {"type": "PIDPressure", "status": "False"},
+            ]},
+        }))
+        .unwrap();
+        let mut history = History::starting(time(START));
+        let mut over = pod();
+        history.pod_seen(&over, Some(&node), time(START));
+        history.pod_gone(Arc::new(over.clone()), "u2", time(START));
+        // both at the first sight: what came first is not known, how the node was is
+        over.metadata.uid = "u3".into();
+        over.metadata.deletion_timestamp = serde_json::from_value(json!(START)).unwrap();
+        history.pod_seen(&over, Some(&node), time(START));
+        node.status.conditions.clear();
+        history.pod_seen(&over, Some(&node), time(LATER));
+
+        let saved = serde_json::to_value(history.saved("longhorn-system", time(START))).unwrap();
+        let restored = |saved: Value| {
+            let mut history = History::starting(time(LATER));
+            history.restore(serde_json::from_value(saved).unwrap(), time(LATER), known);
+            history
+        };
+        let now = restored(saved.clone());
+        let then = NodeSeen {
+            ready: false,
+            since: Some(time(START)),
+            pressure: vec!["DiskPressure".to_owned()],
+            cordoned: true,
+            taints: vec!["k=v:NoExecute".to_owned()],
+        };
+        let gone = now.gone_pods().next().unwrap();
+        assert_eq!((gone.end.ended, gone.end.node.as_ref()), (Some(time(START)), Some(&then)));
+        let unordered = EndSeen { deleted: None, ended: None, node: Some(then) };
+        assert_eq!(now.end_seen("u3"), Some(&unordered));
+
+        let mut before = saved.clone();
+        before["gone_pods"][0]["end"]["node"] = json!({"ready": true, "taints": []});
+        let known_less = restored(before).gone_pods().next().unwrap().end.node.clone();
+        assert_eq!(known_less, Some(NodeSeen { ready: true, ..NodeSeen::default() }));
+        let mut first = saved;
+        first["gone_pods"][0]
+            .as_object_mut()
+            .unwrap()
+            .retain(|field, _| field != "end" && field != "refused");
+        first.as_object_mut().unwrap().remove("ending");
+        assert_eq!(restored(first).gone_pods().next().unwrap().end, EndSeen::default());
     }
 
     #[test]

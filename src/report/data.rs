@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::at_risk::{self, AtRisk};
 use crate::check::{Finding, VolumeRef, counted};
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
@@ -60,6 +61,9 @@ pub struct Data {
     pub hurt: Vec<HurtVolumes>,
     /// One sentence about all volumes, the hurt ones by claim.
     pub line: String,
+    /// Volumes whose healthy copies are lost with one disk, node or zone, or are one; left out where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_risk: Option<Vec<AtRisk>>,
 }
 
 /// Volumes that are hurt alike.
@@ -110,7 +114,7 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
     let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
     let line = if known { line(&counts, &hurt) } else { NOT_KNOWN.to_owned() };
-    (counts, Data { known, hurt, line })
+    (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
 
 /// What findings say of volumes that robustness does not.

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod address;
+mod at_risk;
 mod data;
 pub mod rights;
 mod select;
@@ -30,6 +31,7 @@ use crate::longhorn::Resource;
 
 pub use accepted::{Acceptance, Accepted};
 pub use address::Address;
+pub use at_risk::{AtRisk, Place};
 pub use data::Data;
 pub use select::{Selected, Selection};
 pub use status::{Status, exit};

@@ -29,7 +29,8 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             change "kubectl taint nodes <node> node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
-        ];
+        ] proven "the node has not been Ready for ten minutes; the taint, which forces its pods off, is asked for only once the \
+             machine is off";
     NODE_GONE = warning "node_gone"
         "the node no longer exists in Kubernetes, and volumes are still attached to it"
         fix "Make sure that the machine is switched off, then delete the pods that are still bound to it: Kubernetes removes the \
@@ -37,7 +38,8 @@ causes! {
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl get volumeattachments.storage.k8s.io",
             change "kubectl delete volumeattachments.storage.k8s.io <attachment>",
-        ];
+        ] proven "Kubernetes lists no such node; an attachment goes only once no pod is bound to the node, and the machine is to be \
+             off before";
 }
 
 pub static CHECK: Check = Check {

@@ -24,7 +24,7 @@ causes! {
             read STATUS_ONLY,
             read "kubectl -n <namespace> get pods -l longhorn.io/component=backing-image-manager -o wide",
             read "kubectl -n <namespace> get backingimages.longhorn.io <object> -o yaml",
-        ];
+        ] proven "its pod hangs, as the reader is to see; copies on the disk stay, and only those that are being synced start over";
     TRANSIENT = info "transient"
         "a copy has been in the status only for seconds, as it is after every removal of a copy"
         fix "Wait a few seconds before requesting eviction of <value>." [read STATUS_ONLY];

@@ -22,7 +22,8 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,
             read TARGETS,
-        ];
+        ] proven "the backup has made no progress for an hour, and the reader is to see that it does not move; it holds no complete \
+             copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed and none has succeeded since"
         fix "Read the error of the backup and repair what it names, then take another backup; the next run of a recurring job does so. The failed one \
@@ -31,7 +32,7 @@ causes! {
             read BACKUPS,
             read TARGETS,
             change "kubectl -n <namespace> delete backups.longhorn.io <backup>",
-        ];
+        ] proven "the backup has failed, so it holds no complete copy; others are not touched";
     RECURRING_JOB_OVERDUE = warning "recurring_job_overdue"
         "a recurring job has not been started for longer than its schedule ever pauses" but "info while its last run writes a backup"
         fix "See the last Job of CronJob <object>: one that waits or hangs blocks every later run, and deleting it lets the next one start. A CronJob \
@@ -39,7 +40,7 @@ causes! {
             read CRON_JOB,
             read JOBS,
             change "kubectl -n <namespace> delete jobs <workload>",
-        ];
+        ] proven "the Job is the active one of a CronJob that is overdue, and writes no backup";
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [
             read CRON_JOB,

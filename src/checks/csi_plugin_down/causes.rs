@@ -33,7 +33,7 @@ causes! {
             read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
             read "kubectl get csinode <node> -o yaml",
             change "kubectl -n <namespace> delete pod <pod>",
-        ];
+        ] proven "the plugin runs and its CSINode lacks the driver; a DaemonSet makes the pod anew, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
         "no pod of csi-attacher or csi-provisioner works: no volume is attached, or none is created, in the whole cluster"
         fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \

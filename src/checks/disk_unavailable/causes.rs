@@ -15,7 +15,7 @@ causes! {
         "the path holds another disk than Longhorn remembers, usually because the file system is not mounted"
         fix "Mount the disk at <value> on node <node>, by its UUID in fstab: one that is not mounted, or has another device name after a reboot, is the usual \
              reason, and Longhorn then uses it again. Where the disk was replaced, close the old entry for scheduling, wait until its volumes are \
-             healthy without it, and only then remove the entry and add the disk again." [read DISK, read REPLICAS];
+             healthy without it, and only then remove the entry and add the disk again." [read DISK, read REPLICAS] proven "the disk was replaced, as the reader is to see, and every volume is healthy without it";
     DISK_UUID_SHARED = warning "disk_uuid_shared"
         "disks of several nodes have the same UUID, as after a machine was cloned, so Longhorn mistakes one for the other"
         fix "Keep the UUID on one node. On each of the others, one after the other and while every volume has a healthy replica elsewhere: close its \
@@ -24,16 +24,16 @@ causes! {
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'",
             read "kubectl -n <namespace> get volumes.longhorn.io",
-        ];
+        ] proven "several disks have one UUID; every volume has a healthy replica elsewhere, and one node follows the other";
     FILE_SYSTEM_CHANGED = warning "file_system_changed"
         "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was recreated"
         fix "See what is mounted at <value> on node <node> (findmnt -T <value>) and mount the disk there again: Longhorn then uses it. Where the file \
              system was recreated, its replicas are gone; close the entry for scheduling, wait until its volumes are healthy without it, and only \
-             then remove it and add the disk again." [read DISK, read REPLICAS];
+             then remove it and add the disk again." [read DISK, read REPLICAS] proven "the file system was made anew, as the reader is to see, and every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
         "the disk lies on the same file system as another disk of the node"
         fix "Mount the disk at <value> on node <node>: two entries lie on one file system, usually because a mount failed. Where only one disk is \
-             meant, remove the entry that is not ready." [read DISK, read REPLICAS];
+             meant, remove the entry that is not ready." [read DISK, read REPLICAS] proven "two entries lie on one file system; the one that goes is not ready, and Longhorn refuses while replicas are on it";
     FILE_SYSTEM_READ_ONLY = warning "file_system_read_only" "the file system of the disk is read-only"
         fix "Read the kernel log of node <node>: it makes a file system read-only when the device gives errors. Check the device, repair the file \
              system while nothing uses it, and mount it again at <value>." [read DISK, read REPLICAS];
@@ -56,11 +56,11 @@ causes! {
         "the disk takes no more replicas: too little is free, or too much is already promised to volumes"
         fix "Free space on disk <disk> of node <node>, or add a disk or a node: delete snapshots and volumes that no one needs, and other files on the \
              same file system. Never delete replicas of degraded or faulted volumes. Raising storage-over-provisioning-percentage promises more than \
-             there is and only postpones the moment." [read REPLICAS, read DISK, read LIMITS];
+             there is and only postpones the moment." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know; replicas of degraded and faulted volumes are ruled out";
     DISK_NEARLY_FULL = info "disk_nearly_full"
         "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space"
         fix "Plan room before the next volume or rebuild: add a disk or a node, or delete snapshots and volumes that no one needs. A disk that is small \
-             by design can be closed for scheduling; it is not reported then." [read REPLICAS, read DISK, read LIMITS];
+             by design can be closed for scheduling; it is not reported then." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know";
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
         fix "Bring node <node> back: power, network, kubelet. Longhorn then uses its replicas again as far as they are in step. If it is lost for good, \
              switch it off and wait until every volume is healthy without it before you delete it. Pods with an RWO volume stay bound to it until \
@@ -68,7 +68,7 @@ causes! {
             read NODE,
             read REPLICAS,
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
-        ];
+        ] proven "the node is lost for good and off, and every volume is healthy without it";
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Relieve node <node>: free disk space of the kubelet and the container runtime, memory or process ids. Pods that the kubelet evicts may be \

@@ -47,14 +47,14 @@ causes! {
         fix "Bring node <node> back until the disk is empty. If it is lost for good, check that every volume has a healthy replica elsewhere before you \
              delete the node in Kubernetes: Longhorn rebuilds from those." [
             read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io",
-        ];
+        ] proven "the node is lost for good, and every volume has a healthy replica elsewhere";
     DISK_NOT_READY_HIDES_REPLICAS = warning "disk_not_ready_hides_replicas"
         "an evicted disk is not ready and looks empty although replicas are on it"
         fix "Do not remove disk <disk> of node <node>. Make it ready again: mount, file system, device. Only if it is lost, delete its replicas one by \
              one, each after its volume is healthy without it." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<key> -o wide",
             read NODE,
-        ];
+        ] proven "the disk is lost, and each replica goes after its volume is healthy without it";
     NO_CANDIDATE_DISK = warning "no_candidate_disk"
         "a detached volume has a replica to evict but is not attached for it: no disk can take the replica"
         fix "Make room: enable scheduling on another node or disk, add a disk, or fix the tags and anti-affinity of <claim>. Longhorn attaches the \
@@ -77,7 +77,8 @@ causes! {
             read ON_NODE,
             read "kubectl -n <namespace> get backingimages.longhorn.io <backing_image> -o yaml",
             change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
-        ];
+        ] proven "the replica has failed, its backing image is gone from the disk, and the volume is healthy without it: else no \
+             replica is named";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
         "eviction is requested where scheduling is allowed, which the webhook refuses"
         fix "Switch scheduling off for what is being evicted, or withdraw the request. See why the validating webhook did not refuse the change." [
@@ -100,7 +101,7 @@ causes! {
             change "kubectl -n <namespace> delete pod <pod>",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get pod <pod> -o wide",
-        ];
+        ] proven "the pod runs on another node than its data source names; the download begins anew";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
         fix "See why Longhorn does not remove it: the longhorn-manager of its node, and copies that have no other place yet." [

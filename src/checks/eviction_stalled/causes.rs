@@ -22,7 +22,8 @@ causes! {
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
-        ];
+        ] proven "the budget names another node than that of its instance manager, so it protects nothing there; every other one is \
+             to be left";
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
         fix "Make room for the replicas: enable scheduling on another node or disk, add a disk, free space, or fix the tags and anti-affinity of the \

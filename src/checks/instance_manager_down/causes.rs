@@ -37,7 +37,7 @@ causes! {
              more, delete the pod by force: Longhorn then makes the next one." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl describe node <node>",
-        ];
+        ] proven "nothing of the pod runs on the node any more, as the reader is to see";
     POD_MISSING = critical "pod_missing" "it has no pod and none is created" but "warning for the first 3 minutes"
         fix "See why the longhorn-manager of the node does not make a pod: it alone does, and within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",

@@ -22,7 +22,15 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 return idle(scene, evidence, ReplacementVerdict::DeletedIdle);
             }
             evidence.push(api("volumes ran in it; Longhorn itself deletes only idle ones"));
-            Judged::new(ReplacementVerdict::Deleted, evidence)
+            let cordoned = scene.node.was_cordoned();
+            let judged = Judged::new(
+                ReplacementVerdict::Deleted,
+                evidence.into_iter().chain(cordoned.clone()).collect(),
+            );
+            match cordoned {
+                Some(_) => judged.detail("and its node was cordoned, as by kubectl drain --disable-eviction"),
+                None => judged,
+            }
         }
         // a postStart hook that failed has an Event of its own words
         (Asked::No, Some(stop)) if stop.event.said().starts_with("Stopping container") => {

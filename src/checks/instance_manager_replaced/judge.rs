@@ -165,6 +165,9 @@ pub fn judge(scene: &ReplacementScene) -> Judged {
             ended.exit_code
         )));
     }
+    if judged.verdict != ReplacementVerdict::Evicted {
+        judged.evidence.extend(scene.node.was_short());
+    }
     judged
 }
 
@@ -309,7 +312,8 @@ fn by_exit(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
 /// The node was away when it ended, or its kubelet ended it as the first thing when it was back.
 fn by_node(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     let evidence = match (scene.asked(), stop) {
-        (Asked::Deleted, Some(_)) => scene.node.was_away(),
+        // what became of the node afterwards did not end it
+        (Asked::Deleted, stop) if stop.is_some() || scene.node.then().is_some() => scene.node.was_away(),
         (_, Some(stop)) => scene.node.came_back(stop.at?, &scene.events),
         // no kubelet was there to say that it stopped it
         (_, None) => scene.node.was_away().or_else(|| scene.node.trouble.clone()),

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::{api, nodes};
-use crate::history::ends::{EndSeen, foreign_taints};
+use crate::history::ends::{EndSeen, NodeSeen, foreign_taints};
 use crate::longhorn::{Event, KubeNode, condition};
 
 /// A node may be away for as long after the end of a pod that it took along.
@@ -68,7 +68,7 @@ impl<'a> NodeStory<'a> {
 
     /// Whether it was Ready at a moment, as far as what was seen or its condition tells.
     pub fn was_ready(&self, moment: Timestamp) -> Option<bool> {
-        if let Some(then) = self.seen.and_then(|seen| seen.node.as_ref()) {
+        if let Some(then) = self.then() {
             return Some(then.ready);
         }
         match (self.node, self.returned) {
@@ -78,13 +78,32 @@ impl<'a> NodeStory<'a> {
         }
     }
 
-    /// That it was not Ready when the deletion of the pod was seen.
+    /// How it was when the end of the pod was seen.
+    pub fn then(&self) -> Option<&'a NodeSeen> {
+        self.seen?.node.as_ref()
+    }
+
+    /// That it was not Ready when the end of the pod was seen.
     pub fn was_away(&self) -> Option<Evidence> {
-        let away = self.seen?.node.as_ref().is_some_and(|then| !then.ready);
-        away.then(|| {
-            let text = format!("node {} was not Ready when the end of the pod was seen", self.name);
-            EvidenceSource::History.says(text)
-        })
+        let then = self.then().filter(|then| !then.ready)?;
+        let since = then.since.map(|since| format!(", since {since},")).unwrap_or_default();
+        let text = format!("node {} was not Ready{since} when the end of the pod was seen", self.name);
+        Some(EvidenceSource::History.says(text))
+    }
+
+    /// What it was short of when the end of the pod was seen: a kubelet evicts for that, and the kernel kills for want of memory.
+    pub fn was_short(&self) -> Option<Evidence> {
+        let then = self.then().filter(|then| !then.pressure.is_empty())?;
+        let text =
+            format!("node {} had {} when the end of the pod was seen", self.name, then.pressure.join(", "));
+        Some(EvidenceSource::History.says(text))
+    }
+
+    /// That it was cordoned when the end of the pod was seen: a drain deletes pods where it is told not to evict them.
+    pub fn was_cordoned(&self) -> Option<Evidence> {
+        self.then().filter(|then| then.cordoned)?;
+        let text = format!("node {} was cordoned when the deletion of the pod was seen", self.name);
+        Some(EvidenceSource::History.says(text))
     }
 
     /// That its kubelet came back just before it stopped the pod, after the node had been away.
@@ -104,7 +123,7 @@ impl<'a> NodeStory<'a> {
 
     /// The taints by which pods have to leave the node, as they were seen then or are now.
     pub fn taints(&self) -> Vec<String> {
-        let then = self.seen.and_then(|seen| seen.node.as_ref()).map(|then| then.taints.clone());
+        let then = self.then().map(|then| then.taints.clone());
         let now = || self.node.map(foreign_taints).unwrap_or_default();
         then.filter(|taints| !taints.is_empty()).unwrap_or_else(now)
     }

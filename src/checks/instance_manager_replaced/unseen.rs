@@ -125,7 +125,10 @@ pub(super) fn end<'a>(
     let evidence = &mut judged.evidence;
     evidence.extend(before.rejection.map(kubelet::quote));
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
-    evidence.push(api("the end of the previous pod was not observed; the cause is inferred"));
+    evidence.push(api(
+        "the end of the previous pod was not observed, so three things are not known: whether its deletion was asked for before it ended, \
+         how its container ended, and how its node was at that moment; the cause is inferred",
+    ));
     let verdict = judged.verdict;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && cluster.is_watched();
     let harmless = harmless || is_made_good(cluster, verdict, &pod.metadata.uid, &hits, out);

@@ -38,7 +38,7 @@ causes! {
         fix "See whether the data is wanted: a directory is what a replica leaves that was deleted while its disk was away. Orphans that no one \
              needs can be deleted as objects, which deletes the data." [
             read "kubectl -n <namespace> get orphans.longhorn.io -l longhornnode=<node> --sort-by=.metadata.creationTimestamp",
-        ];
+        ] proven "no object owns the data, and no one needs it, as the reader has to know";
 }
 
 pub static CHECK: Check = Check {

@@ -26,7 +26,7 @@ use crate::check::*;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Pod, Release};
+use crate::longhorn::{Pod, Release, condition};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",
@@ -57,14 +57,15 @@ const START_WITHOUT_LIMIT: i64 = 120;
 fn run(cluster: &Cluster, out: &mut Outcome) {
     config::judge(cluster, out);
     let starts = starts::observe(cluster);
-    if let Some(slowest) = starts.done.iter().map(|start| start.total).max() {
+    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start));
+    if let Some(slowest) = dated().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
     let mut slow: BTreeMap<&str, SignedDuration> = BTreeMap::new();
     for lost in &starts.lost {
         out.ever("lost_readiness", &run_of(lost.pod), true);
     }
-    for start in &starts.done {
+    for start in dated() {
         // one that was Ready before, and was not for a while, did not take that long to start
         if out.ever("lost_readiness", &run_of(start.pod), false) {
             continue;
@@ -90,6 +91,15 @@ fn run_of(pod: &Pod) -> String {
 
 fn is_slow(cluster: &Cluster, start: &Done, limit: i64) -> bool {
     cluster.age(start.ready) <= RECENT_START && start.own > SignedDuration::from_secs(limit)
+}
+
+/// True where the node became Ready again after the container had been started: pods of a node that is away are not Ready, and are
+/// again with it (kubelet v1.36.3, recorded), so that the pod does not tell when its start was over.
+fn node_was_away(cluster: &Cluster, start: &Done) -> bool {
+    let node = cluster.objects.kube_nodes.get(&start.pod.spec.node_name);
+    let ready = node.and_then(|node| condition(&node.status.conditions, "Ready"));
+    let since = ready.and_then(|ready| ready.last_transition_time.get());
+    since.is_some_and(|since| since.duration_since(start.started) > LOST_FOR)
 }
 
 fn slow_start(cluster: &Cluster, start: &Done, limit: i64) -> Finding {

@@ -170,6 +170,12 @@ fn starts_that_are_not_slow() {
         ("days ago", pod("n1", "2026-02-26T11:00:00Z", "True", "2026-02-26T11:05:00Z")),
         // the node was away, or a probe failed: Ready changed long after the start
         ("ready again", pod("n1", "2026-03-01T09:00:00Z", "True", "2026-03-01T11:30:00Z")),
+        (
+            "ready with its node, which was away",
+            pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:07:10Z")
+                + "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, status: 'True', \
+                   lastTransitionTime: '2026-03-01T11:07:09Z'}]}\n---\n",
+        ),
         ("still starting", pod("n1", "2026-03-01T11:58:30Z", "False", "2026-03-01T11:58:20Z")),
         ("ready before its start", pod("n1", "2026-03-01T11:30:00Z", "True", "2026-03-01T11:20:00Z")),
         ("odd times", pod("n1", "", "True", "yesterday")),
@@ -182,6 +188,15 @@ fn starts_that_are_not_slow() {
     ] {
         assert_eq!(found(&CHECK, &at_now(&(v.clone() + &yaml))), Vec::<String>::new(), "{name}");
     }
+}
+
+#[test]
+fn a_start_on_a_node_that_came_back_with_it_may_be_slow() {
+    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, status: 'True', \
+                lastTransitionTime: '2026-03-01T11:00:20Z'}]}\n---\n";
+    let pod = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:07:10Z");
+    let yaml = release("v1.10.2") + &daemon_set(HTTPS) + &pod + node;
+    assert_eq!(found(&CHECK, &at_now(&yaml)), ["info slow_start Pod longhorn-manager-n1"]);
 }
 
 #[test]

@@ -18,7 +18,8 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
             change "kubectl -n <namespace> delete nodes.longhorn.io <node>",
-        ];
+        ] proven "Kubernetes lists no such node, and no volume needs its replicas; Longhorn refuses while a replica or engine names \
+             it";
     MANAGER_MISSING = warning "manager_missing"
         "no longhorn-manager runs on the node: its pod is missing, does not start or does not end"
         fix "See what keeps the pod away: the nodeSelector and affinity of the DaemonSet, a taint, a quota, an admission policy, and for a pod that \

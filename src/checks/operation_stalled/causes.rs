@@ -23,7 +23,7 @@ causes! {
              damaged, restore another one into a new volume." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.restoreStatus}'",
             read "kubectl -n <namespace> get backuptargets.longhorn.io",
-        ];
+        ] proven "the backup is damaged, as the reader is to see; another one goes into a new volume, and nothing is deleted";
     RESTORE_STALLED = warning "restore_stalled"
         "the restore of a backup into a volume has made no progress for an hour"
         fix "See whether the backup target answers, and whether the instance managers of the replicas reach it." [
@@ -47,7 +47,7 @@ causes! {
         fix "Read the error. Delete the claim of the clone and create it again once the source is healthy; the source is not affected." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
-        ];
+        ] proven "the clone never got its data; the source is not touched";
     CLONE_STALLED = warning "clone_stalled"
         "the copy of data into a cloned volume has made no progress for an hour"
         fix "See whether the source volume can be attached and has a healthy replica: the copy is read from there." [
@@ -59,7 +59,7 @@ causes! {
         fix "Read the error and fix what it names; then take another one and delete the failed one." [
             read "kubectl -n <namespace> describe <kind> <object>",
             read "kubectl -n <namespace> get backuptargets.longhorn.io",
-        ];
+        ] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, stands still"
         fix "See which part it waits for: backups of volumes may take a day, anything else an hour. The log of the longhorn-manager that owns it says \

@@ -28,7 +28,7 @@ causes! {
              storage-minimal-available-percentage risks full disks, which stop every replica on them." [
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+        ] proven "no one needs what goes, as the reader has to know";
     OVER_PROVISIONED = warning "over_provisioned"
         "the disks that could take the replica have promised their space already (storage-over-provisioning-percentage)"
         fix "Add a disk or lower its reserved space; where the volumes stay far below their sizes, raise \
@@ -36,7 +36,7 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io storage-over-provisioning-percentage",
             read "kubectl -n <namespace> get nodes.longhorn.io",
             read "kubectl -n <namespace> describe volumes.longhorn.io <object>",
-        ];
+        ] proven "the replica has failed and still counts on the disk that the next one needs, and the volume has a healthy one";
     ANTI_AFFINITY = warning "anti_affinity"
         "every node, zone or disk that could take the replica has one of the volume already"
         fix "Add a node, or a zone where zones are kept apart, or lower numberOfReplicas (now <value>) to the number of nodes." [

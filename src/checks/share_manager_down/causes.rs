@@ -27,7 +27,7 @@ causes! {
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
-        ];
+        ] proven "the pod has ended, and holds nothing";
     POD_MISSING = critical "pod_missing" "the pod of the NFS server is not there"
         fix "See why the longhorn-manager on <owner> does not create the pod: only it does." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>",
@@ -40,7 +40,7 @@ causes! {
             read "kubectl -n <namespace> logs <pod> --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
             change "kubectl -n <namespace> delete pod <pod>",
-        ];
+        ] proven "the server does not serve and nothing moves in its log; the data is in the volume and not in the pod";
     RESTARTING = warning "restarting"
         "the pod of the NFS server is replaced again and again; every time its clients wait"
         fix "See what ends the server: memory, its node, or the lease of fast failover, which a node under load renews late." [

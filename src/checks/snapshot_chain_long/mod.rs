@@ -21,13 +21,13 @@ causes! {
              deleting Snapshot objects; what a backup needs is kept in the backup." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
-        ];
+        ] proven "no one needs what goes, as the reader has to know; backups are not touched";
     NEAR_LIMIT = warning "near_limit"
         "the volume has nearly as many snapshots as it may have" but "info where the limit was set low for this volume"
         fix "See who takes them: recurring jobs retain too many, or a backup tool does not delete its own. Delete those that no one needs." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
-        ];
+        ] proven "no one needs what goes, as the reader has to know; backups are not touched";
     MANY = info "many"
         "Longhorn calls the snapshots of the volume too many; reads and rebuilds are slower"
         fix "Nothing is urgent. See whether the recurring jobs of the volume need to retain so many." [

@@ -51,7 +51,9 @@ causes! {
     TICKET_WAITS = warning "ticket_waits"
         "a workload has waited ten minutes for a volume that is attached elsewhere or otherwise, or that Longhorn was not asked for"
         fix "See what still uses <claim> on the node where it is attached, and stop it: a pod that ends slowly, a manual attachment from Longhorn's \
-             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read TOGETHER];
+             user interface, or a second pod that mounts a claim for one node." [read TICKETS, read OF_KUBERNETES, read TOGETHER]
+            proven "a second replica of a strict-local volume, without data; of two active engines the one that no replica names; the \
+             pod of a virtual machine on the node that it should leave";
     TICKET_LEFT_OVER = warning "ticket_left_over"
         "a ticket holds the volume for a node or an attachment that no longer exists" but "info while no other ticket waits"
         fix "Make sure that no pod on node <node> uses <claim>, then take the ticket away: Longhorn detaches the volume, and attaches it where another \
@@ -64,7 +66,7 @@ causes! {
     MIGRATION_BROKE = warning "migration_broke"
         "a migratable volume is detached with a ticket for each of two nodes, and attaches to neither"
         fix "Find out on which node the virtual machine of <claim> should run, and delete the pod on the other: Longhorn attaches the volume as soon \
-             as one ticket is left." [read TICKETS, read OF_KUBERNETES];
+             as one ticket is left." [read TICKETS, read OF_KUBERNETES] proven "on which node the virtual machine should run, as the reader has to know";
 }
 
 pub static CHECK: Check = Check {

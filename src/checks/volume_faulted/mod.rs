@@ -37,7 +37,8 @@ causes! {
              auto-salvage is on. Do not delete replicas, they are the only copies." [
             read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ];
+        ] proven "the node of the newest copy is gone from Kubernetes and its disk is not to be had; the backup goes into a new \
+             volume, and nothing is deleted";
     AUTO_SALVAGE_OFF = critical "auto_salvage_off"
         "a replica is usable, but auto-salvage is switched off, so a person has to choose"
         fix "Scale the workload down until the volume is detached, then salvage the replica that failed last and any that failed within a minute \
@@ -45,14 +46,15 @@ causes! {
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"failedAt\":\"\"}}'",
-        ];
+        ] proven "the replicas failed last, within a minute of each other, and their nodes and disks are there; where a newer one is \
+             away, none is named";
     SALVAGE_PENDING = critical "salvage_pending"
         "a replica is usable and auto-salvage may take it, but has not" but "info in the first minute, in which Longhorn does it"
         fix "Scale the workload of <claim> down: Longhorn salvages only while the volume is detached. Where it is detached, see the log of the \
              longhorn-manager on <owner>, which owns the volume." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ];
+        ] proven "a replica is usable; the workload has no I/O as it is, and Longhorn salvages only a detached volume";
     ENGINE_DIED = critical "engine_died"
         "the engine stopped unexpectedly; replicas with the data have not failed"
         but "info in the first minute, in which Longhorn attaches the volume again"
@@ -67,7 +69,7 @@ causes! {
              that one is healthy." [
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
-        ];
+        ] proven "every replica failed during the restore, so the data is in the backup; this volume goes when the other is healthy";
     NO_DATA = critical "no_data"
         "no replica is left that ever held all data of the volume, although it was up once or has no replica at all"
         fix "Look for the directory of a replica whose object is gone, among the orphans and under replicas/<object>-* on the disks: a volume can \
@@ -75,7 +77,8 @@ causes! {
             read "kubectl -n <namespace> get orphans.longhorn.io -o wide",
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io <object> -o yaml",
-        ];
+        ] proven "the volume was up once, and every replica that was healthy is gone; orphans and directories come first, the backup \
+             goes into a new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
         "the volume has never been up, because its engine or its replicas do not start; nothing is lost"
         but "info in the first minute"

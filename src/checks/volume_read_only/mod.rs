@@ -27,7 +27,7 @@ causes! {
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
-        ];
+        ] proven "the pod cannot write as it is, and a controller makes it anew";
 }
 
 pub static CHECK: Check = Check {
@@ -111,8 +111,7 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     .volumes(users)
     .fact(format!("engine {}: condition FilesystemReadOnly is True", engine.metadata.name))
     .with(Name::ClaimNamespace, status.namespace.as_str());
-    status
-        .workloads_status
-        .iter()
-        .fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
+    // of a pod without a controller no other would come
+    let controlled = status.workloads_status.iter().filter(|pod| !pod.workload_name.is_empty());
+    controlled.fold(finding, |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
 }

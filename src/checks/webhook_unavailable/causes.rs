@@ -21,7 +21,7 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
             change "kubectl -n <namespace> delete pod <pod>",
-        ];
+        ] proven "no manager is Ready; a DaemonSet makes the pod anew, and I/O does not pass through it";
     SELECTOR_WRONG = critical "selector_wrong"
         "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release"
         fix "Give the Service the selector of its release, from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook. Find out who changed it, or it comes back: the manifest of another release, a GitOps \
@@ -37,7 +37,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
             change "kubectl -n <namespace> delete pod <object>",
-        ];
+        ] proven "the manager lacks the label for longer than a failover takes; a DaemonSet makes its pod anew";
     LOCK_STUCK = warning "lock_stuck"
         "a node has held the webhook start Lease for longer than a start takes (250 s; 490 s in 1.9.2 and 1.9.3), renews it, and has no manager pod that could"
         fix "Look for a manager process that outlived its pod on this node, and for a second installation: something renews the Lease. Once \
@@ -52,7 +52,7 @@ causes! {
              policy engine). From 1.9.2 on a manager gives up after 120 s without them." [
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
             change "kubectl -n <namespace> delete pod <manager>",
-        ];
+        ] proven "a configuration is not there, and the start of a manager writes it";
     CONFIGURATION_FOREIGN = critical "configuration_foreign"
         "a webhook configuration of Longhorn sends the API server to a Service in another namespace"
         fix "See whether another Longhorn runs in namespace <value>: two in one cluster take the configuration from each other, and one has to go. \
@@ -61,7 +61,7 @@ causes! {
             read "kubectl get <webhook> -o jsonpath='{.webhooks[*].clientConfig.service}'",
             change "kubectl delete <webhook>",
             change "kubectl -n <namespace> delete pod <manager>",
-        ];
+        ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
     ROLLOUT = info "rollout"
         "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout"
         fix "Wait: a rollout restarts all managers at once, and ends within three minutes." [

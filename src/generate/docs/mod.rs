@@ -5,6 +5,7 @@ mod access;
 mod checks;
 mod command_line;
 mod configuration;
+mod destructive;
 mod markdown;
 mod plans;
 mod report_schema;
@@ -31,6 +32,7 @@ pub fn artifacts(settings: &Settings, command: &Command) -> Result<Vec<Artifact>
         page("report.schema.json", pretty(&report_schema::schema())),
         page("plan.schema.json", pretty(&report_schema::plan())),
         page("plan.md", plans::page()),
+        page("destructive.md", destructive::page()),
         page("command-line.md", command_line::page(command)),
         page("SUMMARY.md", summary::page()),
     ];

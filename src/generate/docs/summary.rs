@@ -39,6 +39,7 @@ const PAGES: &str = "\
 - [Command line](command-line.md)
 - [Configuration](configuration.md)
 - [Access rights](access.md)
+- [Advice that takes something away](destructive.md)
 
 # How it behaves
 

@@ -5,6 +5,7 @@ mod findings;
 mod html;
 mod incidents;
 mod resources;
+mod risk;
 #[cfg(test)]
 mod tests;
 
@@ -55,6 +56,7 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     unknown(&mut html, &report);
     resources::write_counts(&mut html, moment);
     findings::write(&mut html, &report, view, links);
+    risk::write(&mut html, &report);
     accepted(&mut html, &report);
     facts(&mut html, &report);
     resources::write_freshness(&mut html, moment, wall);
@@ -242,6 +244,7 @@ fn foot(html: &mut Html, links: &Links) {
     html.raw("<footer><nav aria-label=\"More\"><a href=\"").text(links.metrics.trim_start_matches('/'));
     html.raw(
         "\">Metrics</a> <a href=\"api/v1/report\">Report as JSON</a> <a href=\"report.txt\">as text</a> \
+              <a href=\"plan/upgrade\">Plan an upgrade</a> <a href=\"plan/drain\">a drain</a> <a href=\"plan/loss\">a loss</a> \
               <a href=\"livez\">Liveness</a> <a href=\"readyz\">Readiness</a></nav>\n<p>longhorn-health-exporter ",
     );
     html.text(env!("CARGO_PKG_VERSION")).raw(", revision ").text(env!("LONGHORN_HEALTH_BUILD_REVISION"));

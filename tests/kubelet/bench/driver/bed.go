@@ -103,7 +103,7 @@ func startServers() {
 	must(os.WriteFile(filepath.Join(work, "tokens.csv"), []byte(token+",admin,admin,system:masters\n"), 0o600), "tokens")
 	start("etcd", "etcd", "--data-dir="+work+"/etcd", "--listen-client-urls=http://127.0.0.1:2379", "--advertise-client-urls=http://127.0.0.1:2379",
 		"--listen-peer-urls=http://127.0.0.1:2380", "--logger=zap", "--log-level=warn", "--unsafe-no-fsync")
-	start("kube-apiserver", api+"/kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address="+master, "--advertise-address="+master,
+	start("kube-apiserver", api+"/kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=0.0.0.0", "--advertise-address="+master,
 		"--secure-port="+port, "--cert-dir="+work+"/certs", "--service-cluster-ip-range=10.96.0.0/24", "--authorization-mode=RBAC",
 		"--token-auth-file="+work+"/tokens.csv", "--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file="+work+"/sa.key", "--service-account-key-file="+work+"/sa.pub", "--allow-privileged=true",

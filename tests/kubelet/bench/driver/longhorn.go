@@ -100,11 +100,19 @@ func imLabels(node string) object {
 
 // createPod as createGenericManagerPodSpec does, but with a probe of 3 x 3 s where Longhorn's is 6 x 11 s.
 func (m *manager) createPod() bool {
+	// Longhorn makes no instance manager on a cordoned node
+	if cordoned(m.node) {
+		return false
+	}
 	resources := object{"requests": object{"cpu": "50m"}}
 	if m.limit != "" {
 		resources["limits"] = object{"memory": m.limit}
 	}
-	_, code := call("POST", namespace+"/pods", object{"metadata": meta(m.name, imLabels(m.node)), "spec": object{"restartPolicy": "Never", "nodeName": m.node,
+	of := meta(m.name, imLabels(m.node))
+	// kubectl drain leaves a pod alone that has no controller
+	of["ownerReferences"] = []any{object{"apiVersion": "longhorn.io/v1beta2", "kind": "InstanceManager", "name": m.name,
+		"uid": uid(get(longhorn + "/instancemanagers/" + m.name)), "controller": true, "blockOwnerDeletion": true}}
+	_, code := call("POST", namespace+"/pods", object{"metadata": of, "spec": object{"restartPolicy": "Never", "nodeName": m.node,
 		"priorityClassName": "longhorn-critical", "containers": []any{object{"name": "instance-manager",
 			"image": "docker.io/longhornio/longhorn-instance-manager:v1.9.2", "imagePullPolicy": "Never", "command": []any{"/bin/app", "serve", "8500", "8501", "8502", "8503"},
 			"resources": resources, "securityContext": object{"privileged": true},
@@ -124,8 +132,9 @@ func (m *manager) run() {
 				m.ended("stopped")
 				m.uid, m.gone = "", time.Now()
 			} else if time.Since(m.gone) > 2*time.Second {
-				m.createPod()
-				m.state("starting")
+				if m.createPod() {
+					m.state("starting")
+				}
 			}
 		case code == 200:
 			uid, phase := text(found, "metadata/uid"), text(found, "status/phase")

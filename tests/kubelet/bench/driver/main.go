@@ -112,9 +112,13 @@ var (
 
 // finding is what the bench reads of one.
 type finding struct {
-	Check, Cause, Node string
-	Object             struct{ Name string }
-	Evidence           []struct{ Text string }
+	Check, Cause, Node, Severity string
+	Object                       struct{ Name string }
+	Evidence                     []struct{ Text string }
+	Remedy                       struct {
+		Fix      string
+		Commands []struct{ Run string }
+	}
 }
 
 func findings(address string) []finding {
@@ -201,7 +205,7 @@ func (r result) note() {
 	if r.said != r.want {
 		mark = "WRONG"
 	}
-	fmt.Printf("%s  %-6s %-34s %-22s after %5.1f s  %s\n", mark, r.node, r.name, or(r.said, "nothing"), r.seconds, strings.Join(r.flips, " -> "))
+	fmt.Printf("%s  %-6s %-40s %-22s after %5.1f s  %s\n", mark, r.node, r.name, or(r.said, "nothing"), r.seconds, strings.Join(r.flips, " -> "))
 }
 
 func or(text, other string) string {
@@ -268,13 +272,14 @@ func main() {
 		both.Add(1)
 		go func() { defer both.Done(); play(managers[i], nodes[i], all) }()
 	}
-	both.Add(1)
+	both.Add(2)
 	go func() { defer both.Done(); playOthers(nodes[0]) }()
+	go func() { defer both.Done(); playNewVolume(nodes[0]) }()
 	both.Wait()
+	truth := map[string]int{"evicted": playDrain(managers, nodes[1])}
 	// an end is counted a minute after it
 	time.Sleep(65 * time.Second)
 	wrong := 0
-	truth := map[string]int{}
 	for _, r := range results {
 		if r.ofManager {
 			// three kills within the hour are said to be a loop, and each is counted as a kill

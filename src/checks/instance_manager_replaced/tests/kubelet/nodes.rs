@@ -1,6 +1,7 @@
 //! Ends by a taint, and of nodes that were away or lost their containers.
 
 use super::*;
+use crate::check::Finding;
 
 /// The taint manager's Event has no uid.
 fn marked() -> String {
@@ -98,4 +99,69 @@ fn a_container_that_is_not_found_proves_no_lost_node() {
     let reboot = "apiVersion: v1\nkind: Event\nmetadata: {name: r, namespace: default}\ninvolvedObject: {kind: Node, name: node-1}\n\
                   reason: Rebooted\nmessage: 'Node node-1 has been rebooted, boot id: 9'\nlastTimestamp: '2026-01-02T11:49:30Z'\n---\n";
     assert_eq!(found(&CHECK, &saw(&gone, &(after() + reboot))), ["info node_lost InstanceManager im-1"]);
+}
+
+/// A deletion that was seen while the node was as this text says, and a node that is as ever when it is judged.
+fn deleted_while(node_then: &str, events: &str, busy: bool) -> Finding {
+    let case = Case {
+        seen: &[Running, Leaving, EndedAndLeaving(0, "Completed")],
+        events: events.to_owned(),
+        busy,
+        ..Case::default()
+    };
+    let mut live = case.live();
+    live.history = crate::history::History::starting(time("2026-01-02T00:00:00Z"));
+    let then = cluster(node_then).objects.kube_nodes.get("node-1").cloned();
+    live.history.pod_seen(&pod(&version(Leaving, "", "")), then.as_ref(), time("2026-01-02T11:49:57Z"));
+    let last = pod(&version(EndedAndLeaving(0, "Completed"), "", ""));
+    live.history.pod_gone(Arc::new(last), "uid-2", time(GONE));
+    run(&CHECK, &live).report.findings.remove(0)
+}
+
+fn evidence(finding: &Finding) -> String {
+    finding.evidence.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn how_the_node_was_then_is_told_after_it_has_changed() {
+    let with = |status: &str| node().replace("status: {", &format!("status: {{{status}"));
+    let condition = |kind: &str, status: &str, at: &str| {
+        format!("{{type: {kind}, status: '{status}', lastTransitionTime: '{at}'}}")
+    };
+    let long = "2025-12-01T00:00:00Z";
+    let short = [condition("Ready", "True", long), condition("MemoryPressure", "True", GONE)].join(", ");
+    let of = |conditions: &str| {
+        format!(
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{conditions: [{conditions}]}}\n---\n"
+        )
+    };
+    let cordoned = node()
+        .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {unschedulable: true}\n");
+    let told = deleted_while(&of(&short), &stopping(), true);
+    assert_eq!(told.cause.id, "deleted");
+    assert!(
+        evidence(&told).contains("node node-1 had MemoryPressure when the end of the pod was seen"),
+        "{}",
+        evidence(&told)
+    );
+    let told = deleted_while(&cordoned, &stopping(), true);
+    assert!(told.message.contains("kubectl drain --disable-eviction"), "{}", told.message);
+    assert!(evidence(&told).contains("was cordoned when the deletion"), "{}", evidence(&told));
+    // as ever
+    let told = deleted_while(&with(""), &stopping(), true);
+    assert!(!told.message.contains("drain") && !evidence(&told).contains(" had "), "{told:?}");
+}
+
+#[test]
+fn a_pod_deleted_from_a_node_that_was_away_ended_with_the_node() {
+    // lost at 11:44, deleted by force at 11:49:57, back by now; nothing of the pod itself tells
+    let away = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {conditions: [{type: Ready, status: Unknown, \
+                lastTransitionTime: '2026-01-02T11:44:00Z'}]}\n---\n";
+    let harm = volume("v", "engine:new") + &DETACHED.replace("11:50:20", "11:44:01");
+    let told = deleted_while(away, &harm, false);
+    assert_eq!((told.cause.id, told.volumes.len()), ("node_lost", 1), "{told:?}");
+    assert!(evidence(&told).contains("was not Ready, since 2026-01-02T11:44:00Z,"), "{}", evidence(&told));
+    // a node that was Ready then and is away now did not end it
+    let ready = deleted_while(&node(), &(hit() + &volume("v", "engine:new") + &node_down()), false);
+    assert_eq!(ready.cause.id, "deleted", "{ready:?}");
 }
