@@ -1,5 +1,6 @@
 //! Several clusters side by side: one table, worst first, and the exit code of the worst.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use super::{Failure, SourceArgs, exit, print};
 use crate::check::plain;
 use crate::cluster::Cluster;
+use crate::longhorn::Resource;
 use crate::source::connect;
 
 /// Which clusters are looked at.
@@ -70,28 +72,42 @@ impl FleetArgs {
     }
 }
 
-/// Looks at all of them at the same time; none waits for another longer than `patience` lets it.
+/// Looks at all of them at the same time; none waits for another longer than `patience` lets it. What cannot be answered for one, such
+/// as a node that only others have, is the row of that one; where it is so for every one, the question was wrong.
 pub fn rows<T>(
     sources: &[SourceArgs],
+    kinds: &BTreeSet<Resource>,
     patience: Duration,
     row: impl Fn(&SourceArgs, &Cluster) -> Result<Row<T>, Failure>,
 ) -> Result<Vec<Row<T>>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let looks = join_all(sources.iter().map(|source| source.look(patience)));
+    let looks = join_all(sources.iter().map(|source| source.look(kinds, patience)));
     let looked = runtime.map_err(Failure::unknown)?.block_on(looks);
-    let mut rows = Vec::new();
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (source, looked) in sources.iter().zip(looked) {
-        rows.push(match looked {
-            Ok(cluster) => row(source, &cluster)?,
-            Err(error) => Row {
-                context: source.context().unwrap_or_default().to_owned(),
-                exit_code: exit::UNKNOWN,
-                word: "unknown".to_owned(),
-                answer: error.to_string(),
-                report: None,
-                rank: 0,
-            },
+        let answer = match looked.map(|cluster| row(source, &cluster)) {
+            Ok(Ok(row)) => {
+                rows.push(row);
+                continue;
+            }
+            Ok(Err(failure)) => {
+                let answer = failure.error.to_string();
+                wrong.push(failure);
+                answer
+            }
+            Err(error) => error.to_string(),
+        };
+        rows.push(Row {
+            context: source.context().unwrap_or_default().to_owned(),
+            exit_code: exit::UNKNOWN,
+            word: "unknown".to_owned(),
+            answer,
+            report: None,
+            rank: 0,
         });
+    }
+    if wrong.len() == sources.len() {
+        return Err(wrong.swap_remove(0));
     }
     worst_first(&mut rows);
     Ok(rows)

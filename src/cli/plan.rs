@@ -11,7 +11,7 @@ use super::source::positive_duration;
 use super::{Failure, SourceArgs};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
-use crate::plan::{self, Looked, Plan, drain, junit, loss, markdown, table, upgrade};
+use crate::plan::{self, Looked, Plan, Which, drain, junit, loss, markdown, table, upgrade};
 use crate::report::Address;
 use crate::report::text::Style;
 
@@ -141,28 +141,29 @@ pub fn release(text: &str) -> Result<Release, String> {
 pub fn run(args: PlanArgs) -> Result<u8, Failure> {
     match args.plan {
         PlanTask::Upgrade(UpgradeArgs { to, common }) => {
-            common.answer(|looked| Ok(upgrade::plan(looked, upgrade::Asked { to })))
+            common.answer(Which::Upgrade, |looked| Ok(upgrade::plan(looked, upgrade::Asked { to })))
         }
         PlanTask::Drain(DrainArgs { nodes, all: _, intent, common }) => {
             let asked = drain::Asked { nodes, intent: intent.intent() };
-            common.answer(|looked| drain::plan(looked, &asked))
+            common.answer(Which::Drain, |looked| drain::plan(looked, &asked))
         }
-        PlanTask::Loss(LossArgs { common }) => common.answer(|looked| Ok(loss::plan(looked))),
+        PlanTask::Loss(LossArgs { common }) => common.answer(Which::Loss, |looked| Ok(loss::plan(looked))),
     }
 }
 
 impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
-    fn answer(&self, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
+    fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
+        let (kinds, patience) = (which.kinds(), self.timeout.unsigned_abs());
         if let Some(sources) = self.fleet.sources(&self.source)? {
             let as_json = match self.output {
                 PlanFormat::Table => false,
                 PlanFormat::Json => true,
                 _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
             };
-            let rows = fleet::rows(&sources, self.timeout.unsigned_abs(), |source, cluster| {
-                let plan = self.planned(cluster, &source.wish(now)?.address, &plan)?;
+            let rows = fleet::rows(&sources, &kinds, patience, |source, cluster| {
+                let plan = self.planned(which, cluster, &source.wish(now)?.address, &plan)?;
                 Ok(fleet::Row {
                     context: source.context().unwrap_or_default().to_owned(),
                     exit_code: plan.exit_code,
@@ -177,29 +178,27 @@ impl CommonArgs {
         let wish = self.source.wish(now)?;
         let cluster = match self.source.recorded(now)? {
             Some(cluster) => cluster,
-            None => self.live()?,
+            None => {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.map_err(Failure::unknown)?.block_on(self.source.look(&kinds, patience))?
+            }
         };
-        let plan = self.planned(&cluster, &wish.address, &plan)?;
+        let plan = self.planned(which, &cluster, &wish.address, &plan)?;
         self.print(&plan)?;
         Ok(plan.exit_code)
     }
 
     fn planned(
         &self,
+        which: Which,
         cluster: &Cluster,
         address: &Address,
         plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
     ) -> Result<Plan, Failure> {
-        let report = plan::evaluate(cluster, address).report;
+        let report = plan::evaluate(which, cluster, address).report;
         let (findings, summary) = (&report.findings, &report.cluster);
         let looked = Looked { cluster, findings, summary, accepted: &self.accept };
         plan(looked).map_err(|message| Failure::usage(anyhow!(message)))
-    }
-
-    fn live(&self) -> Result<Cluster, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(Failure::unknown)?;
-        Ok(runtime.block_on(self.source.look(self.timeout.unsigned_abs()))?)
     }
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! Options that say where the cluster is read from; shared by `serve` and `check`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use thiserror::Error;
 use super::Failure;
 use crate::check::plain;
 use crate::cluster::Cluster;
+use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, Wish};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
 use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Source, demo};
@@ -202,12 +204,12 @@ impl SourceArgs {
         }
     }
 
-    /// Looks at the live cluster once: lists everything, or as much as answers in time. Kinds that
+    /// Looks at the live cluster once: lists these kinds, or as much as answers in time. Kinds that
     /// did not answer are told in the cluster; an error is what leaves nothing to judge.
-    pub async fn look(&self, patience: Duration) -> Result<Cluster, SourceError> {
+    pub async fn look(&self, kinds: &BTreeSet<Resource>, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect(patience).await?;
         connection.probe(patience).await?;
-        let live_options = self.live_options();
+        let live_options = LiveOptions { kinds: kinds.clone(), ..self.live_options() };
         let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves
         let _ = tokio::time::timeout(patience, live.complete()).await;

@@ -76,7 +76,8 @@ impl Cluster {
         }
         let namespace = self.namespace.clone();
         let set = self.manager_daemon_set();
-        let all_read = Resource::all().filter(|kind| kind.is_longhorn()).all(|kind| self.can_read(kind));
+        let mut asked = self.resources.keys().filter(|kind| kind.is_longhorn());
+        let all_read = asked.all(|kind| self.can_read(*kind));
         if set.is_none() && all_read && !self.any_longhorn() {
             return Some(Absence::Longhorn { namespace });
         }

@@ -3,15 +3,7 @@
 use crate::check::plain;
 use crate::did_you_mean;
 use crate::longhorn::Release;
-use crate::plan::{Looked, Plan, drain, loss, upgrade};
-
-/// Which plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanRoute {
-    Upgrade,
-    Drain,
-    Loss,
-}
+use crate::plan::{Looked, Plan, Which, drain, loss, upgrade};
 
 /// What is asked of a plan.
 #[derive(Debug, Default)]
@@ -62,11 +54,11 @@ impl PlanQuery {
     }
 
     /// The plan; without a node, a drain is about each by itself.
-    pub fn plan(&self, which: PlanRoute, looked: Looked<'_>) -> Result<Plan, String> {
+    pub fn plan(&self, which: Which, looked: Looked<'_>) -> Result<Plan, String> {
         match which {
-            PlanRoute::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),
-            PlanRoute::Loss => Ok(loss::plan(looked)),
-            PlanRoute::Drain => {
+            Which::Upgrade => Ok(upgrade::plan(looked, upgrade::Asked { to: self.to })),
+            Which::Loss => Ok(loss::plan(looked)),
+            Which::Drain => {
                 let intent = self.intent.unwrap_or(drain::Intent::Drain);
                 drain::plan(looked, &drain::Asked { nodes: self.nodes.clone(), intent })
             }

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::access::Access;
 use super::links::Links;
-use super::plan::{PlanQuery, PlanRoute};
+use super::plan::PlanQuery;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::slots::Slots;
 use super::view::View;
@@ -19,7 +19,7 @@ use super::{negotiate, page};
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
-use crate::plan::table as plan_table;
+use crate::plan::{Which, table as plan_table};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
 use crate::sync;
@@ -53,7 +53,7 @@ enum Route {
     Metrics,
     Report,
     Text,
-    Plan(PlanRoute),
+    Plan(Which),
     /// By the name of its alert.
     Runbook(&'static str),
     /// The index of them.
@@ -125,9 +125,9 @@ impl Router {
             path if path == self.links.metrics => Ok(Route::Metrics),
             "/api/v1/report" => Ok(Route::Report),
             "/report.txt" => Ok(Route::Text),
-            "/plan/upgrade" => Ok(Route::Plan(PlanRoute::Upgrade)),
-            "/plan/drain" => Ok(Route::Plan(PlanRoute::Drain)),
-            "/plan/loss" => Ok(Route::Plan(PlanRoute::Loss)),
+            "/plan/upgrade" => Ok(Route::Plan(Which::Upgrade)),
+            "/plan/drain" => Ok(Route::Plan(Which::Drain)),
+            "/plan/loss" => Ok(Route::Plan(Which::Loss)),
             "/" => Ok(Route::Landing),
             path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
@@ -215,7 +215,7 @@ impl Router {
         }
     }
 
-    fn plan(&self, which: PlanRoute, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn plan(&self, which: Which, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
         if !self.evaluator.waiting_for().is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);

@@ -14,13 +14,18 @@ pub mod table;
 mod tests;
 pub mod upgrade;
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::check::{Command, Finding, Severity};
+use crate::checks;
 use crate::cluster::Cluster;
+use crate::longhorn::Resource;
 use crate::report::{Address, ClusterSummary, Evaluation, Wish, evaluate_as};
 
+use crate::word_enum::word_enum;
 pub(crate) use condition::conditions;
 pub use condition::{Condition, Found, Look, NAMES, Reason, StepTemplate, Verdict, Weight, held};
 
@@ -85,10 +90,65 @@ impl Step {
     }
 }
 
+word_enum! {
+    /// Which plan.
+    pub enum Which {
+        /// May Longhorn be upgraded.
+        Upgrade = "upgrade",
+        /// May a node be drained.
+        Drain = "drain",
+        /// What is lost with what.
+        Loss = "loss",
+    }
+}
+
+/// What every plan says of the cluster, and by which it is seen whether Longhorn is there and which logs are of interest.
+const ALWAYS: &[Resource] = &[
+    Resource::LonghornNodes,
+    Resource::InstanceManagers,
+    Resource::Volumes,
+    Resource::Settings,
+    Resource::Pods,
+    Resource::DaemonSets,
+    Resource::Leases,
+    Resource::KubeNodes,
+];
+
+impl Which {
+    /// Its conditions.
+    pub fn conditions(self) -> &'static [&'static Condition] {
+        match self {
+            Which::Upgrade => upgrade::ALL,
+            Which::Drain => drain::ALL,
+            Which::Loss => loss::ALL,
+        }
+    }
+
+    /// The checks whose findings it takes.
+    pub fn reused(self) -> &'static [&'static str] {
+        match self {
+            Which::Upgrade => upgrade::REUSED,
+            Which::Drain => drain::REUSED,
+            Which::Loss => &[],
+        }
+    }
+
+    /// The kinds that it looks at; a live cluster is not asked for others.
+    pub fn kinds(self) -> BTreeSet<Resource> {
+        // an upgrade may meet bugs whose triggers are in any kind
+        if self == Which::Upgrade {
+            return Resource::all().collect();
+        }
+        let conditions = self.conditions().iter().flat_map(|condition| condition.needs);
+        let checks = self.reused().iter().filter_map(|id| checks::by_id(id));
+        let of_checks = checks.flat_map(|check| check.needs.iter().chain(check.uses));
+        ALWAYS.iter().chain(conditions).chain(of_checks).copied().collect()
+    }
+}
+
 /// Every condition of every plan.
 pub fn conditions() -> impl Iterator<Item = (&'static str, &'static Condition)> {
-    let of = |plan, list: &'static [&'static Condition]| list.iter().map(move |condition| (plan, *condition));
-    of("upgrade", upgrade::ALL).chain(of("drain", drain::ALL)).chain(of("loss", loss::ALL))
+    Which::ALL.into_iter().flat_map(|plan| plan.conditions().iter().map(move |one| (plan.as_str(), *one)))
 }
 
 /// A condition by its id.
@@ -111,14 +171,10 @@ pub struct Looked<'a> {
     pub accepted: &'a [&'static str],
 }
 
-/// Runs the checks that plans take findings from.
-pub fn evaluate(cluster: &Cluster, address: &Address) -> Evaluation {
+/// Runs the checks that a plan takes findings from.
+pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
     let wish = Wish { address: address.clone(), ..Wish::default() };
-    evaluate_as(
-        cluster,
-        |check| upgrade::REUSED.contains(&check.id) || drain::REUSED.contains(&check.id),
-        &wish,
-    )
+    evaluate_as(cluster, |check| plan.reused().contains(&check.id), &wish)
 }
 
 impl<'a> Looked<'a> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::*;
-use crate::longhorn::Release;
+use crate::longhorn::{Release, Resource};
 use crate::testing::{NAMESPACE, scenario_files};
 
 #[derive(Debug, Deserialize)]
@@ -91,10 +91,15 @@ impl Case {
         scenario_files::changed(base, &self.without, self.change.trim_end())
     }
 
-    /// Its cluster.
-    pub fn cluster(&self, base: &str) -> crate::cluster::Cluster {
-        let text = self.text(base);
-        let mut cluster = crate::testing::partial(&text);
+    /// Its cluster, as far as the plan asks for it.
+    fn cluster(&self, base: &str, which: Which) -> crate::cluster::Cluster {
+        let (text, asked) = (self.text(base), which.kinds());
+        let asked_for = |document: &&str| kind_of(document).is_none_or(|kind| asked.contains(&kind));
+        let documents: Vec<&str> = text.split("\n---\n").filter(asked_for).collect();
+        let mut cluster = crate::testing::partial(&documents.join("\n---\n"));
+        for kind in Resource::all().filter(|kind| !asked.contains(kind)) {
+            cluster.resources.remove(&kind);
+        }
         assert_eq!(cluster.namespace, NAMESPACE);
         for label in &self.forbidden {
             let kind = crate::longhorn::Resource::all().find(|kind| kind.label() == *label).unwrap();
@@ -103,9 +108,22 @@ impl Case {
         cluster
     }
 
-    fn judge(&self, base: &str, plan_of: impl Fn(&Case, Looked<'_>) -> Plan) -> Option<String> {
-        let cluster = self.cluster(base);
-        let report = evaluate(&cluster, &Address::default()).report;
+    fn plan(&self, which: Which, looked: Looked<'_>) -> Plan {
+        match which {
+            Which::Upgrade => upgrade::plan(looked, upgrade::Asked { to: self.to.as_deref().map(release) }),
+            Which::Drain => {
+                let named = |intent: &drain::Intent| Some(intent.as_str()) == self.intent.as_deref();
+                let intent = drain::Intent::ALL.into_iter().find(named).unwrap_or(drain::Intent::Drain);
+                let nodes = if self.drain == ["all"] { Vec::new() } else { self.drain.clone() };
+                drain::plan(looked, &drain::Asked { nodes, intent }).unwrap()
+            }
+            Which::Loss => loss::plan(looked),
+        }
+    }
+
+    fn judge(&self, base: &str, which: Which) -> Option<String> {
+        let cluster = self.cluster(base, which);
+        let report = evaluate(which, &cluster, &Address::default()).report;
         let accepted: Vec<&'static str> = self.accept.iter().map(|id| condition(id).unwrap()).collect();
         let looked = Looked {
             cluster: &cluster,
@@ -113,7 +131,7 @@ impl Case {
             summary: &report.cluster,
             accepted: &accepted,
         };
-        let plan = plan_of(self, looked);
+        let plan = self.plan(which, looked);
         let mut text = Vec::new();
         table::write(&mut text, &plan, crate::report::text::Style::PLAIN, true).unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -152,14 +170,30 @@ impl Case {
     }
 }
 
-/// Judges every case of a file.
-pub fn judge(yaml: &str, plan_of: impl Fn(&Case, Looked<'_>) -> Plan) {
-    let cases: Vec<Case> = serde_yaml::from_str(yaml).unwrap();
+/// Its kind, by the two lines that every object begins with.
+fn kind_of(document: &str) -> Option<Resource> {
+    let value =
+        |key: &str| document.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
+    Resource::of(value("apiVersion:"), value("kind:"))
+}
+
+fn cases(which: Which) -> Vec<Case> {
+    let yaml = match which {
+        Which::Upgrade => include_str!("../../tests/plan/upgrade.yaml"),
+        Which::Drain => include_str!("../../tests/plan/drain.yaml"),
+        Which::Loss => include_str!("../../tests/plan/loss.yaml"),
+    };
+    serde_yaml::from_str(yaml).unwrap()
+}
+
+/// Judges every case of a plan.
+fn judge(which: Which) {
+    let cases = cases(which);
     assert!(!cases.is_empty());
     let mut bases = std::collections::BTreeMap::new();
     let wrong: Vec<String> = cases
         .iter()
-        .filter_map(|case| case.judge(bases.entry(&case.on).or_insert_with(|| base(&case.on)), &plan_of))
+        .filter_map(|case| case.judge(bases.entry(&case.on).or_insert_with(|| base(&case.on)), which))
         .collect();
     assert!(wrong.is_empty(), "{} of {} cases are wrong:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
@@ -171,25 +205,60 @@ pub fn release(text: &str) -> Release {
 
 #[test]
 fn upgrades() {
-    judge(include_str!("../../tests/plan/upgrade.yaml"), |case, looked| {
-        upgrade::plan(looked, upgrade::Asked { to: case.to.as_deref().map(release) })
-    });
+    judge(Which::Upgrade);
 }
 
 #[test]
 fn drains() {
-    judge(include_str!("../../tests/plan/drain.yaml"), |case, looked| {
-        let intent =
-            drain::Intent::ALL.into_iter().find(|intent| Some(intent.as_str()) == case.intent.as_deref());
-        let nodes = if case.drain == ["all"] { Vec::new() } else { case.drain.clone() };
-        drain::plan(looked, &drain::Asked { nodes, intent: intent.unwrap_or(drain::Intent::Drain) }).unwrap()
-    });
+    judge(Which::Drain);
+}
+
+/// Every pair of minor releases, from a healthy cluster of the one to the newest patch of the other: what managers let through is *go*,
+/// and nothing else is; the newest known is 1.12.
+#[test]
+fn every_pair_of_releases() {
+    const FIRST: u32 = 3;
+    let targets: Vec<Release> = crate::facts::releases::LINES
+        .iter()
+        .map(crate::facts::releases::Line::newest)
+        .chain([Release::new(1, 13, 0)])
+        .collect();
+    let mut wrong = Vec::new();
+    for minor in FIRST..=12 {
+        let on = format!("healthy-1.{minor}");
+        let yaml = format!("{{case: pair, on: {on}, verdict: go}}");
+        let case: Case = serde_yaml::from_str(&yaml).unwrap();
+        let cluster = case.cluster(&base(&on), Which::Upgrade);
+        let report = evaluate(Which::Upgrade, &cluster, &Address::default()).report;
+        let (findings, summary) = (&report.findings, &report.cluster);
+        let looked = Looked { cluster: &cluster, findings, summary, accepted: &[] };
+        let from = cluster.release().unwrap();
+        for to in &targets {
+            // Kubernetes of these clusters is older than what 1.11.3 needs
+            let to = if to.minor == 11 { Release::new(1, 11, 2) } else { *to };
+            let plan = upgrade::plan(looked, upgrade::Asked { to: Some(to) });
+            let expected = match (to.minor.checked_sub(from.minor), to >= from) {
+                (Some(0), true) => Verdict::Go,
+                (Some(1), _) if to.minor == 13 => Verdict::Unknown,
+                (Some(1), _) => Verdict::Go,
+                _ => Verdict::No,
+            };
+            let heavy = |reason: &&Reason| reason.weight != Weight::Note;
+            let reasons: BTreeSet<&str> =
+                plan.parts[0].reasons.iter().filter(heavy).map(|one| one.condition).collect();
+            let refused = expected != Verdict::No || reasons.contains("path_refused");
+            if plan.verdict != expected || !refused {
+                wrong.push(format!("{from} to {to}: {} for {reasons:?}", plan.verdict.said()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What is promised is held against the rules of Longhorn and kubectl, followed step by step on the objects.
 #[test]
 fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
-    let cases: Vec<Case> = serde_yaml::from_str(include_str!("../../tests/plan/drain.yaml")).unwrap();
+    let cases = cases(Which::Drain);
     let mut bases = std::collections::BTreeMap::new();
     let (mut went, mut blocked) = (0, 0);
     for case in &cases {
@@ -217,22 +286,22 @@ fn a_drain_that_may_go_reaches_its_end_and_one_that_is_blocked_does_not() {
 
 #[test]
 fn losses() {
-    judge(include_str!("../../tests/plan/loss.yaml"), |_, looked| loss::plan(looked));
+    judge(Which::Loss);
 }
 
 #[test]
 fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
-    use crate::http::plan::{PlanQuery, PlanRoute};
+    use crate::http::plan::PlanQuery;
     let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
-    let report = evaluate(&cluster, &Address::default()).report;
+    let report = crate::report::evaluate(&cluster).report;
     let looked =
         Looked { cluster: &cluster, findings: &report.findings, summary: &report.cluster, accepted: &[] };
     for (which, query) in [
-        (PlanRoute::Upgrade, "to=v1.9.2"),
-        (PlanRoute::Upgrade, ""),
-        (PlanRoute::Drain, "node=worker-1&intent=reboot"),
-        (PlanRoute::Drain, ""),
-        (PlanRoute::Loss, "o=json"),
+        (Which::Upgrade, "to=v1.9.2"),
+        (Which::Upgrade, ""),
+        (Which::Drain, "node=worker-1&intent=reboot"),
+        (Which::Drain, ""),
+        (Which::Loss, "o=json"),
     ] {
         let plan = PlanQuery::parse(query).unwrap().plan(which, looked).unwrap();
         assert!(!plan.parts.is_empty() && plan.verdict != Verdict::Go, "{query}: {}", plan.answer);
@@ -240,7 +309,7 @@ fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
     for wrong in ["to=soon", "intent=explode", "o=xml", "nodes=a"] {
         assert!(PlanQuery::parse(wrong).is_err(), "{wrong}");
     }
-    let unknown = PlanQuery::parse("node=worker-99").unwrap().plan(PlanRoute::Drain, looked);
+    let unknown = PlanQuery::parse("node=worker-99").unwrap().plan(Which::Drain, looked);
     assert!(unknown.unwrap_err().contains("no node worker-99"));
 }
 
@@ -262,7 +331,7 @@ fn ids_are_unique_and_said_in_full() {
 
 #[test]
 fn findings_are_taken_from_checks_that_exist() {
-    for id in upgrade::REUSED.iter().chain(drain::REUSED) {
+    for id in Which::ALL.iter().flat_map(|which| which.reused()) {
         assert!(crate::checks::by_id(id).is_some(), "{id}");
     }
 }
@@ -280,4 +349,75 @@ fn names_of_templates_are_known() {
             }
         }
     }
+}
+
+/// Every right that a plan uses, withheld by itself: what stood against it is unknown then, and never gone.
+#[test]
+fn no_reason_vanishes_in_silence_with_a_right() {
+    let mut bases = std::collections::BTreeMap::new();
+    let (mut silent, mut asked) = (BTreeSet::new(), 0);
+    for which in Which::ALL {
+        let mut seen = BTreeSet::new();
+        for case in cases(which) {
+            if case.reasons.is_empty() || !case.forbidden.is_empty() || !seen.insert(case.reasons.clone()) {
+                continue;
+            }
+            let text = case.text(bases.entry(case.on.clone()).or_insert_with(|| base(&case.on)));
+            let documents: Vec<(Option<Resource>, serde_json::Value)> = text
+                .split("\n---\n")
+                .map(|document| (kind_of(document), serde_yaml::from_str(document).unwrap()))
+                .collect();
+            let plan = |withheld: Option<Resource>| {
+                let items: Vec<_> = documents
+                    .iter()
+                    .filter(|(kind, _)| kind.is_none() || *kind != withheld)
+                    .map(|(_, o)| o)
+                    .collect();
+                let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": items });
+                let file = crate::source::recording::RecordedFile {
+                    name: "cluster.json".to_owned(),
+                    content: list.to_string().into_bytes(),
+                };
+                let recording =
+                    crate::source::recording::Recording::from_files([file], NAMESPACE, jiff::Timestamp::MAX)
+                        .unwrap();
+                let mut cluster = recording.into_cluster(NAMESPACE, None);
+                for (kind, status) in &mut cluster.resources {
+                    status.readability = match withheld == Some(*kind) {
+                        true => crate::cluster::Readability::Forbidden,
+                        false => crate::cluster::Readability::Readable,
+                    };
+                }
+                let report = evaluate(which, &cluster, &Address::default()).report;
+                let (findings, summary) = (&report.findings, &report.cluster);
+                let plan = case.plan(which, Looked { cluster: &cluster, findings, summary, accepted: &[] });
+                let reasons = plan.parts.into_iter().flat_map(|part| part.reasons);
+                let heavy = reasons.filter(|reason| reason.weight != Weight::Note);
+                let told: BTreeSet<(&'static str, bool)> =
+                    heavy.map(|reason| (reason.condition, reason.weight == Weight::Unknown)).collect();
+                (plan.verdict, told)
+            };
+            let (verdict, whole) = plan(None);
+            if verdict == Verdict::Go {
+                continue;
+            }
+            let kinds: BTreeSet<Resource> = documents.iter().filter_map(|(kind, _)| *kind).collect();
+            for kind in which.kinds().intersection(&kinds).copied() {
+                asked += 1;
+                let (verdict, left) = plan(Some(kind));
+                let gone = whole.iter().filter(|(id, _)| !left.iter().any(|(other, _)| other == id));
+                let gone: Vec<&str> = gone.map(|(id, _)| *id).collect();
+                if !gone.is_empty() && verdict == Verdict::Go {
+                    silent.insert(format!(
+                        "{kind}: {} of {}: {}",
+                        gone.join(", "),
+                        which.as_str(),
+                        case.case
+                    ));
+                }
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    assert!(silent.is_empty(), "{}", silent.into_iter().collect::<Vec<_>>().join("\n"));
 }

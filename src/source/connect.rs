@@ -12,7 +12,6 @@ use super::plugin::{Plugin, PluginError, Renewed};
 use super::watch::{describe, is_untrusted, reason_of, speaks_no_tls};
 use super::{ApiErrorReason, kubeconfig};
 use crate::cluster::{Absence, Cluster, Readability};
-use crate::longhorn::Resource;
 
 /// Time for the first answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -264,7 +263,9 @@ pub fn contexts(kubeconfig: Option<&Path>) -> Result<Vec<String>, ConnectError> 
 /// What stands in the way of any verdict over a cluster that was read live, if something does.
 /// Single kinds that cannot be read are no obstacle: their checks are unknown.
 pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
-    let longhorn = || Resource::all().filter(|kind| kind.is_longhorn());
+    // of kinds that nobody asked for nothing follows
+    let asked = || cluster.resources.keys().copied();
+    let longhorn = || asked().filter(|kind| kind.is_longhorn());
     let all = |wanted| longhorn().all(|kind| cluster.readability(kind) == wanted);
     let reason = || {
         let error = longhorn().find_map(|kind| cluster.resources.get(&kind)?.error.clone());
@@ -274,7 +275,7 @@ pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
     if all(Readability::NotServed) {
         return Some(ConnectError::NoLonghorn);
     }
-    if Resource::all().all(|kind| cluster.readability(kind) == Readability::Pending) {
+    if asked().all(|kind| cluster.readability(kind) == Readability::Pending) {
         return Some(ConnectError::Slow { reason: reason() });
     }
     let refused = |kind| matches!(cluster.readability(kind), Readability::Forbidden | Readability::NotServed);

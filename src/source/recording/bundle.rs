@@ -6,7 +6,7 @@
 //! journal of the kubelet, newest first (hack/collector-longhorn, hack/common).
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use jiff::civil::DateTime;
@@ -218,9 +218,17 @@ impl NodeLogs {
             return Ok(());
         }
         self.kernel |= kernel || system;
-        let mut at = None;
-        lines(&mut entry, left, &mut |line| {
-            at = time_of(line, self.newest).or(at);
+        // of millions of lines few matter, and what a time costs is paid for those alone
+        lines(&mut entry, left, &mut |line, before| {
+            let matters = match kubelet {
+                true => line.contains("instance-manager-"),
+                false => of_kernel(line).is_some(),
+            };
+            if !matters {
+                return;
+            }
+            let at =
+                time_of(line, self.newest).or_else(|| time_of(&String::from_utf8_lossy(before), self.newest));
             if let Some(at) = at.filter(|at| at.duration_since(self.newest) <= SignedDuration::from_hours(1))
             {
                 match kubelet {
@@ -231,13 +239,8 @@ impl NodeLogs {
         })
     }
 
-    /// The patterns are those of deploy/node-problem-detector.
     fn kernel_line(&mut self, line: &str, at: Timestamp) {
-        let reason = match () {
-            () if line.contains("detected conn error (1020)") => "LonghornISCSIConnError",
-            () if line.contains("shim disconnected") => "LonghornShimDisconnected",
-            () => return,
-        };
+        let Some(reason) = of_kernel(line) else { return };
         note(&mut self.kernel_lines, (reason, at.as_second() / 3_600), at, line, "");
         if self.kernel_lines.len() > 4 * HOURS {
             self.kernel_lines.pop_first();
@@ -273,6 +276,24 @@ impl NodeLogs {
     }
 }
 
+/// What a line of a kernel log is about. The patterns are those of deploy/node-problem-detector.
+fn of_kernel(line: &str) -> Option<&'static str> {
+    match () {
+        () if line.contains("detected conn error (1020)") => Some("LonghornISCSIConnError"),
+        () if line.contains("shim disconnected") => Some("LonghornShimDisconnected"),
+        () => None,
+    }
+}
+
+/// True for a line that has a time of its own; `dmesg -HT` gives a difference instead to those that follow at once.
+fn is_dated(line: &[u8]) -> bool {
+    let mut stamp = line.iter().take(20).skip_while(|byte| **byte != b'[').skip(1);
+    match stamp.next() {
+        Some(first) => first.is_ascii_alphabetic(),
+        None => line.first().is_some_and(u8::is_ascii_alphanumeric),
+    }
+}
+
 fn note<K: Ord>(seen: &mut BTreeMap<K, SeenLines>, key: K, at: Timestamp, line: &str, uid: &str) {
     let new = || SeenLines { first: at, last: at, count: 0, line: String::new(), uid: uid.to_owned() };
     let lines = seen.entry(key).or_insert_with(new);
@@ -293,26 +314,30 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Calls with each line; a long one is cut.
-fn lines(entry: &mut impl Read, left: &mut u64, take: &mut dyn FnMut(&str)) -> io::Result<()> {
-    let (mut piece, mut line) = (vec![0; 64 << 10], Vec::new());
+/// Calls with each line and the last one before it that has a time; a long line is cut.
+fn lines(entry: &mut impl Read, left: &mut u64, take: &mut dyn FnMut(&str, &[u8])) -> io::Result<()> {
+    let mut reader = BufReader::with_capacity(64 << 10, entry);
+    let (mut line, mut rest, mut before) = (Vec::new(), Vec::new(), Vec::new());
     loop {
-        let read = entry.read(&mut piece)?;
-        let ended = read == 0;
-        *left = left.checked_sub(read as u64).ok_or_else(|| io::Error::other("unpacks to too much"))?;
-        for byte in piece.get(..read).unwrap_or_default() {
-            match byte {
-                b'\n' => {
-                    take(&String::from_utf8_lossy(&line));
-                    line.clear();
-                }
-                byte if line.len() < LINE => line.push(*byte),
-                _ => {}
-            }
+        line.clear();
+        let mut read = (&mut reader).take(LINE as u64).read_until(b'\n', &mut line)?;
+        let mut ended = read == 0 || line.last() == Some(&b'\n');
+        while !ended {
+            rest.clear();
+            let more = (&mut reader).take(LINE as u64).read_until(b'\n', &mut rest)?;
+            read += more;
+            ended = more == 0 || rest.last() == Some(&b'\n');
         }
-        if ended {
-            take(&String::from_utf8_lossy(&line));
+        *left = left.checked_sub(read as u64).ok_or_else(|| io::Error::other("unpacks to too much"))?;
+        if read == 0 {
             return Ok(());
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        take(&String::from_utf8_lossy(&line), &before);
+        if is_dated(&line) {
+            std::mem::swap(&mut before, &mut line);
         }
     }
 }

@@ -78,6 +78,51 @@ fn what_the_bundle_could_not_get_is_unknown() {
     assert_eq!(readability(all, Volumes), Readability::Incomplete);
 }
 
+/// Files that were unpacked before say the same.
+#[test]
+fn what_files_say_of_a_bundle_is_what_its_archive_says() {
+    let file = |name: &str, content: &[u8]| RecordedFile { name: name.to_owned(), content: content.to_vec() };
+    let node = zip(&[("node-1/logs/dmesg.log", b"kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n")]);
+    let object =
+        "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: node-1, namespace: longhorn-system}\n";
+    let files = [
+        file("b/nodes/node-1.zip", &node),
+        file("b/bundleGenerationError.log", b"Failed to get /api/v1/nodes: forbidden\n"),
+        file("b/nodes.yaml", object.as_bytes()),
+    ];
+    let read = || Recording::from_files(files.clone(), "longhorn-system", Timestamp::MAX).unwrap();
+    assert_eq!(readability(read(), Resource::KubeNodes), Readability::Incomplete);
+    assert_eq!(readability(read(), Resource::NodeEvents), Readability::Readable);
+}
+
+#[test]
+fn lines_are_cut_and_know_the_time_before_them() {
+    let long = "x".repeat(3 * LINE);
+    let text = format!(
+        "kern  :err   : [Sun Mar  1 11:55:02 2026] a\nkern  :err   : [  +0.000300] b\n{long}\n  c\nMar  1 11:55:02 n kernel: [    1.0] d\ne"
+    );
+    let (mut left, mut seen) = (MOST, Vec::new());
+    lines(&mut text.as_bytes(), &mut left, &mut |line, before| {
+        seen.push((line.len(), String::from_utf8_lossy(before).chars().last()));
+    })
+    .unwrap();
+    let last = "Mar  1 11:55:02 n kernel: [    1.0] d";
+    assert_eq!(
+        seen,
+        [
+            (43, None),
+            (30, Some('a')),
+            (LINE, Some('a')),
+            (3, Some('x')),
+            (last.len(), Some('x')),
+            (1, Some('d'))
+        ]
+    );
+    assert_eq!(MOST - left, text.len() as u64);
+    let mut little = 10;
+    assert!(lines(&mut text.as_bytes(), &mut little, &mut |_, _| {}).is_err());
+}
+
 #[test]
 fn the_kernel_log_of_a_node_is_read() {
     let dmesg = b"kern  :info  : [Sun Mar  1 11:40:00 2026] scsi host3: iSCSI Initiator over TCP/IP\n\

@@ -244,10 +244,17 @@ impl Recording {
         namespace: &str,
         latest: Timestamp,
     ) -> Result<(), RecordingError> {
-        let (mut logs, objects): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|file| logs::is_log(Path::new(&file.name)));
-        for file in objects {
-            self.add_file(&file, namespace, latest)?;
+        let (mut logs, mut nodes) = (Vec::new(), Vec::new());
+        for file in files {
+            match FileKind::of(Path::new(&file.name)) {
+                FileKind::Errors => self.add_errors(&file, namespace),
+                FileKind::Node => nodes.push(file),
+                FileKind::Log => logs.push(file),
+                _ => self.add_file(&file, namespace, latest)?,
+            }
+        }
+        for file in nodes {
+            self.add_node(&file.name, std::io::Cursor::new(file.content), namespace);
         }
         logs.sort_by_key(|file| logs::order(&file.name));
         for file in logs {

@@ -84,6 +84,8 @@ pub struct LiveOptions {
     pub rebuild_after: Duration,
     /// How long crash logs are left alone once they were refused.
     pub crash_logs_again: Duration,
+    /// The kinds that are listed and followed; the others are as if nobody had asked for them yet.
+    pub kinds: BTreeSet<Resource>,
 }
 
 impl LiveOptions {
@@ -103,6 +105,7 @@ impl LiveOptions {
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
+            kinds: Resource::all().collect(),
         }
     }
 
@@ -124,7 +127,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins to follow every kind, on the current runtime. Never fails: what cannot be read is a
+    /// Begins to follow the kinds that are asked for, on the current runtime. Never fails: what cannot be read is a
     /// state of its kind.
     pub fn start(client: Client, options: LiveOptions) -> Self {
         let shared = Arc::new(SharedState::new(options));
@@ -204,6 +207,8 @@ struct WatchStart<'a> {
 
 impl KindVisitor for WatchStart<'_> {
     fn visit<T: Kind>(&mut self) {
-        self.tasks.spawn(kind::follow::<T>(self.shared.clone(), self.client.clone()));
+        if self.shared.options.kinds.contains(&T::RESOURCE) {
+            self.tasks.spawn(kind::follow::<T>(self.shared.clone(), self.client.clone()));
+        }
     }
 }

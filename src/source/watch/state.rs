@@ -76,7 +76,7 @@ impl SharedState {
             traffic: Arc::new(Traffic::new(&options)),
             pods_changed: Notify::new(),
             logs_read: watch::Sender::new(false),
-            waiting: watch::Sender::new(Resource::all().collect()),
+            waiting: watch::Sender::new(options.kinds.clone()),
             generation: AtomicU64::new(0),
             state: Mutex::new(state),
             options,
@@ -107,7 +107,8 @@ impl SharedState {
         let (objects, history, resources) = {
             let state = self.lock();
             let status = |resource| (resource, self.status(&state, resource));
-            (state.objects.clone(), state.history.clone(), Resource::all().map(status).collect())
+            let asked = self.options.kinds.iter().copied();
+            (state.objects.clone(), state.history.clone(), asked.map(status).collect())
         };
         let mut cluster = Cluster::new(self.options.namespace.clone(), now, objects, history, resources);
         cluster.clock_skew = self.traffic.skew();
