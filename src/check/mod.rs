@@ -76,6 +76,7 @@ impl Check {
     };
 
     /// The declaration of a cause, for the compiler: one that is not declared stops the build.
+    #[expect(clippy::panic, reason = "at compile time")]
     pub(crate) const fn declared(&self, id: &str) -> &'static Cause {
         let mut causes = self.causes;
         while let [cause, rest @ ..] = causes {

@@ -200,7 +200,7 @@ impl Page {
             self.add(&INCIDENTS, &[severity.as_str()], count as f64);
         }
         for incident in &moment.evaluation.report.incidents {
-            let labels = [incident.check, &incident.cause, incident.severity.as_str()];
+            let labels = [incident.check, incident.cause, incident.severity.as_str()];
             self.add(&INCIDENT, &labels, incident.count as f64);
         }
         if let Some(version) = &summary.longhorn_version {
