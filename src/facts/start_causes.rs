@@ -43,7 +43,7 @@ causes! {
     ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
              out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
-             help. auth reconcile changes roles and bindings only, and prints an error for every other object." [
+             help. kubectl auth reconcile prints an error for each object that is no role or binding: ignore those." [
             read "kubectl describe clusterrole longhorn-role",
             read "kubectl describe clusterrolebinding longhorn-bind",
             read "kubectl auth can-i <value> --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",

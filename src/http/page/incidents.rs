@@ -40,7 +40,7 @@ fn incident(html: &mut Html, report: &Report, incident: &Incident, cards: &mut C
         .raw(class(incident.severity))
         .raw("\" id=\"")
         .text(anchor(incident));
-    html.raw("\">\n<h3><a class=\"number\" href=\"#").text(anchor(incident)).raw("\">").text(incident.number);
+    html.raw("\">\n<h3><a class=\"place\" href=\"#").text(anchor(incident)).raw("\">").text(incident.number);
     html.raw("</a> <span class=\"spoken\">").text(incident.severity).raw(": </span>");
     html.text(&incident.title).raw("</h3>\n");
     tags(html, report, incident);
