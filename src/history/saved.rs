@@ -364,6 +364,7 @@ mod tests {
         let now = restored(saved.clone());
         let then = NodeSeen {
             ready: false,
+            answers: false,
             since: Some(time(START)),
             pressure: vec!["DiskPressure".to_owned()],
             cordoned: true,

@@ -83,8 +83,14 @@ impl<'a> NodeStory<'a> {
         self.seen?.node.as_ref()
     }
 
-    /// That it was not Ready when the end of the pod was seen.
+    /// That its kubelet was away when the end of the pod was seen: one that is there ends a pod only where it is asked to.
     pub fn was_away(&self) -> Option<Evidence> {
+        self.then().filter(|then| then.is_away())?;
+        self.was_not_ready()
+    }
+
+    /// That it was not Ready when the end of the pod was seen.
+    pub fn was_not_ready(&self) -> Option<Evidence> {
         let then = self.then().filter(|then| !then.ready)?;
         let since = then.since.map(|since| format!(", since {since},")).unwrap_or_default();
         let text = format!("node {} was not Ready{since} when the end of the pod was seen", self.name);
