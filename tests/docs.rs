@@ -18,6 +18,8 @@ mod names;
 mod schemas;
 #[path = "docs/settings.rs"]
 mod settings;
+#[path = "docs/words.rs"]
+mod words;
 
 use std::path::{Path, PathBuf};
 

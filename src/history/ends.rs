@@ -2,7 +2,7 @@
 //!
 //! A deletion gives a pod its deletionTimestamp while its container runs. A container that ends otherwise (its probe, a lost
 //! sandbox, its own process) has ended before: Longhorn deletes the ended pod, and then both are there. The kubelet writes the
-//! same Event for most of them, and sets the deletionTimestamp anew when it is done, so that the last version of the pod does not
+//! same Event for most of them, and sets the deletionTimestamp again when it is done, so that the last version of the pod does not
 //! tell them apart either (kubelet v1.36.3, recorded).
 //!
 //! The node of that moment is kept with it: a later look finds one that is Ready, without pressure, taint or cordon. It is read from

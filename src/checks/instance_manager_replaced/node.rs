@@ -97,7 +97,7 @@ impl<'a> NodeStory<'a> {
         Some(EvidenceSource::History.says(text))
     }
 
-    /// What it was short of when the end of the pod was seen: a kubelet evicts for that, and the kernel kills for want of memory.
+    /// What it was short of when the end of the pod was seen: a kubelet evicts for that, and the kernel kills for lack of memory.
     pub fn was_short(&self) -> Option<Evidence> {
         let then = self.then().filter(|then| !then.pressure.is_empty())?;
         let text =
