@@ -260,9 +260,9 @@ fn the_demo_is_a_screen_with_its_four_causes_first() {
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(path).unwrap();
-    let shown = readme.split_once("\nDo first\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
+    let shown = readme.split_once("\nData ").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
     let (window, ..) = run(Window(100, 24), &["--demo"], &[("NO_COLOR", "1")]);
-    let told = window.split_once("\nDo first\n").unwrap().1;
+    let told = window.split_once("\nData ").unwrap().1;
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         return std::fs::write(path, readme.replace(shown, told)).unwrap();
     }

@@ -1,11 +1,15 @@
 //! What is written for readers holds together: links lead somewhere, runbooks and alerts belong to
 //! each other, names exist, and the published JSON schemas describe what the program prints.
 
+#[path = "support/built.rs"]
+mod built;
 #[path = "support/scenario.rs"]
 mod scenario;
 
 #[path = "docs/address.rs"]
 mod address;
+#[path = "docs/book.rs"]
+mod book;
 #[path = "docs/links.rs"]
 mod links;
 #[path = "docs/names.rs"]
@@ -14,6 +18,8 @@ mod names;
 mod schemas;
 #[path = "docs/settings.rs"]
 mod settings;
+#[path = "docs/words.rs"]
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,8 @@
 //! Every step of a release that needs no network, run as the workflow runs it, and the workflows themselves.
 
+#[path = "support/built.rs"]
+mod built;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -59,18 +62,6 @@ impl Release {
         assert!(!output.status.success(), "{script} {arguments:?} passed");
         String::from_utf8(output.stderr).unwrap()
     }
-}
-
-/// Of a program that is not there, said on standard error; with LHE_E2E=required a failure.
-fn tool(variable: &str, default: &str, name: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os(variable).map_or_else(|| root().join(default), PathBuf::from);
-    let path = directory.join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    assert_ne!(std::env::var("LHE_E2E").as_deref(), Ok("required"), "{} is missing", path.display());
-    eprintln!("!! {name} is not there ({}): NOT tested", path.display());
-    None
 }
 
 #[test]
@@ -195,7 +186,7 @@ fn a_tag_is_released_only_where_every_version_agrees_and_the_address_is_known() 
 
 #[test]
 fn the_chart_of_a_release_has_address_and_digest() {
-    let Some(helm) = tool("LHE_E2E_BIN", "target/e2e-bin", "current/helm") else { return };
+    let Some(helm) = built::kubernetes("helm") else { return };
     let release = Release::new();
     let digest = format!("sha256:{}", "a".repeat(64));
     let output = Command::new(root().join("scripts/release/chart"))
@@ -250,7 +241,7 @@ fn kubectl_finds_the_program_under_its_name_as_a_plugin() {
     let said = help(Command::new(&plugin).args(["check", "--help"]));
     assert!(said.contains("Usage: kubectl longhorn-health check"), "{said}");
     assert!(help(Command::new(PROGRAM).arg("--help")).contains("Usage: longhorn-health-exporter"));
-    let Some(kubectl) = tool("LHE_E2E_BIN", "target/e2e-bin", "current/kubectl") else { return };
+    let Some(kubectl) = built::kubernetes("kubectl") else { return };
     let path = std::env::join_paths([bin.path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let said = help(
         Command::new(&kubectl)
@@ -280,7 +271,7 @@ fn workflows_are_sound_and_call_the_scripts() {
         let name = format!("scripts/release/{}", script.unwrap().file_name().to_string_lossy());
         assert!(texts.contains(&name), "{name} is called by no workflow");
     }
-    let Some(actionlint) = tool("LHE_LINT_BIN", "target/lint-bin", "actionlint") else { return };
+    let Some(actionlint) = built::lint("actionlint") else { return };
     let output = Command::new(actionlint).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
@@ -302,7 +293,7 @@ fn whole(value: &mut Value) {
 
 #[test]
 fn the_mixin_is_the_shipped_rules_and_dashboards() {
-    let Some(jsonnet) = tool("LHE_LINT_BIN", "target/lint-bin", "jsonnet") else { return };
+    let Some(jsonnet) = built::lint("jsonnet") else { return };
     let evaluate = |code: &str| {
         let output = Command::new(&jsonnet).args(["--exec", code]).current_dir(root()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

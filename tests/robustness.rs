@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::report::{Verdict, evaluate};
+use longhorn_health_exporter::report::{Status, evaluate};
 use longhorn_health_exporter::source::recording::{RecordedFile, Recording, RecordingError};
 use longhorn_health_exporter::source::{Fixed, Source};
 use proptest::prelude::*;
@@ -125,7 +125,7 @@ fn an_object_that_does_not_decode_is_never_health() {
     let report = evaluate(&recording.into_cluster("longhorn-system", None)).report;
     let volumes = report.resources.iter().find(|kind| kind.resource == "volumes.longhorn.io").unwrap();
     assert_eq!(volumes.undecodable, 1);
-    assert_ne!(report.verdict, Verdict::Healthy);
+    assert_ne!(report.status, Status::Healthy);
     assert!(
         report.unknown.iter().any(|unknown| unknown.reason.contains("volumes.longhorn.io")),
         "{:?}",

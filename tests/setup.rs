@@ -109,10 +109,75 @@ fn a_rust_that_is_too_old_is_replaced_or_told() {
     assert_eq!((code, text.as_str()), (Some(0), ""));
     let stubborn = said_on(&[("id", "echo 0"), ("cargo", "exit 1"), old, ("rustup", "exit 0")], &[], "demo");
     assert!(stubborn.0 == Some(1) && stubborn.1.contains("please update it"), "{stubborn:?}");
+    // without a network curl says why, and the last line what to do
+    let offline = ("curl", "echo 'curl: (6) Could not resolve host' >&2; exit 6");
+    let programs = [("id", "echo 0"), offline];
+    for without in [&["cargo", "rustc"][..], &["cargo"]] {
+        let (code, text) = said_on(&programs, without, "demo");
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.lines().count() == 2 && text.ends_with("please install Rust first\n"), "{text}");
+    }
     // one that is new enough needs nothing
     let fine = ("rustc", "echo 'rustc 2.0.0'");
     assert_eq!(
         said_on(&[("id", "echo 0"), ("cargo", "exit 1"), fine], &[], "demo"),
         (Some(0), String::new())
     );
+}
+
+#[test]
+fn root_is_asked_for_by_sudo_alone() {
+    let bin = tempfile::tempdir().unwrap();
+    let log = bin.path().join("as-root");
+    let sudo =
+        format!("echo \"$@\" >>{}; [ \"$2\" != install ] && [ \"$4\" != install ] || exit 7", log.display());
+    let programs =
+        [("id", "echo 1000"), ("apt-get", "echo 'not as root' >&2; exit 1"), ("sudo", sudo.as_str())];
+    let (code, text) = said_on(&programs, &["cc"], "demo");
+    let asked = fs::read_to_string(&log).unwrap();
+    assert_eq!((code, text.as_str()), (Some(7), ""), "{asked}");
+    assert!(
+        asked.lines().last().is_some_and(|line| line.contains("apt-get install") && line.contains(" gcc ")),
+        "{asked}"
+    );
+}
+
+/// The tests that need no Go run; what is left out is said with the version that is needed.
+#[test]
+fn without_a_usable_go_the_tools_are_left_out_loudly() {
+    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/tools/build.sh");
+    let old =
+        "[ \"$1\" != list ] || { echo 'go: go.mod requires go >= 1.26.0 (running go 1.19.8)' >&2; exit 1; }";
+    for (go, said) in [(None, "go is not installed"), (Some(old), "running go 1.19.8")] {
+        let bin = tempfile::tempdir().unwrap();
+        let programs = [
+            "cat",
+            "cut",
+            "dirname",
+            "flock",
+            "mkdir",
+            "mktemp",
+            "rm",
+            "sed",
+            "sh",
+            "sha256sum",
+            "tr",
+            "head",
+        ];
+        for program in programs {
+            symlink(find(program).unwrap(), bin.path().join(program)).unwrap();
+        }
+        if let Some(text) = go {
+            script(&bin.path().join("go"), text);
+        }
+        let output = Command::new(&build)
+            .env_clear()
+            .envs([("PATH", bin.path()), ("LHE_E2E_BIN", bin.path())])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("!! THE END-TO-END TESTS CANNOT RUN: ") && text.contains(said), "{text}");
+        assert!(text.contains("needs Go 1.2"), "{text}");
+    }
 }

@@ -23,8 +23,8 @@ pub struct Cause {
     pub summary: &'static str,
     /// The same without the latter, as findings say it.
     pub meaning: &'static str,
-    /// What to do about it, in a sentence or two of which the first is the fix; a template (see [`CommandTemplate`]). Empty where it
-    /// depends on the case: the finding says it then.
+    /// What to do about it, in a sentence or two of which the first is the fix; a template (see [`CommandTemplate`]). Where it depends
+    /// on the case, the finding says it in its own words instead.
     pub fix: &'static str,
     /// Commands in the order of doing. The first is what a person should run first, so a change stands there only where the
     /// fix is that change, and it is safe whenever the cause is found.
@@ -35,8 +35,8 @@ pub struct Cause {
 }
 
 /// Declares the causes of a check, in the order of the reference, and `ALL`, the list of them. `but` says when a
-/// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what
-/// it rests where they take something away:
+/// finding is less severe, `fix` what to do, the steps behind it how, in the order of doing, and `proven` on what it rests where
+/// they take something away. A cause without a fix and a first step does not compile:
 ///
 /// ```text
 /// NODE_GONE = warning "node_gone" "the node no longer exists, and volumes are still attached to it"
@@ -47,16 +47,14 @@ pub struct Cause {
 /// ```
 macro_rules! causes {
     ($( $name:ident = $severity:ident $id:literal $meaning:literal $(but $less:literal)?
-        $(fix $fix:tt $([ $( $step:ident $run:tt ),* $(,)? ])? $(proven $proof:literal)?)?; )*) => {
+        fix $fix:tt [ $( $step:ident $run:tt ),+ $(,)? ] $(proven $proof:literal)?; )*) => {
         $(
             #[doc = $meaning]
             pub const $name: $crate::check::Cause = $crate::check::Cause {
                 meaning: $meaning,
-                $(
-                    fix: { const { $crate::check::assert_names($fix) }; $fix },
-                    $( steps: &[$( $crate::check::CommandTemplate::$step($run) ),*], )?
-                    $( proven: $proof, )?
-                )?
+                fix: { const { $crate::check::assert_names($fix) }; $fix },
+                steps: &[$( $crate::check::CommandTemplate::$step($run) ),+],
+                $( proven: $proof, )?
                 ..$crate::check::Cause::$severity($id, concat!($meaning $(, "; ", $less)?))
             };
             const _: () = $crate::check::assert_proven(&$name);

@@ -10,7 +10,6 @@ mod alert;
 mod cause;
 mod fact;
 mod finding;
-mod follows;
 mod gauge;
 mod outcome;
 mod panel;
@@ -25,7 +24,6 @@ pub use cause::Cause;
 pub(crate) use cause::causes;
 pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
-pub use follows::{Follows, Link, Same};
 pub(crate) use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
 pub use outcome::{Cut, Outcome, keep_worst};
@@ -49,8 +47,6 @@ pub struct Check {
     pub uses: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],
-    /// What its causes follow from.
-    pub follows: &'static [Follows],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
@@ -72,13 +68,25 @@ impl Check {
         needs: &[],
         uses: &[],
         causes: &[],
-        follows: &[],
         gauges: &[],
         records: &[],
         alerts: &[],
         panels: &[],
         run: |_, _| {},
     };
+
+    /// The declaration of a cause, for the compiler: one that is not declared stops the build.
+    #[expect(clippy::panic, reason = "at compile time")]
+    pub(crate) const fn declared(&self, id: &str) -> &'static Cause {
+        let mut causes = self.causes;
+        while let [cause, rest @ ..] = causes {
+            if cause::same(cause.id.as_bytes(), id.as_bytes()) {
+                return cause;
+            }
+            causes = rest;
+        }
+        panic!("no such cause")
+    }
 
     /// The declaration of a cause.
     pub fn cause(&self, id: &str) -> Option<&'static Cause> {

@@ -30,7 +30,7 @@ enum PlanTask {
     Upgrade(UpgradeArgs),
     /// May nodes be drained, restarted, emptied or removed: what blocks it, what is lost, and in which order
     Drain(DrainArgs),
-    /// What is lost with each node, disk and zone, what could not be rebuilt, and what nobody backs up
+    /// What is lost with each node, disk and zone, what could not be rebuilt, and what no one backs up
     Loss(LossArgs),
 }
 

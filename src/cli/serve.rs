@@ -377,7 +377,7 @@ fn spelled(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Evaluates whenever something changed, and now and then, so that facts age and nobody who asks has to wait.
+/// Evaluates whenever something changed, and now and then, so that facts age and no one who asks has to wait.
 async fn refresh(evaluator: Arc<Evaluator>) {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -11,7 +11,7 @@ use crate::longhorn::Resource;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absence {
     /// Nothing of Longhorn in the namespace: a wrong `--namespace`, or Longhorn is not installed
-    /// (or not any more).
+    /// (or no longer).
     Longhorn {
         /// The namespace looked at.
         namespace: String,

@@ -55,7 +55,7 @@ mod tests {
 
     use crate::cluster::Cluster;
     use crate::longhorn::Resource;
-    use crate::report::{Verdict, evaluate, evaluate_only};
+    use crate::report::{Status, evaluate, evaluate_only};
     use crate::testing::{self, MANAGER, live_at, partial};
 
     const READY: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: longhorn-manager-a, \
@@ -116,7 +116,7 @@ mod tests {
             + "apiVersion: longhorn.io/v1beta2\nkind: Setting\n\
             metadata: {name: priority-class, namespace: longhorn-system}\nstatus: {applied: false}\n---\n";
         let report = evaluate(&partial(&yaml)).report;
-        assert_eq!((report.verdict, report.findings.len()), (Verdict::Findings, 1));
+        assert_eq!((report.status, report.findings.len()), (Status::Unknown, 1));
         let reason = |check: &str| {
             report.unknown.iter().find(|unknown| unknown.check == check).map(|unknown| unknown.reason.clone())
         };
@@ -127,14 +127,14 @@ mod tests {
         assert!(report.not_recorded.contains(&Resource::Events.label()));
 
         let report = evaluate(&partial(READY)).report;
-        assert_eq!(report.verdict, Verdict::Unknown, "pods alone do not make it healthy");
+        assert_eq!(report.status, Status::Unknown, "pods alone do not make it healthy");
     }
 
     #[test]
     fn a_check_that_has_what_it_needs_is_judged_alone() {
         let yaml = READY.to_owned() + &object("Setting");
-        let only = |id: &str| evaluate_only(&partial(&yaml), |check| check.id == id).report.verdict;
-        assert_eq!(only("danger_zone_pending"), Verdict::Healthy);
-        assert_eq!(only("node_unregistered"), Verdict::Unknown);
+        let only = |id: &str| evaluate_only(&partial(&yaml), |check| check.id == id).report.status;
+        assert_eq!(only("danger_zone_pending"), Status::Healthy);
+        assert_eq!(only("node_unregistered"), Status::Unknown);
     }
 }

@@ -112,7 +112,7 @@ pub const ALERTS: &[Alert] = &[
             cases: include_str!("LonghornHealthCopiesAtRisk.test.yaml"),
         },
         hold: "2h",
-        summary: "Volumes are less redundant than they are meant to be, and nothing mends that.",
+        summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
         description: "{{ $value }} volumes are lost with one {{ $labels.place }} (copy: one healthy copy is left, and nothing is rebuilt \
                       while the volume is detached), although volume or settings ask for more. The page of the exporter and /plan/loss name them.",
         why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and a detached volume is not \

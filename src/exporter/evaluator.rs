@@ -87,7 +87,7 @@ const AT_ONCE: i32 = 3;
 const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// What is older is not handed out, but made again by who asks: what should make it beside does not come to it.
 const TOO_OLD: SignedDuration = SignedDuration::from_secs(30);
-/// A format that nobody asks for any more is not written ahead.
+/// A format that no one asks for any more is not written ahead.
 const ASKED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// How evaluations are spread.
@@ -151,7 +151,7 @@ impl Evaluator {
         }
     }
 
-    /// The same, but somebody calls [`Evaluator::refresh`] whenever it is due, so that nobody who asks has to wait.
+    /// The same, but somebody calls [`Evaluator::refresh`] whenever it is due, so that no one who asks has to wait.
     pub fn beside(self) -> Self {
         Evaluator { beside: true, ..self }
     }
@@ -244,7 +244,7 @@ impl Evaluator {
             return moment;
         }
         if !self.beside {
-            // nobody can ask for it until the next one is there, and with thousands of findings it is large
+            // no one can ask for it until the next one is there, and with thousands of findings it is large
             *lock(&self.last) = None;
         }
         let moment = Arc::new(self.evaluate(key, now));
@@ -302,7 +302,7 @@ impl Evaluator {
         self.write(&self.moment(), format, web_config, None)
     }
 
-    /// The page of a moment. `ahead` of those who ask for it, what the process uses is written anew; it says whether
+    /// The page of a moment. `ahead` of those who ask for it, what the process uses is written again; it says whether
     /// the page before was asked for compressed.
     fn write(
         &self,
@@ -326,7 +326,7 @@ impl Evaluator {
         let render_seconds = *lock(&self.render_seconds);
         let own = self.self_metrics.then_some(SelfMetrics { render_seconds });
         let families = families(moment, &self.totals(), web_config, own);
-        *written = None; // no longer of use, and in the way of the new one where the budget is short
+        *written = None; // no longer useful, and in the way of the new one where the budget is short
         let page = Arc::new(Rendered::new(metrics::encode(families, format)?, &self.for_scrapes)?);
         if ahead == Some(true) {
             page.gzip();
@@ -368,7 +368,7 @@ impl Evaluator {
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
         let resources = Resource::all().map(|resource| resource_facts(&cluster, resource)).collect();
         let instance_managers = instance_managers(&cluster);
-        // a history that nobody else holds is changed in place
+        // a history that no one else holds is changed in place
         drop(cluster);
         self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
         let evaluated = (self.clock)();

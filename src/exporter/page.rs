@@ -200,7 +200,7 @@ impl Page {
             self.add(&INCIDENTS, &[severity.as_str()], count as f64);
         }
         for incident in &moment.evaluation.report.incidents {
-            let labels = [incident.check, &incident.cause, incident.severity.as_str()];
+            let labels = [incident.check, incident.cause, incident.severity.as_str()];
             self.add(&INCIDENT, &labels, incident.count as f64);
         }
         if let Some(version) = &summary.longhorn_version {
@@ -232,7 +232,7 @@ impl Page {
             if facts.status.undecodable > 0 {
                 self.add(&RESOURCE_UNDECODABLE, &[&label], facts.status.undecodable as f64);
             }
-            // a recording's loss is no state of its own: a live exporter would export it for ever in vain
+            // a recording's loss is no state of its own: a live exporter would export it forever in vain
             let shown = match facts.status.readability {
                 Readability::Incomplete => Readability::NotRecorded,
                 other => other,

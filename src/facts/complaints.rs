@@ -1,6 +1,6 @@
 //! What a longhorn-manager that hangs in its start complains about in the log of its present run.
 //!
-//! Leader election and informers retry for ever, so neither an API server that does not answer nor a right or
+//! Leader election and informers retry forever, so neither an API server that does not answer nor a right or
 //! a kind that is not there ends the process: it goes on waiting and repeats its complaint every few seconds,
 //! at most every minute (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go, util/client/client.go NewClients;
 //! client-go tools/leaderelection/leaderelection.go, tools/cache/reflector.go).

@@ -306,7 +306,7 @@ mod tests {
                 "annotations: {meta.helm.sh/release-name: lh}",
                 "helm upgrade lh longhorn/longhorn -n longhorn-system --version 1.10.1 --reset-then-reuse-values",
             ),
-            // the chart's labels say Helm, whoever renders it
+            // the chart's labels say Helm, no matter what renders it
             (
                 &format!(
                     "labels: {{{HELM}}}, annotations: {{argocd.argoproj.io/tracking-id: 'lh:apps/DaemonSet:longhorn-system/longhorn-manager'}}"

@@ -28,7 +28,7 @@ fn down_reason(node: &LonghornNode) -> Option<&str> {
 
 /// Longhorn's word about a node against what Kubernetes has.
 pub struct Contradiction {
-    /// Since when both hold; any manager that works writes the condition anew within seconds (longhorn-manager v1.12.1
+    /// Since when both hold; any manager that works writes the condition again within seconds (longhorn-manager v1.12.1
     /// controller/node_controller.go syncNode, setReadyAndSchedulableConditions; every manager does so for every node).
     pub since: Option<Timestamp>,
     pub evidence: [Evidence; 2],

@@ -158,7 +158,7 @@ pub fn room_without(cluster: &Cluster, leaves: impl Fn(&str) -> bool) -> i64 {
             if !spec.allow_scheduling || spec.eviction_requested {
                 continue;
             }
-            // one that was not measured stands in nobody's way, as for a single replica
+            // one that was not measured stands in no one's way, as for a single replica
             let space = DiskSpace::with(spec, now, 0, percentage);
             room = room.saturating_add(space.map_or(i64::MAX, |space| space.left()));
         }

@@ -39,7 +39,7 @@ causes! {
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ] proven "the API server names no such Service or a certificate that does not fit: the configurations are wrong, and the \
-             start of a manager writes them anew";
+             start of a manager writes them again";
     ACCESS_DENIED = critical "access_denied" "the manager's service account lacks a right that a start needs"
         fix "Restore ClusterRole longhorn-role and ClusterRoleBinding longhorn-bind of this release with the tool that installed Longhorn, and find \
              out who changed them (GitOps, a policy engine, a cleanup). The manager then continues within a minute; deleting its pod does not \
@@ -104,7 +104,7 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> get configmap longhorn-default-setting -o yaml",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
-        ] proven "a manager's pod holds nothing, a DaemonSet makes it anew, and one follows the other";
+        ] proven "a manager's pod holds nothing, a DaemonSet makes it again, and one follows the other";
     BACKING_IMAGE_EVICTION_PANIC = critical "backing_image_eviction_panic"
         "eviction meets a backing image copy that is in status but no longer in spec"
         fix "Cancel every eviction request, of nodes and of disks, wait until no copy is left that is in the status only, and only then ask again. \
@@ -133,7 +133,7 @@ causes! {
         ] proven "the node of the pod is gone for good; a manager's pod holds nothing";
     CACHE_SYNC_FAILED = critical "cache_sync_failed"
         "the manager was ended while it waited for its caches: it hung in its start"
-        fix "Find out what the present run waits for: a right or a definition that is missing keeps a manager waiting for ever, and only a probe, a \
+        fix "Find out what the present run waits for: a right or a definition that is missing keeps a manager waiting forever, and only a probe, a \
              drain or a person ends it." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
             read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
@@ -148,7 +148,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
         ];
     KNOWN_PANIC = critical "known_panic" "a known bug of this release"
-        fix "Upgrade to the release that mends the bug, and until then keep its trigger away: the finding names issue, release and trigger." [
+        fix "Upgrade to the release that fixes the bug, and until then keep its trigger away: the finding names issue, release and trigger." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
             read "kubectl -n <namespace> get daemonset longhorn-manager -o jsonpath='{..image}'",
         ];

@@ -64,7 +64,7 @@ pub struct UnderWay<'a> {
     pub free: bool,
 }
 
-/// A manager that was Ready and is not any more although its container runs.
+/// A manager that was Ready and no longer is, although its container runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Lost<'a> {
     /// The manager pod.

@@ -107,7 +107,7 @@ impl Unreached {
         words.iter().find(fits).map(|(why, _)| *why)
     }
 
-    /// True where something stands between the manager and the Service, whoever serves it.
+    /// True where something stands between the manager and the Service, no matter what serves it.
     pub fn is_root(self) -> bool {
         matches!(self, NoSuchName | Dns | NoRoute | Timeout)
     }

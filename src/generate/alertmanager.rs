@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::shape::Shape;
 use super::{Artifact, Settings, Target, yaml};
-use crate::check::{Alert, Check, Link};
-use crate::checks;
+use crate::check::{Alert, Cause, Check};
+use crate::checks::{self, relations};
 use crate::exporter::INHIBITOR;
 
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
@@ -56,7 +56,7 @@ Inhibitions, in their order:
 3. a manager that loops mutes the count of its restarts;
 4. the exporter's absence mutes what stands on its series, for as long as Prometheus remembers them;
 5. all others: an alert whose root cause has an alert that fires; again never those about volumes. They come from the relations between causes
-   (src/checks/*/follows.rs) by way of the alert LonghornHealthInhibitor, which fires for as long as both do.";
+   (src/checks/relations.rs) by way of the alert LonghornHealthInhibitor, which fires for as long as both do.";
 
 const OF_STACK: &str = "\
 Values of kube-prometheus-stack: `helm upgrade --values` with this file. A list in values replaces the one of the
@@ -175,9 +175,9 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     if NEVER_MUTED.contains(&alert.name) {
         return None;
     }
-    let caused = check.follows.iter().filter(|follows| follows.link == Link::CausedBy);
-    let follows: Vec<&str> = caused.flat_map(|follows| follows.causes).copied().collect();
-    alert.causes().find(|cause| follows.contains(&cause.id))?;
+    let caused = relations::caused().filter(|relation| relation.check.id == check.id);
+    let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
+    alert.causes().find(|cause| follows.contains(cause))?;
     let labels = Shape::of(check, alert)?.labels();
     let of_a_finding = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
     let common = of_a_finding.into_iter().filter(|label| labels.contains(label));
@@ -219,19 +219,15 @@ mod tests {
     #[test]
     fn a_root_is_told_no_later_than_what_follows_from_it() {
         let mut late = Vec::new();
-        for check in checks::ALL {
-            for follows in check.follows.iter().filter(|follows| follows.link == Link::CausedBy) {
-                let told = follows.causes.iter().filter_map(|cause| check.alert_of(check.cause(cause)?));
-                let told: Vec<&Alert> = told.filter(|alert| !NEVER_MUTED.contains(&alert.name)).collect();
-                for of in follows.of {
-                    let (root, cause) = of.split_once('/').unwrap();
-                    let root = checks::by_id(root).unwrap();
-                    let causes = root.causes.iter().filter(|known| cause == "*" || known.id == cause);
-                    for alert in causes.filter_map(|cause| root.alert_of(cause)) {
-                        let later = told.iter().filter(|told| seconds(told) < seconds(alert));
-                        late.extend(later.map(|told| format!("{} before {}", told.name, alert.name)));
-                    }
-                }
+        for relation in relations::caused() {
+            let alerts_of = |check: &Check, causes: &[&Cause]| -> Vec<&Alert> {
+                causes.iter().filter_map(|cause| check.alert_of(cause)).collect()
+            };
+            let mut told = alerts_of(relation.check, relation.causes);
+            told.retain(|alert| !NEVER_MUTED.contains(&alert.name));
+            for root in relation.roots.iter().flat_map(|(check, causes)| alerts_of(check, causes)) {
+                let later = told.iter().filter(|told| seconds(told) < seconds(root));
+                late.extend(later.map(|told| format!("{} before {}", told.name, root.name)));
             }
         }
         late.sort_unstable();

@@ -2,7 +2,7 @@
 //!
 //! A deletion gives a pod its deletionTimestamp while its container runs. A container that ends otherwise (its probe, a lost
 //! sandbox, its own process) has ended before: Longhorn deletes the ended pod, and then both are there. The kubelet writes the
-//! same Event for most of them, and sets the deletionTimestamp anew when it is done, so that the last version of the pod does not
+//! same Event for most of them, and sets the deletionTimestamp again when it is done, so that the last version of the pod does not
 //! tell them apart either (kubelet v1.36.3, recorded).
 //!
 //! The node of that moment is kept with it: a later look finds one that is Ready, without pressure, taint or cordon. It is read from
@@ -49,6 +49,8 @@ pub struct EndSeen {
 pub struct NodeSeen {
     /// Its condition Ready was True.
     pub ready: bool,
+    /// It was False, as its kubelet itself writes it: the node is not Ready and there. Where a kubelet is away it is Unknown.
+    pub answers: bool,
     /// Since when that condition was as it was.
     pub since: Option<Timestamp>,
     /// Its conditions of shortage that were True.
@@ -60,15 +62,22 @@ pub struct NodeSeen {
 }
 
 impl NodeSeen {
+    /// True where it was not Ready and its kubelet did not say so itself.
+    pub fn is_away(&self) -> bool {
+        !self.ready && !self.answers
+    }
+
     /// How a node is.
     pub fn of(node: &KubeNode) -> Self {
         let conditions = &node.status.conditions;
         let is_true = |kind: &&str| {
             condition(conditions, kind).is_some_and(|found| found.status == ConditionStatus::True)
         };
+        let ready = condition(conditions, "Ready");
         NodeSeen {
             ready: node.is_ready(),
-            since: condition(conditions, "Ready").and_then(|ready| ready.last_transition_time.get()),
+            answers: ready.is_some_and(|ready| ready.status == ConditionStatus::False),
+            since: ready.and_then(|ready| ready.last_transition_time.get()),
             pressure: PRESSURES.iter().filter(|kind| is_true(kind)).map(|kind| (*kind).to_owned()).collect(),
             cordoned: node.spec.unschedulable,
             taints: foreign_taints(node),

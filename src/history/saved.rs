@@ -111,7 +111,7 @@ impl History {
         let mut names = Names::default();
         let mut facts = BTreeMap::new();
         let short = (SignedDuration::ZERO..=LONGEST_GAP).contains(&gap);
-        // what was judged of an end stays so, and is not judged and counted anew
+        // what was judged of an end stays so, and is not judged and counted again
         let over: BTreeSet<&str> = saved.gone_pods.iter().filter_map(Gone::uid).collect();
         let of_end = |object: &str| over.contains(object.split('/').next().unwrap_or_default());
         for fact in saved.facts.into_iter().filter(|fact| fact.since <= now) {
@@ -364,6 +364,7 @@ mod tests {
         let now = restored(saved.clone());
         let then = NodeSeen {
             ready: false,
+            answers: false,
             since: Some(time(START)),
             pressure: vec!["DiskPressure".to_owned()],
             cordoned: true,

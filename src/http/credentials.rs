@@ -29,7 +29,7 @@ const STALE_PATIENCE: Duration = Duration::from_secs(2);
 pub struct VerdictLimits {
     /// Verdicts that are remembered. One more, and the one that is forgotten first gives way.
     pub kept: usize,
-    /// Time for a verdict. One that nobody gives would hold all who join for ever.
+    /// Time for a verdict. One that no one gives would hold all who join forever.
     pub patience: Duration,
     /// Strangers whose verdicts are waited for, in all and of one address.
     pub strangers: (usize, usize),

@@ -36,6 +36,11 @@ fn known_escaping(escaping: &str) -> Option<&'static str> {
     ["allow-utf-8", "underscores", "dots", "values"].into_iter().find(|known| *known == escaping)
 }
 
+/// Whether a page is asked for, as browsers do; anything else reads text.
+pub fn wants_html(accept: Option<&str>) -> bool {
+    ranges(accept.unwrap_or_default()).any(|range| range.weight > 0.0 && range.name == "text/html")
+}
+
 /// Whether the client takes gzip.
 pub fn accepts_gzip(accept_encoding: Option<&str>) -> bool {
     let ranges: Vec<_> = ranges(accept_encoding.unwrap_or_default()).collect();

@@ -40,7 +40,7 @@ const LIMITS: VerdictLimits = VerdictLimits {
 pub struct Reviewer {
     reviews: Reviews,
     digester: Digester,
-    /// Tokens that belong to nobody are forgotten first, so that garbage does not push out who is known.
+    /// Tokens that belong to no one are forgotten first, so that garbage does not push out who is known.
     tokens: Verdicts<Option<User>>,
     rights: Verdicts<bool>,
 }

@@ -42,6 +42,8 @@ pub struct Client(pub IpAddr);
 
 /// Where the runbooks are: those of this very release, also without access to the internet.
 const RUNBOOKS: &str = "/runbooks/";
+/// What a person sees, and the runbook about it.
+const SYMPTOMS: &str = include_str!("../../docs/symptoms.md");
 
 /// What a path stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,8 @@ enum Route {
     Plan(Which),
     /// By the name of its alert.
     Runbook(&'static str),
+    /// The index of them.
+    Runbooks,
     Landing,
 }
 
@@ -95,6 +99,7 @@ impl Router {
             | Route::Text
             | Route::Plan(_)
             | Route::Runbook(_)
+            | Route::Runbooks
             | Route::Landing => {}
         }
         // credentials first: a client without them takes nothing from those who have them
@@ -124,6 +129,7 @@ impl Router {
             "/plan/drain" => Ok(Route::Plan(Which::Drain)),
             "/plan/loss" => Ok(Route::Plan(Which::Loss)),
             "/" => Ok(Route::Landing),
+            path if path == RUNBOOKS => Ok(Route::Runbooks),
             path if path.starts_with(RUNBOOKS) => {
                 let name = path.strip_prefix(RUNBOOKS).unwrap_or_default();
                 let known: Vec<&str> = catalogue::alerts().map(|alert| alert.name).collect();
@@ -155,10 +161,8 @@ impl Router {
             Route::Text => self.text(&self.view(query)?, headers),
             Route::Plan(which) => self.plan(which, query, headers),
             Route::Landing => self.landing(&self.view(query)?, headers),
-            Route::Runbook(name) => {
-                let page = without_head(docs::runbook(name).unwrap_or_default());
-                Ok(compressible(headers, respond::TEXT, "Accept-Encoding", &self.evaluator.rendered(page)?))
-            }
+            Route::Runbook(name) => self.document(name, docs::runbook(name).unwrap_or_default(), headers),
+            Route::Runbooks => self.document("Runbooks by symptom", SYMPTOMS.to_owned(), headers),
             Route::Live | Route::Ready => Ok(answer(StatusCode::OK, respond::TEXT, "ok\n")),
         }
     }
@@ -232,16 +236,31 @@ impl Router {
         }
     }
 
+    /// A page for browsers, text for everyone else.
+    fn document(&self, title: &str, markdown: String, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let accept = text_header(headers, header::ACCEPT);
+        if !negotiate::wants_html(accept.as_deref()) {
+            let text = self.evaluator.rendered(without_head(markdown))?;
+            return Ok(compressible(headers, respond::TEXT, "Accept, Accept-Encoding", &text));
+        }
+        let html = self.evaluator.rendered(page::document(title, &markdown))?;
+        Ok(with_page_headers(compressible(headers, respond::HTML, "Accept, Accept-Encoding", &html)))
+    }
+
     fn landing(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let _turn = sync::lock(&self.making);
         let html = page::landing(&self.evaluator.moment(), view, &self.links, self.evaluator.wall());
         let html = self.evaluator.rendered(html)?;
-        let mut answer = refreshing(compressible(headers, respond::HTML, "Accept-Encoding", &html), view);
-        for (name, value) in page::HEADERS {
-            answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
-        }
-        Ok(answer)
+        let answer = compressible(headers, respond::HTML, "Accept-Encoding", &html);
+        Ok(with_page_headers(refreshing(answer, view)))
     }
+}
+
+fn with_page_headers(mut answer: Answer) -> Answer {
+    for (name, value) in page::HEADERS {
+        answer.headers_mut().insert(name, header::HeaderValue::from_static(value));
+    }
+    answer
 }
 
 /// Whom a generated file is of is of no interest where it is read as text.
@@ -305,6 +324,7 @@ pub mod tests {
             ("/metrics/", 404, respond::TEXT),
             ("/runbooks/LonghornWebhookDeadlock", 200, respond::TEXT),
             ("/runbooks/LonghornNothing", 404, respond::TEXT),
+            ("/runbooks/", 200, respond::TEXT),
             ("/runbooks//runbooks/LonghornWebhookDeadlock", 404, respond::TEXT),
             ("/nothing", 404, respond::TEXT),
             ("/?node=worker-1&severity=critical&refresh=30", 200, respond::HTML),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::check::{Finding, Follows, Link, Same};
-use crate::checks;
+use crate::check::Finding;
+use crate::checks::relations::{self, Link, Relation, Same};
 
 /// One root cause with all that follows, by the places of the findings.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub struct Group {
 /// How the findings are tied to each other.
 #[derive(Debug)]
 pub struct Ties {
-    /// What a finding follows from directly, and the words for it.
-    parents: Vec<Option<(usize, &'static str)>>,
+    /// What a finding follows from directly, and by which relation.
+    parents: Vec<Option<(usize, &'static Relation)>>,
     held_up: Vec<Vec<usize>>,
     keys: Vec<(&'static str, String)>,
 }
@@ -34,19 +34,13 @@ impl Ties {
         let index = index(findings);
         let (mut parents, mut held_up) = (Vec::new(), Vec::new());
         for (place, finding) in findings.iter().enumerate() {
-            let relations = || {
-                let declared =
-                    checks::by_id(finding.check).map(|check| check.follows).unwrap_or_default().iter();
-                declared.filter(|follows| follows.causes.contains(&finding.cause.id))
-            };
+            let of = |link| move |relation: &&Relation| relation.link == link && relation.explains(finding);
             let tied =
-                |follows: &Follows| partner(findings, &index, finding, follows).filter(|p| *p != place);
-            let parent = relations()
-                .filter(|follows| follows.link == Link::CausedBy)
-                .find_map(|follows| tied(follows).map(|parent| (parent, follows.told)));
+                |relation: &Relation| partner(findings, &index, finding, relation).filter(|p| *p != place);
+            let mut reasons = relations::ALL.iter().filter(of(Link::CausedBy));
+            let parent = reasons.find_map(|relation| tied(relation).map(|parent| (parent, relation)));
             parents.push(parent);
-            let waits = relations().filter(|follows| follows.link == Link::HeldUpBy);
-            held_up.push(waits.filter_map(tied).collect());
+            held_up.push(relations::ALL.iter().filter(of(Link::HeldUpBy)).filter_map(tied).collect());
         }
         let keys = findings.iter().map(|finding| (finding.check, finding.cause.id.to_owned())).collect();
         Ties { parents, held_up, keys }
@@ -57,9 +51,9 @@ impl Ties {
         self.held_up.get(finding).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The words for a consequence.
-    pub fn told(&self, finding: usize) -> &'static str {
-        self.parents.get(finding).copied().flatten().map_or("", |(_, told)| told)
+    /// The relation by which a finding follows from another.
+    pub fn relation(&self, finding: usize) -> Option<&'static Relation> {
+        self.parents.get(finding).copied().flatten().map(|(_, relation)| relation)
     }
 
     /// What a finding follows from, the nearest first.
@@ -115,17 +109,12 @@ fn keys(finding: &Finding) -> impl Iterator<Item = (Same, &str, &str)> {
 }
 
 /// The finding that this one follows from, by one relation.
-fn partner(findings: &[Finding], index: &Index, finding: &Finding, follows: &Follows) -> Option<usize> {
-    let mine: Vec<_> = keys(finding).filter(|(same, ..)| *same == follows.same).collect();
-    follows.of.iter().find_map(|of| {
-        let (check, cause) = of.split_once('/')?;
-        let causes: Vec<&str> = match cause {
-            "*" => checks::by_id(check)?.causes.iter().map(|cause| cause.id).collect(),
-            cause => vec![cause],
-        };
+fn partner(findings: &[Finding], index: &Index, finding: &Finding, relation: &Relation) -> Option<usize> {
+    let mine: Vec<_> = keys(finding).filter(|(same, ..)| *same == relation.same).collect();
+    relation.roots.iter().find_map(|(check, causes)| {
         let hits = causes.iter().flat_map(|cause| {
-            mine.iter()
-                .filter_map(|(same, first, second)| index.get(&(check, *cause, *same, *first, *second)))
+            let key = |(same, first, second)| (check.id, cause.id, same, first, second);
+            mine.iter().filter_map(move |mine| index.get(&key(*mine)))
         });
         // the worst of them, and the first of the worst
         hits.copied().min_by_key(|place| {

@@ -1,5 +1,5 @@
 //! Findings told as incidents: one root, its consequences below it, and the same cause on many objects
-//! as one. The relations come from the checks ([`crate::check::Follows`]); a consequence whose root was
+//! as one. What ties them is [`checks::relations`]; a consequence whose root was
 //! not found, or could not be read, is an incident of its own.
 
 mod group;
@@ -28,7 +28,7 @@ pub struct Incident {
     /// Id of the root's check.
     pub check: &'static str,
     /// Cause of the root.
-    pub cause: String,
+    pub cause: &'static str,
     /// What is wrong, in one sentence.
     pub title: String,
     /// The worst of the root and its consequences.
@@ -68,11 +68,11 @@ pub struct Consequence {
     /// Id of the check.
     pub check: &'static str,
     /// Its cause.
-    pub cause: String,
+    pub cause: &'static str,
     /// The worst of them.
     pub severity: Severity,
     /// In a few words, without the places.
-    pub text: String,
+    pub text: &'static str,
     /// Nodes concerned, where it matters which.
     pub nodes: Vec<String>,
     /// Number of findings.
@@ -147,7 +147,7 @@ fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> I
     Incident {
         number: 0,
         check: root.map_or("", |root| root.check),
-        cause: root.map(|root| root.cause.id.to_owned()).unwrap_or_default(),
+        cause: root.map_or("", |root| root.cause.id),
         title: title(&roots),
         severity: members.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info),
         since: roots.iter().filter_map(|root| root.since).min(),
@@ -207,9 +207,13 @@ fn ending<'a>(node: &'a str, before: &str) -> Option<&'a str> {
 
 fn nodes_of(findings: &[&Finding]) -> Vec<String> {
     let mut nodes: Vec<String> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
-    nodes.sort_by_cached_key(|node| natural(node));
-    nodes.dedup();
+    sort_names(&mut nodes);
     nodes
+}
+
+fn sort_names(names: &mut Vec<String>) {
+    names.sort_by_cached_key(|name| natural(name));
+    names.dedup();
 }
 
 /// Names as people sort them: worker-2 before worker-10.
@@ -232,34 +236,34 @@ pub fn natural(name: &str) -> Vec<(String, u64)> {
 }
 
 fn consequences(places: &[usize], findings: &[Finding], ties: &group::Ties) -> Vec<Consequence> {
-    let mut told: Vec<(Consequence, Vec<&Finding>)> = Vec::new();
+    let mut told: Vec<Consequence> = Vec::new();
     for place in places {
         let Some(finding) = findings.get(*place) else { continue };
-        let text = ties.told(*place);
-        let same = told.iter_mut().find(|(known, _)| known.check == finding.check && known.text == text);
-        match same {
-            Some((known, members)) => {
-                known.severity = known.severity.max(finding.severity);
-                known.count += 1;
-                members.push(finding);
-            }
-            None => told.push((
-                Consequence {
+        let Some(relation) = ties.relation(*place) else { continue };
+        let same = told
+            .iter_mut()
+            .find(|consequence| consequence.check == finding.check && consequence.text == relation.phrase);
+        let consequence = match same {
+            Some(known) => known,
+            None => {
+                told.push(Consequence {
                     check: finding.check,
-                    cause: finding.cause.id.to_owned(),
+                    cause: finding.cause.id,
                     severity: finding.severity,
-                    text: text.to_owned(),
+                    text: relation.phrase,
                     nodes: Vec::new(),
-                    count: 1,
-                },
-                vec![finding],
-            )),
-        }
-    }
-    let named =
-        |(consequence, members): (Consequence, Vec<&Finding>)| match consequence.text.strip_suffix(" on") {
-            Some(text) => Consequence { nodes: nodes_of(&members), text: text.to_owned(), ..consequence },
-            None => consequence,
+                    count: 0,
+                });
+                let Some(new) = told.last_mut() else { continue };
+                new
+            }
         };
-    told.into_iter().map(named).collect()
+        consequence.severity = consequence.severity.max(finding.severity);
+        consequence.count += 1;
+        consequence.nodes.extend(finding.node.clone().filter(|_| relation.on_nodes));
+    }
+    for consequence in &mut told {
+        sort_names(&mut consequence.nodes);
+    }
+    told
 }

@@ -2,61 +2,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::*;
-use crate::check::{Follows, Link, Same};
+use crate::checks::relations::{self, Relation, Same};
 use crate::source::recording::RecordedFile;
 use crate::source::{Recording, demo};
 use crate::testing::{scenario_files, time};
 
-fn declared() -> Vec<(&'static str, &'static Follows)> {
-    let all = checks::ALL.iter();
-    all.flat_map(|check| check.follows.iter().map(|follows| (check.id, follows))).collect()
-}
-
-/// `check/cause` of what a relation names, with `*` spelled out.
-fn sources(follows: &Follows) -> Vec<String> {
-    let spelled = |of: &&str| {
-        let (check, cause) = of.split_once('/').unwrap();
-        let check = checks::by_id(check).unwrap_or_else(|| panic!("{of}: no such check"));
-        match cause {
-            "*" => check.causes.iter().map(|cause| format!("{}/{}", check.id, cause.id)).collect(),
-            cause => {
-                assert!(check.cause(cause).is_some(), "{of}: no such cause");
-                vec![of.to_string()]
-            }
-        }
-    };
-    follows.of.iter().flat_map(spelled).collect()
-}
-
-#[test]
-fn relations_name_causes_that_exist_and_are_told_in_words() {
-    for (check, follows) in declared() {
-        for cause in follows.causes {
-            assert!(checks::by_id(check).unwrap().cause(cause).is_some(), "{check}/{cause}");
-        }
-        assert!(!sources(follows).is_empty());
-        assert_eq!(follows.told.is_empty(), follows.link == Link::HeldUpBy, "{check} {follows:?}");
-    }
-}
-
 #[test]
 fn no_cause_follows_from_itself() {
-    let mut parents: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (check, follows) in declared() {
-        for cause in follows.causes {
-            parents.entry(format!("{check}/{cause}")).or_default().extend(sources(follows));
+    let mut parents: BTreeMap<(&str, &str), BTreeSet<(&str, &str)>> = BTreeMap::new();
+    for relation in relations::ALL {
+        for cause in relation.causes {
+            let roots = relation.roots.iter();
+            let roots = roots.flat_map(|(check, causes)| causes.iter().map(|cause| (check.id, cause.id)));
+            parents.entry((relation.check.id, cause.id)).or_default().extend(roots);
         }
     }
-    fn walk(parents: &BTreeMap<String, BTreeSet<String>>, at: &str, path: &mut Vec<String>) {
-        assert!(!path.iter().any(|known| known == at), "{path:?} → {at}");
-        path.push(at.to_owned());
-        for parent in parents.get(at).into_iter().flatten() {
-            walk(parents, parent, path);
+    type Cause = (&'static str, &'static str);
+    fn walk(parents: &BTreeMap<Cause, BTreeSet<Cause>>, at: Cause, path: &mut Vec<Cause>) {
+        assert!(!path.contains(&at), "{path:?} → {at:?}");
+        path.push(at);
+        for parent in parents.get(&at).into_iter().flatten() {
+            walk(parents, *parent, path);
         }
         path.pop();
     }
     for cause in parents.keys() {
-        walk(&parents, cause, &mut Vec::new());
+        walk(&parents, *cause, &mut Vec::new());
     }
 }
 
@@ -79,20 +50,30 @@ static RECORDED: LazyLock<Vec<(String, Vec<Finding>)>> = LazyLock::new(|| {
 
 #[test]
 fn every_relation_occurs_in_a_scenario() {
-    let mut unused: Vec<_> = declared();
+    let mut unused: Vec<_> = relations::ALL.iter().filter(|relation| !is_played(relation)).collect();
     for (_, findings) in RECORDED.iter() {
-        unused.retain(|(check, follows)| {
-            let mine = findings.iter().filter(|finding| finding.check == *check);
-            !mine.filter(|finding| follows.causes.contains(&finding.cause.id)).any(|finding| {
+        unused.retain(|relation| {
+            let mut consequences = findings.iter().filter(|finding| relation.explains(finding));
+            !consequences.any(|finding| {
                 findings.iter().any(|other| {
-                    follows.is_of(other.check, other.cause.id)
-                        && group::have_in_common(finding, other, follows.same)
+                    let mut roots = relation.roots.iter();
+                    roots.any(|(check, causes)| check.id == other.check && causes.contains(&other.cause))
+                        && group::have_in_common(finding, other, relation.same)
                 })
             })
         });
     }
-    unused.retain(|(check, follows)| !PLAYED.contains(&(check, follows.causes)));
+    let unused: Vec<_> = unused.into_iter().map(key).collect();
     assert!(unused.is_empty(), "{unused:#?}");
+}
+
+fn is_played(relation: &Relation) -> bool {
+    let (check, causes) = key(relation);
+    PLAYED.iter().any(|played| (played.0, played.1) == (check, causes.as_slice()))
+}
+
+fn key(relation: &Relation) -> (&'static str, Vec<&'static str>) {
+    (relation.check.id, relation.causes.iter().map(|cause| cause.id).collect())
 }
 
 /// Relations of states that last for seconds: no recording holds them, the tests of the check play them.

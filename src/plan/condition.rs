@@ -23,7 +23,7 @@ word_enum! {
         NotYet = "not_yet",
         /// Cannot be judged.
         Unknown = "unknown",
-        /// Good to know; in nobody's way.
+        /// Good to know; in no one's way.
         Note = "note",
     }
 }
@@ -116,7 +116,7 @@ pub const NAMES: &[&str] = &[
     "object",
     "volume",
     "node",
-    "mended",
+    "fixed",
     "policy",
     "chart_namespace",
 ];
@@ -296,7 +296,7 @@ impl Found {
         (!volumes.is_empty()).then(|| self.say(text).volumes(cluster, volumes))
     }
 
-    /// Good to know, in nobody's way.
+    /// Good to know, in no one's way.
     pub fn note(&mut self, text: impl Into<String>) -> &mut Reason {
         self.push(Weight::Note, text.into())
     }

@@ -9,9 +9,9 @@ use crate::report::text::{Style, scope_of, sentence};
 
 const MARGIN: &str = "          ";
 const INDENT: &str = "            ";
-/// How many reasons that weigh are shown where nobody asked for all.
+/// How many reasons that weigh are shown where no one asked for all.
 const MAX_REASONS: usize = 12;
-/// How many notes are shown where nobody asked for all.
+/// How many notes are shown where no one asked for all.
 const MAX_NOTES: usize = 8;
 /// How many commands of a reason are shown then.
 const MAX_COMMANDS: usize = 2;

@@ -98,7 +98,7 @@ impl Acceptance {
     /// Reads a file of acceptances.
     pub fn read(path: &Path) -> anyhow::Result<Vec<Self>> {
         let name = path.display();
-        // one without a writer would keep its reader waiting for ever; that of a shell (<(…)) has one
+        // one without a writer would keep its reader waiting forever; that of a shell (<(…)) has one
         if is_named_pipe(path) {
             bail!("cannot read {name}: a named pipe; give a file");
         }

@@ -48,9 +48,6 @@ pub struct Report {
     /// What `check` ends with: 1 for what reaches --fail-on (warning, unless told otherwise), 2 for
     /// what could not be read, else 0.
     pub exit_code: u8,
-    /// The same as `status`, coarser: `unknown` only if there are no findings at all but something
-    /// could not be read.
-    pub verdict: Verdict,
     /// What was looked at.
     pub cluster: ClusterSummary,
     /// Whose data is hurt.
@@ -112,28 +109,6 @@ pub struct TimeTells {
 
 /// Stands for a check in an [`Unknown`] that is about all of them: Longhorn itself is not there.
 pub const EVERY_CHECK: &str = "cluster";
-
-/// The whole verdict in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Everything was read and nothing is wrong.
-    Healthy,
-    /// Something was found.
-    Findings,
-    /// Nothing was found, but not everything could be read.
-    Unknown,
-}
-
-impl Verdict {
-    fn of(worst: Option<Severity>, unknown: &[Unknown]) -> Self {
-        match (worst.is_none(), unknown.is_empty()) {
-            (false, _) => Verdict::Findings,
-            (true, false) => Verdict::Unknown,
-            (true, true) => Verdict::Healthy,
-        }
-    }
-}
 
 /// What was looked at.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -328,7 +303,6 @@ fn report(
         schema: "v1",
         status: Status::Unknown,
         exit_code: exit::OK,
-        verdict: Verdict::Unknown,
         cluster: ClusterSummary {
             name: None,
             namespace: cluster.namespace.clone(),
@@ -358,7 +332,6 @@ fn report(
         resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
     };
     report.status = Status::of(report.worst(), report.unknown.is_empty());
-    report.verdict = Verdict::of(report.worst(), &report.unknown);
     report.exit_code = report.exit_code_from(Some(Severity::Warning));
     report.address(&wish.address);
     report

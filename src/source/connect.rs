@@ -263,7 +263,7 @@ pub fn contexts(kubeconfig: Option<&Path>) -> Result<Vec<String>, ConnectError> 
 /// What stands in the way of any verdict over a cluster that was read live, if something does.
 /// Single kinds that cannot be read are no obstacle: their checks are unknown.
 pub fn obstacle(cluster: &Cluster) -> Option<ConnectError> {
-    // of kinds that nobody asked for nothing follows
+    // of kinds that no one asked for nothing follows
     let asked = || cluster.resources.keys().copied();
     let longhorn = || asked().filter(|kind| kind.is_longhorn());
     let all = |wanted| longhorn().all(|kind| cluster.readability(kind) == wanted);

@@ -359,7 +359,7 @@ mod tests {
         let renewed = plugin(&format!("{note}; {TOKEN}"), Duration::from_secs(15)).start();
         renewed.first().await.unwrap();
         sleep(Duration::from_millis(100)).await;
-        assert_eq!(asked(), 1, "good for ever");
+        assert_eq!(asked(), 1, "good forever");
         renewed.refused.notify_one();
         until(2).await;
     }

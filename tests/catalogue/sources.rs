@@ -83,7 +83,6 @@ fn every_check_folder_has_the_same_form() {
         ("causes.rs", r"(?m)^(causes)! \{"),
         ("gauges.rs", r"(?m)^(gauges)! \{"),
         ("rules.rs", r"\b(Alert|Panel|Record) \{"),
-        ("follows.rs", r"\b(Follows) \{"),
     ];
     for (path, text) in files("src/checks") {
         if is_test(&path) || path.components().count() < 4 {

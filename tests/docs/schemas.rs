@@ -100,8 +100,9 @@ fn the_schema_refuses_reports_that_are_wrong() {
     let report = demo();
     for (pointer, value) in [
         ("/schema", Some(json!("v2"))),
-        ("/verdict", Some(json!("healthy"))),
-        ("/verdict", Some(json!("unknown"))),
+        ("/status", Some(json!("healthy"))),
+        ("/status", Some(json!("perhaps"))),
+        ("/verdict", Some(json!("findings"))),
         ("/findings", Some(json!([]))),
         ("/unknown", None),
         ("/more", Some(json!(1))),

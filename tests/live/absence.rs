@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fake_apiserver::FakeApiServer;
 use longhorn_health_exporter::exporter::Evaluator;
 use longhorn_health_exporter::metrics::Format;
-use longhorn_health_exporter::report::Verdict;
+use longhorn_health_exporter::report::Status;
 use longhorn_health_exporter::source::LiveOptions;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -105,6 +105,39 @@ async fn waiting_ends_when_managers_come() {
 }
 
 #[tokio::test]
+async fn a_rebuild_is_waited_for_although_it_is_nothing_to_be_warned_of() {
+    let server = server().await;
+    server.put(SETTINGS, setting());
+    server.put("pods", manager());
+    let volume = |robustness: &str| {
+        json!({
+            "metadata": {"name": "vol", "namespace": NAMESPACE},
+            "spec": {"numberOfReplicas": 3, "nodeID": "worker-1"},
+            "status": {"state": "attached", "robustness": robustness, "lastDegradedAt": jiff::Timestamp::now().to_string()},
+        })
+    };
+    server.put("volumes.longhorn.io", volume("degraded"));
+    let only = "--only=volume_degraded";
+    let looked = check(&server, &[only]).await;
+    assert_eq!(looked.status.code(), Some(0), "{looked:?}");
+    let waited = check(&server, &[only, "--wait-healthy=1s"]).await;
+    let said = text(&waited.stderr);
+    assert_eq!(waited.status.code(), Some(1), "{waited:?}");
+    assert!(said.contains("\nnot healthy within 1s: ") && said.contains("degraded"), "{said}");
+    let accepted =
+        check(&server, &["--only=volume_degraded", "--fail-on=critical", "--wait-healthy=1s"]).await;
+    assert_eq!(accepted.status.code(), Some(0), "{accepted:?}");
+    let arguments = [only, "--wait-healthy=5m"];
+    let waiting = check(&server, &arguments);
+    let heals = async {
+        server.wait_for_watch("volumes.longhorn.io").await;
+        server.put("volumes.longhorn.io", volume("healthy"));
+    };
+    let (output, ()) = within("the end", async { tokio::join!(waiting, heals) }).await;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[tokio::test]
 async fn a_signal_ends_the_wait_with_its_own_code_and_a_last_line() {
     let server = server().await;
     server.put(SETTINGS, setting());
@@ -154,7 +187,7 @@ async fn an_exporter_shows_unknown_until_longhorn_is_there() {
     let unknown =
         |value| format!("\nlonghorn_health_check_unknown{{check=\"danger_zone_pending\"}} {value}\n");
 
-    assert_eq!(evaluator.moment().evaluation.report.verdict, Verdict::Unknown);
+    assert_eq!(evaluator.moment().evaluation.report.status, Status::Unknown);
     assert!(evaluator.page(Format::Text, None).unwrap().contains(&unknown(1)));
     server.put(SETTINGS, setting());
     server.put("pods", manager());
@@ -177,7 +210,7 @@ async fn an_exporter_of_a_wrong_namespace_shows_unknown() {
     within("the first sync", live.synced()).await;
     let evaluator = Evaluator::new(Arc::new(live), now, false);
     let report = &evaluator.moment().evaluation.report;
-    assert_eq!(report.verdict, Verdict::Unknown);
+    assert_eq!(report.status, Status::Unknown);
     assert!(report.unknown[0].reason.contains("namespace storage"), "{:?}", report.unknown);
 }
 

@@ -5,11 +5,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "a test of real servers goes by the clock")]
 
+#[path = "../support/built.rs"]
+mod built;
 mod nights;
 #[path = "../support/scenario_files.rs"]
 mod scenario_files;
 #[path = "../support/stack.rs"]
 mod stack;
+mod victoria;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -4,6 +4,7 @@
 //! Prometheus 3 to run beside it.
 
 mod configured;
+mod judges;
 mod migration;
 #[path = "../support/mod.rs"]
 mod support;

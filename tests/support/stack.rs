@@ -124,7 +124,8 @@ pub fn alertmanager(directory: &Path, config: &Path) -> Server {
     start(directory, Path::new("prometheus-alertmanager"), args, address, "/-/ready")
 }
 
-fn start<A: AsRef<std::ffi::OsStr>>(
+/// A server that answers at `ready` once it can be used.
+pub fn start<A: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     program: &Path,
     args: impl IntoIterator<Item = A>,

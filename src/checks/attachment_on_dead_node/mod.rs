@@ -7,7 +7,6 @@
 //! generateAttachmentID gives the ticket the name of the attachment). Longhorn deletes such pods itself where setting
 //! node-down-pod-deletion-policy says so; its default is do-nothing (v1.3.3 to v1.12.1 types/setting.go).
 
-mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -50,7 +49,6 @@ pub static CHECK: Check = Check {
     needs: &[CsiAttachments, KubeNodes],
     uses: &[Volumes, LonghornNodes, Settings],
     causes: ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornAttachmentOnDeadNode",

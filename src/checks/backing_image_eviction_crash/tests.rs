@@ -2,7 +2,7 @@ use super::CHECK;
 use crate::check::Finding;
 use crate::facts::stale_copies::Exposure;
 use crate::longhorn::{Release, Resource};
-use crate::report::Verdict;
+use crate::report::Status;
 use crate::testing::release as version;
 use crate::testing::*;
 
@@ -267,13 +267,13 @@ fn on_older_releases_every_request_of_the_node_is_withdrawn() {
 fn an_unknown_release_is_unknown_only_where_it_matters() {
     let image = image(OLD);
     let node = node(true, false, false) + MANAGER;
-    let verdict = |image: &str| run(&CHECK, &live_at(NOW, &(node.clone() + image))).report.verdict;
-    assert_eq!(verdict(&image), Verdict::Unknown);
-    assert_eq!(verdict(""), Verdict::Healthy);
+    let verdict = |image: &str| run(&CHECK, &live_at(NOW, &(node.clone() + image))).report.status;
+    assert_eq!(verdict(&image), Status::Unknown);
+    assert_eq!(verdict(""), Status::Healthy);
     // a release before 1.7 keeps the copies in spec.disks
     let old = image
         .replace("diskFileSpecMap: {uuid-2: {evictionRequested: false}}", "disks: {uuid-1: '', uuid-2: ''}");
-    assert_eq!(verdict(&old), Verdict::Healthy);
+    assert_eq!(verdict(&old), Status::Healthy);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn unreadable_kinds_are_unknown() {
         let mut cluster = live_at(NOW, &(version("v1.8.0") + &node(true, false, false) + &image(OLD)));
         cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Forbidden;
         let evaluation = run(&CHECK, &cluster);
-        assert_eq!(evaluation.report.verdict, Verdict::Unknown);
+        assert_eq!(evaluation.report.status, Status::Unknown);
         assert_eq!(sample(&evaluation, UNSAFE, &[]), None);
     }
 }

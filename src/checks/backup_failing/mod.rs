@@ -15,7 +15,6 @@
 
 mod backups;
 mod causes;
-mod follows;
 mod jobs;
 mod rules;
 pub(crate) mod schedule;
@@ -38,7 +37,6 @@ pub static CHECK: Check = Check {
     needs: &[BackupTargets, Backups, RecurringJobs, CronJobs, Volumes],
     uses: &[Settings, Pods],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -21,7 +21,7 @@ causes! {
     PLUGIN_MISSING = warning "plugin_missing"
         "no CSI plugin is on a node that Longhorn uses" but "info where no volume is attached there"
         fix "Let the plugin tolerate the taint of the node (setting taint-toleration), or select the node \
-             (system-managed-components-node-selector). Where it is kept away on purpose, place no pod with a Longhorn volume there." [
+             (system-managed-components-node-selector). Where it is kept away deliberately, place no pod with a Longhorn volume there." [
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin",
             read "kubectl -n <namespace> get settings.longhorn.io taint-toleration system-managed-components-node-selector",
@@ -33,7 +33,7 @@ causes! {
             read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30",
             read "kubectl get csinode <node> -o yaml",
             change "kubectl -n <namespace> delete pod <pod>",
-        ] proven "the plugin runs and its CSINode lacks the driver; a DaemonSet makes the pod anew, and mounts stay";
+        ] proven "the plugin runs and its CSINode lacks the driver; a DaemonSet makes the pod again, and mounts stay";
     CONTROLLER_DOWN = critical "controller_down"
         "no pod of csi-attacher or csi-provisioner works: no volume is attached, or none is created, in the whole cluster"
         fix "Find out why its pods do not run. The sidecars ask the CSI plugin of their node over a socket, so a plugin that is down takes them \

@@ -9,7 +9,6 @@
 
 mod causes;
 mod controllers;
-mod follows;
 mod plugins;
 mod rules;
 #[cfg(test)]
@@ -33,7 +32,6 @@ pub static CHECK: Check = Check {
     needs: &[Pods, DaemonSets, Deployments],
     uses: &[CsiNodes, LonghornNodes, KubeNodes, Engines, Volumes, Events],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

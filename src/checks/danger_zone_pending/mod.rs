@@ -130,7 +130,7 @@ fn not_in_pods(cluster: &Cluster, out: &mut Outcome, name: &'static str, differe
     out.sample(&PENDING, &[name], 1.0);
     let text = format!("pods of instance managers: {}", listed(&differing));
     let mut finding = finding(cluster, cause, name).fact(text);
-    // nobody changed a setting that is younger than the pods: an upgrade brought it
+    // no one changed a setting that is younger than the pods: an upgrade brought it
     let brought = setting.metadata.created();
     if brought.is_some_and(|brought| made.iter().all(|made| made.is_some_and(|made| made < brought))) {
         finding.message =

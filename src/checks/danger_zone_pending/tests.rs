@@ -73,7 +73,7 @@ fn unreadable_settings_are_unknown_and_not_healthy() {
     let settings = crate::longhorn::Resource::Settings;
     cluster.resources.entry(settings).or_default().readability = crate::cluster::Readability::Forbidden;
     let report = run(&CHECK, &cluster).report;
-    assert_eq!(report.verdict, crate::report::Verdict::Unknown);
+    assert_eq!(report.status, crate::report::Status::Unknown);
     assert_eq!(report.unknown[0].reason, "settings.longhorn.io is forbidden");
     assert!(report.findings.is_empty());
 }

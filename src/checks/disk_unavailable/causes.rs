@@ -29,7 +29,7 @@ causes! {
         "Longhorn's configuration file is gone from the path of the disk: a mount error, or the file system was recreated"
         fix "See what is mounted at <value> on node <node> (findmnt -T <value>) and mount the disk there again: Longhorn then uses it. Where the file \
              system was recreated, its replicas are gone; close the entry for scheduling, wait until its volumes are healthy without it, and only \
-             then remove it and add the disk again." [read DISK, read REPLICAS] proven "the file system was made anew, as the reader is to see, and every volume is healthy without it";
+             then remove it and add the disk again." [read DISK, read REPLICAS] proven "the file system was made again, as the reader is to see, and every volume is healthy without it";
     FILE_SYSTEM_SHARED = warning "file_system_shared"
         "the disk lies on the same file system as another disk of the node"
         fix "Mount the disk at <value> on node <node>: two entries lie on one file system, usually because a mount failed. Where only one disk is \

@@ -52,7 +52,7 @@ causes! {
              is left over." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
-        ] proven "a detection pod holds nothing, and the deployer makes it anew";
+        ] proven "a detection pod holds nothing, and the deployer makes it again";
     KUBERNETES_VERSION = warning "kubernetes_version" "Kubernetes is older than the deployer accepts"
         fix "Upgrade Kubernetes, or install a Longhorn release that supports this one." [
             read "kubectl version",

@@ -7,7 +7,6 @@
 //! (longhorn-manager v1.12.1 app/driver.go deployDriver).
 
 mod causes;
-mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +40,6 @@ pub static CHECK: Check = Check {
     needs: &[Pods],
     uses: &[EndpointSlices, LonghornNodes, KubeNodes, InstanceManagers, Events],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornDriverDeployerBlocked",

@@ -101,7 +101,7 @@ causes! {
             change "kubectl -n <namespace> delete pod <pod>",
             read "kubectl -n <namespace> get backingimagedatasources.longhorn.io <object> -o yaml",
             read "kubectl -n <namespace> get pod <pod> -o wide",
-        ] proven "the pod runs on another node than its data source names; the download begins anew";
+        ] proven "the pod runs on another node than its data source names; the download begins again";
     MANAGER_STALE = warning "manager_stale"
         "a backing image manager has an old image or serves a disk that no node lists"
         fix "See why Longhorn does not remove it: the longhorn-manager of its node, and copies that have no other place yet." [

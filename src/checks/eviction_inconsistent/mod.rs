@@ -9,7 +9,6 @@
 
 mod causes;
 mod copies;
-mod follows;
 mod managers;
 mod replicas;
 mod requests;
@@ -42,7 +41,6 @@ pub static CHECK: Check = Check {
         DaemonSets,
     ],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: &[],
     alerts: &[Alert {
         name: "LonghornEvictionInconsistent",

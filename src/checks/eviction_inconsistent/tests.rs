@@ -3,7 +3,7 @@ mod copies;
 use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;
-use crate::report::Verdict;
+use crate::report::Status;
 use crate::testing::release as version;
 use crate::testing::*;
 
@@ -297,7 +297,7 @@ fn empty_and_unreadable_objects() {
     for kind in [Resource::LonghornNodes, Resource::Replicas, Resource::BackingImages] {
         let mut cluster = live_at(NOW, &node("", ""));
         cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Stale;
-        assert_eq!(run(&CHECK, &cluster).report.verdict, Verdict::Unknown);
+        assert_eq!(run(&CHECK, &cluster).report.status, Status::Unknown);
     }
 }
 

@@ -8,7 +8,6 @@
 
 mod causes;
 mod drain;
-mod follows;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -34,7 +33,6 @@ pub static CHECK: Check = Check {
         Pods,
     ],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[
         Alert {

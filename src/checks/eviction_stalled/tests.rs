@@ -3,7 +3,7 @@ mod drains;
 use super::CHECK;
 use crate::check::Finding;
 use crate::longhorn::Resource;
-use crate::report::Verdict;
+use crate::report::Status;
 use crate::testing::release as version;
 use crate::testing::*;
 
@@ -340,7 +340,7 @@ fn a_budget_of_another_node_that_selects_the_cordoned_one_blocks() {
         blocks.remedy.commands.iter().any(|command| command.run.contains("delete poddisruptionbudget im-2"))
     );
     assert_eq!(recorded(&(of_n2("n2") + &cordoned)), NOTHING, "its own node");
-    assert_eq!(recorded(&(of_n2("n1") + &kube("n1", false, ""))), NOTHING, "nobody drains");
+    assert_eq!(recorded(&(of_n2("n1") + &kube("n1", false, ""))), NOTHING, "no one drains");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn empty_and_unreadable_objects() {
         let mut cluster = live_at(NOW, &node(true, true));
         cluster.resources.entry(kind).or_default().readability = crate::cluster::Readability::Pending;
         let evaluation = run(&CHECK, &cluster);
-        assert_eq!(evaluation.report.verdict, Verdict::Unknown);
+        assert_eq!(evaluation.report.status, Status::Unknown);
         assert_eq!(sample(&evaluation, REPLICAS, &["n1", "d1"]), None);
     }
     // without budgets the rest is still judged

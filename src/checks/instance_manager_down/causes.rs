@@ -50,7 +50,12 @@ causes! {
             change "kubectl uncordon <node>",
         ];
     NODE_DOWN = warning "node_down" "its node does not answer"
-        but "info for the first 5 minutes after a node without replicas was taken out of Kubernetes";
+        but "info for the first 5 minutes after a node without replicas was taken out of Kubernetes"
+        fix "Bring node <node> back: power, network, kubelet; or remove it for good once every volume is healthy without it. If it answers, see why \
+             the longhorn-manager on it does not run." [
+            read "kubectl get nodes -o wide",
+            read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
+        ];
     LABEL_MISSING = warning "label_missing"
         "its object lacks labels, so Longhorn removes it or, before the fix of issue 9464, cannot sync its node"
         fix "Put the missing labels back at once, as another instance manager has them. Do not restart managers and do not upgrade before: \

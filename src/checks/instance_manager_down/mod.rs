@@ -6,7 +6,6 @@
 
 mod causes;
 mod diagnose;
-mod follows;
 mod refused;
 #[cfg(test)]
 mod tests;
@@ -31,7 +30,6 @@ pub static CHECK: Check = Check {
     needs: &[InstanceManagers, Pods, Settings],
     uses: &[LonghornNodes, KubeNodes, Volumes, Engines, Replicas, DaemonSets, Events],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[DOWN, UNLABELLED],
     panels: &[
@@ -192,8 +190,11 @@ fn finding(
         .since(trouble.since)
         .volumes(volumes)
         .impact(impact);
-    if let Some(remedy) = remedy(cluster, im, trouble.cause) {
-        finding = finding.remedy(remedy);
+    if leaks_memory(im, trouble.cause) {
+        finding = finding.fix(
+            "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until \
+             then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
+        );
     }
     finding.evidence = trouble.evidence;
     finding
@@ -246,22 +247,7 @@ fn volumes_of(cluster: &Cluster, fleet: &InstanceManagers, im: &InstanceManager)
     cluster.volume_refs(volumes)
 }
 
-/// What to do where that depends on the case.
-fn remedy(cluster: &Cluster, im: &InstanceManager, cause: &'static Cause) -> Option<Remedy> {
-    let (ns, node) = (&cluster.namespace, &im.spec.node_id);
-    let remedy = match *cause {
-        causes::NODE_DOWN => {
-            Remedy::new("Bring the node back, or remove it for good. If it answers, see why the longhorn-manager on it does not run.")
-                .read(nodes::look_at(cluster, node))
-        }
-        causes::OOM_KILLED if im.spec.image.ends_with(":v1.11.0") => Remedy::new(
-            "Upgrade to 1.11.1 or use the image v1.11.0-hotfix-1: instance managers of v1.11.0 leak memory (Longhorn issue 12573). Until \
-             then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
-        )
-        .read(format!("kubectl describe node {node}")),
-        _ => return None,
-    };
-    let managers =
-        format!("kubectl -n {ns} get pods -l app=longhorn-manager --field-selector spec.nodeName={node}");
-    Some(if node.is_empty() { remedy } else { remedy.read(managers) })
+/// Instance managers of v1.11.0 leak memory (longhorn/longhorn issue 12573).
+fn leaks_memory(im: &InstanceManager, cause: &Cause) -> bool {
+    *cause == causes::OOM_KILLED && im.spec.image.ends_with(":v1.11.0")
 }

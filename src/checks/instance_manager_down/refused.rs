@@ -90,7 +90,7 @@ pub fn taints_of(cluster: &Cluster, im: &InstanceManager) -> Vec<String> {
     taints
 }
 
-/// The manager of the node was driven away by a taint as the instance manager was: nobody is left there to make a pod.
+/// The manager of the node was driven away by a taint as the instance manager was: no one is left there to make a pod.
 pub fn driven_away(cluster: &Cluster, im: &InstanceManager) -> Option<Refusal> {
     let taints = taints_of(cluster, im);
     let manager = cluster.manager_pod_on(&im.spec.node_id).filter(|pod| !pod.metadata.is_deleting());

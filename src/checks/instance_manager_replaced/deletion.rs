@@ -64,7 +64,7 @@ fn sandbox_lost(scene: &ReplacementScene, mut evidence: Vec<Evidence>) -> Judged
 fn untold(scene: &ReplacementScene, unharmed: bool) -> Judged {
     let clean = scene.ended().is_none_or(|ended| [0, 143].contains(&ended.exit_code));
     let may_be_asked = scene.ended().is_none() || scene.last.metadata.is_deleting();
-    // whoever deletes it, its kubelet writes that it stops the container
+    // no matter who deletes it, its kubelet writes that it stops the container
     if unharmed && clean && may_be_asked && !scene.events_reach_back {
         let settings = !changes(scene).is_empty() || scene.setting.is_some();
         if settings || scene.last.metadata.is_deleting() {

@@ -272,7 +272,7 @@ fn by_taint_manager(scene: &ReplacementScene) -> Option<Judged> {
 fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Evidence>) -> Judged {
     let ready = at.and_then(|at| scene.node.was_ready(at));
     if ready != Some(true) {
-        evidence.extend(scene.node.was_away().or_else(|| scene.node.trouble.clone()));
+        evidence.extend(scene.node.was_not_ready().or_else(|| scene.node.trouble.clone()));
         return Judged::new(ReplacementVerdict::NodeLost, evidence);
     }
     let taints = scene.node.taints();

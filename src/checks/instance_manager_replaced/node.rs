@@ -83,15 +83,21 @@ impl<'a> NodeStory<'a> {
         self.seen?.node.as_ref()
     }
 
-    /// That it was not Ready when the end of the pod was seen.
+    /// That its kubelet was away when the end of the pod was seen: one that is there ends a pod only where it is asked to.
     pub fn was_away(&self) -> Option<Evidence> {
+        self.then().filter(|then| then.is_away())?;
+        self.was_not_ready()
+    }
+
+    /// That it was not Ready when the end of the pod was seen.
+    pub fn was_not_ready(&self) -> Option<Evidence> {
         let then = self.then().filter(|then| !then.ready)?;
         let since = then.since.map(|since| format!(", since {since},")).unwrap_or_default();
         let text = format!("node {} was not Ready{since} when the end of the pod was seen", self.name);
         Some(EvidenceSource::History.says(text))
     }
 
-    /// What it was short of when the end of the pod was seen: a kubelet evicts for that, and the kernel kills for want of memory.
+    /// What it was short of when the end of the pod was seen: a kubelet evicts for that, and the kernel kills for lack of memory.
     pub fn was_short(&self) -> Option<Evidence> {
         let then = self.then().filter(|then| !then.pressure.is_empty())?;
         let text =

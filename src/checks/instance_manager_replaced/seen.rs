@@ -31,7 +31,7 @@ pub(super) fn end<'a>(
         .or_else(|| ended.and_then(|ended| ended.finished_at.get()))
         .filter(|began| gone.at.duration_since(*began) <= LONGEST_END);
     // a lost node dates the end of a container by its own return
-    let away = gone.end.node.as_ref().filter(|node| !node.ready).and_then(|node| node.since);
+    let away = gone.end.node.as_ref().filter(|node| node.is_away()).and_then(|node| node.since);
     let lost = aftermath::lost_since(&gone.last, &events).into_iter().chain(away).min();
     let lost = lost.filter(|lost| *lost <= gone.at && born.is_none_or(|born| born <= *lost));
     let end = lost.or(began).unwrap_or(gone.at).min(gone.at);

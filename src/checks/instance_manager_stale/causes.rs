@@ -27,7 +27,7 @@ causes! {
             read CONTENT,
             read NODE,
             change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>",
-        ] proven "nothing holds the instance manager; a DaemonSet makes the manager's pod anew, and I/O does not pass through it";
+        ] proven "nothing holds the instance manager; a DaemonSet makes the manager's pod again, and I/O does not pass through it";
     DELETION_STUCK = warning "deletion_stuck" "it was deleted minutes ago and is still there"
         fix "See which finalizer is there and who sets it, and whether the admission webhook answers: Longhorn sets no finalizer on instance managers." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.metadata.finalizers}'",

@@ -275,7 +275,7 @@ fn objects_that_were_not_read_make_no_orphans() {
     live.resources.entry(Resource::Replicas).or_default().readability =
         crate::cluster::Readability::Forbidden;
     assert!(found(&CHECK, &live).is_empty());
-    assert_eq!(run(&CHECK, &live).report.verdict, crate::report::Verdict::Unknown);
+    assert_eq!(run(&CHECK, &live).report.status, crate::report::Status::Unknown);
 }
 
 #[test]

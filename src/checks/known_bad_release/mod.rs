@@ -5,7 +5,6 @@
 //! show, is a fact of the release and no finding. What needs something that is not there (a v2
 //! volume, an RWX volume, a backing image) is not reported at all.
 
-mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -48,7 +47,6 @@ pub static CHECK: Check = Check {
     needs: &[DaemonSets, Settings],
     uses: &[BackingImages, LonghornNodes, InstanceManagers, Volumes, RecurringJobs, KubeNodes],
     causes: &LIST,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornKnownBadRelease",

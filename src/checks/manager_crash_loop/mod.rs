@@ -9,7 +9,6 @@
 mod diagnosis;
 mod facts;
 mod fingerprint;
-mod follows;
 mod host;
 mod kubelet;
 mod panics;
@@ -69,7 +68,6 @@ pub static CHECK: Check = Check {
         MutatingWebhookConfigurations,
     ],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     records: rules::RECORDS,
     alerts: rules::ALERTS,

@@ -38,7 +38,7 @@ causes! {
         fix "Keep the log of the manager, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
-        ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod anew, and I/O does not pass \
+        ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
              through it";
     API_LOST = warning "api_lost"
         "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
@@ -55,7 +55,7 @@ causes! {
             read "kubectl get node <object> && kubectl -n <namespace> get nodes.longhorn.io <object> -o jsonpath='{.status.conditions}'",
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <manager>",
-        ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet makes the pod anew, and I/O does not pass \
+        ] proven "Kubernetes has had node and manager Ready for five minutes; a DaemonSet makes the pod again, and I/O does not pass \
              through it";
     ROTATION_STOPPED = info "rotation_stopped"
         "managers work, but none of them rotates the certificates of the webhook until one is restarted"
@@ -67,7 +67,7 @@ causes! {
         "the free space of the node's disks has not changed for an hour while it changes on all other nodes; an idle disk looks the same"
         fix "Nothing to do where the disks are idle. Otherwise keep the log of the manager, then delete its pod." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
-        ] proven "the free space stands still for an hour and the disks are not idle; a DaemonSet makes the pod anew";
+        ] proven "the free space stands still for an hour and the disks are not idle; a DaemonSet makes the pod again";
 }
 
 pub static CHECK: Check = Check {

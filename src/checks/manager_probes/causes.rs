@@ -32,5 +32,5 @@ causes! {
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             change "kubectl -n <namespace> delete pod <object>",
-        ] proven "the manager answers on no port for minutes; a DaemonSet makes its pod anew, and I/O does not pass through it";
+        ] proven "the manager answers on no port for minutes; a DaemonSet makes its pod again, and I/O does not pass through it";
 }

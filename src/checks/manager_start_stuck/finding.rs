@@ -33,7 +33,7 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
         }
         _ => format!("cause unknown, candidates: {}", candidates(start)),
     };
-    // those who give up were stuck in the run before, too; with a foreign probe from the first one on, whoever has the Lease
+    // those who give up were stuck in the run before, too; with a foreign probe from the first one on, no matter which has the Lease
     let always = cause == &causes::MANIFEST_STALE || !start.holds;
     let made = start.pod.status.start_time.get().filter(|_| gives_up(cause) && always);
     let since = made.unwrap_or_else(|| since(start));

@@ -1,7 +1,7 @@
 //! Managers that hang in their start: they run, never become Ready or never give the start Lease back,
 //! and never exit.
 //!
-//! Leader election and the informers of a manager retry for ever, so what they lack (an answer of the API
+//! Leader election and the informers of a manager retry forever, so what they lack (an answer of the API
 //! server, a right, a kind) shows in no crash and no exit code, only in the log of the present run
 //! (longhorn-manager v1.9.2 and v1.12.1 app/daemon.go startWebhooksByLeaderElection, util/client/client.go
 //! NewClients). While such a manager holds the Lease `longhorn-manager-webhook-lock`, those of all other nodes

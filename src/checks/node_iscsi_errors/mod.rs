@@ -7,7 +7,6 @@
 //! such Events, and this check has nothing to find.
 
 mod causes;
-mod follows;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -29,12 +28,11 @@ pub static CHECK: Check = Check {
     title: "iSCSI errors on nodes",
     summary: "The kernel of a node lost iSCSI connections within the last hour, as node-problem-detector reports it \
               with the monitors that come with the exporter. Without those there is nothing to find. containerd logs \
-              a disconnected shim for containers that end on purpose, too; it is found only within five minutes of an \
+              a disconnected shim for containers that end deliberately, too; it is found only within five minutes of an \
               iSCSI error of the same node.",
     needs: &[NodeEvents],
     uses: &[LonghornNodes, InstanceManagers, Pods, Engines, Volumes],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeIscsiErrors",
@@ -192,7 +190,7 @@ fn shim_finding(scene: &IscsiScene, count: u64) -> Finding {
         .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
         .because(
             EvidenceSource::Fingerprint,
-            "containerd writes this for containers that end on purpose, too",
+            "containerd writes this for containers that end deliberately, too",
         )
 }
 

@@ -1,7 +1,7 @@
 use super::CHECK;
 use crate::cluster::{Cluster, Readability};
 use crate::longhorn::Resource;
-use crate::report::Verdict;
+use crate::report::Status;
 use crate::testing::*;
 
 const NOW: &str = "2026-03-01T12:00:00Z";
@@ -134,7 +134,7 @@ fn other_events_are_neither_found_nor_kept() {
     ] {
         let cluster = look(&yaml);
         assert!(found(&CHECK, &cluster).is_empty(), "{yaml}");
-        assert_eq!(run(&CHECK, &cluster).report.verdict, Verdict::Healthy);
+        assert_eq!(run(&CHECK, &cluster).report.status, Status::Healthy);
     }
     let cluster = look(&once("NodeNotReady", "node-1", "11:30:00"));
     assert_eq!(cluster.objects.node_events.len() + cluster.objects.events.len(), 0);
@@ -167,11 +167,11 @@ fn a_replacement_belongs_to_it_only_near_in_time_and_on_the_node() {
 #[test]
 fn without_the_right_it_is_unknown_and_without_events_healthy() {
     let nothing = look(&object("Node", "node-1", ""));
-    assert_eq!(run(&CHECK, &nothing).report.verdict, Verdict::Healthy);
+    assert_eq!(run(&CHECK, &nothing).report.status, Status::Healthy);
     let mut forbidden = look(&object("Node", "node-1", ""));
     forbidden.resources.entry(Resource::NodeEvents).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &forbidden).report;
-    assert_eq!(report.verdict, Verdict::Unknown);
+    assert_eq!(report.status, Status::Unknown);
     assert_eq!(report.unknown[0].reason, "node-events is forbidden");
 }
 

@@ -6,7 +6,6 @@
 //! deletes it. In between is a node that both know and that has no running manager.
 
 mod causes;
-mod follows;
 #[cfg(test)]
 mod tests;
 mod unmanaged;
@@ -33,7 +32,6 @@ pub static CHECK: Check = Check {
     needs: &[Pods, LonghornNodes],
     uses: &[KubeNodes, Replicas, DaemonSets, Events],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornNodeUnregistered",
@@ -158,7 +156,7 @@ fn never_started(node: &str, pod: &Pod) -> Finding {
 
 fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
     let gone: Vec<&LonghornNode> =
-        // one that is being deleted waits for a manager that takes its finalizer away, and for nobody's command
+        // one that is being deleted waits for a manager that takes its finalizer away, and for no one's command
         cluster.objects.longhorn_nodes.iter().filter(|node| !node.metadata.is_deleting() && is_gone(cluster, node)).collect();
     let mut count = 0;
     for node in gone {

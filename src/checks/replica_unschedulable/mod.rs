@@ -8,7 +8,6 @@
 //! has a disk. From 1.7 on a message about a failed precheck stays in the condition until it is True, so the figures here are
 //! computed from the disks as they are now. The scheduler's rules are in facts/placement.rs.
 
-mod follows;
 #[cfg(test)]
 mod tests;
 
@@ -82,7 +81,6 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[KubeNodes],
     causes: ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornReplicaUnschedulable",

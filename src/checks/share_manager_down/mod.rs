@@ -11,7 +11,6 @@
 
 mod causes;
 mod finding;
-mod follows;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -43,7 +42,6 @@ pub static CHECK: Check = Check {
     uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events],
     causes: causes::ALL,
     gauges: GAUGES,
-    follows: follows::FOLLOWS,
     alerts: rules::ALERTS,
     panels: rules::PANELS,
     run,

@@ -146,7 +146,7 @@ fn servers_that_were_started_again_and_again_are_found_by_events() {
     assert!(found(&CHECK, &cluster_at(NOW, &(served + &before(&[LONG_AGO; 3])))).is_empty());
 }
 
-/// A pod that replaced another a moment ago does not say for how long nobody has served.
+/// A pod that replaced another a moment ago does not say for how long no one has served.
 #[test]
 fn one_that_has_just_followed_another_is_on_its_way() {
     let before = "apiVersion: v1\nkind: Event\nmetadata: {name: e-old, namespace: longhorn-system}\nreason: Started\n\

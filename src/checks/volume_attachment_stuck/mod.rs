@@ -14,7 +14,6 @@
 //!   called DetachedUnexpectly up to 1.4.
 //! - The upgrade from 1.4 made tickets called longhorn-ui (v1.5.5 upgrade/v14xto150/upgrade.go).
 
-mod follows;
 mod rules;
 mod said;
 mod states;
@@ -85,7 +84,6 @@ pub static CHECK: Check = Check {
         Settings,
     ],
     causes: ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

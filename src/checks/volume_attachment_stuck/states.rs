@@ -119,13 +119,21 @@ impl<'a> Events<'a> {
     }
 
     /// True when the last death of the engine is that of an instance manager on its node, which a check of its own tells: its
-    /// next pod was made then, and it has not ended so often that this is the loop.
-    fn explained_by_instance_manager(&self, cluster: &Cluster, node: &str, last: Timestamp) -> bool {
+    /// next pod was made then, it has not ended so often that this is the loop, and the engine was not started so much more often.
+    fn explained_by_instance_manager(
+        &self,
+        cluster: &Cluster,
+        node: &str,
+        last: Timestamp,
+        starts: i64,
+    ) -> bool {
         let mut managers = cluster.instance_managers_on(node).map(|manager| manager.metadata.name.as_str());
         managers.any(|name| {
             let made = cluster.objects.pods.get(name).and_then(|pod| pod.metadata.created());
             let then = made.is_some_and(|made| last.duration_since(made).abs() <= WITH_MANAGER);
-            then && self.lives.get(name).is_some_and(|lives| (lives.len() as i64) <= MANY)
+            // of a pod that went before the exporter looked no uid is known
+            let lives = self.lives.get(name).map_or(0, |lives| lives.len() as i64);
+            then && (1..=MANY).contains(&lives) && starts <= 2 * lives.max(2)
         })
     }
 }
@@ -230,9 +238,10 @@ fn dies<'a>(
     let starts = engine
         .and_then(|engine| events.started.get(engine.metadata.name.as_str()))
         .filter(|starts| seen.first.duration_since(starts.first) <= FIRST_START);
-    let deaths = seen.deaths(starts.map_or(0, |starts| starts.count));
+    let starts = starts.map_or(0, |starts| starts.count);
+    let deaths = seen.deaths(starts);
     let over = cluster.age(seen.last) > seen.cooldown(volume, deaths) && works;
-    if deaths < MANY || over || events.explained_by_instance_manager(cluster, node, told) {
+    if deaths < MANY || over || events.explained_by_instance_manager(cluster, node, told, starts) {
         return None;
     }
     let text = format!("{} DetachedUnexpectedly within the last hour, the last at {told}", seen.count);

@@ -13,7 +13,6 @@
 //! - `status.rebuildStatus` of an engine says by address `isRebuilding` and `progress`. A rebuild that fails starts from 0.
 //! - Condition RebuildFailed of a replica is True with the reason of a node, Disconnection or General (1.5 and later).
 
-mod follows;
 mod reasons;
 mod rules;
 #[cfg(test)]
@@ -86,7 +85,6 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, ShareManagers],
     causes: ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

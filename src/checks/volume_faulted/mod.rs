@@ -15,7 +15,6 @@
 //!   the moment after each try to start its engine (isFirstAttachment, isAutoSalvageNeeded). There is nothing in it to be lost.
 //! - A volume whose replicas are in order leaves faulted by itself: it is detached and attached again.
 
-mod follows;
 mod rules;
 mod salvage;
 #[cfg(test)]
@@ -97,7 +96,6 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Replicas, LonghornNodes, Settings],
     uses: &[Pods, KubeNodes],
     causes: ALL,
-    follows: follows::FOLLOWS,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

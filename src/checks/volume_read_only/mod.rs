@@ -23,11 +23,11 @@ causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
         "the file system of an attached volume is mounted read-only, and Longhorn's remount has not changed that"
         fix "Restart the pods of <claim>, so that the kubelet unmounts the file system, checks it and mounts it again. Look in the kernel log of \
-             <node> for the I/O error that made it read-only first; where mount options make it so on purpose, there is nothing to do." [
+             <node> for the I/O error that made it read-only first; where mount options make it so deliberately, there is nothing to do." [
             read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep <volume>",
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
-        ] proven "the pod cannot write as it is, and a controller makes it anew";
+        ] proven "the pod cannot write as it is, and a controller makes it again";
 }
 
 pub static CHECK: Check = Check {

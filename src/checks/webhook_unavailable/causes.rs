@@ -21,7 +21,7 @@ causes! {
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read "kubectl -n <namespace> get pods -l app=<workload> -o wide --show-labels",
             change "kubectl -n <namespace> delete pod <pod>",
-        ] proven "no manager is Ready; a DaemonSet makes the pod anew, and I/O does not pass through it";
+        ] proven "no manager is Ready; a DaemonSet makes the pod again, and I/O does not pass through it";
     SELECTOR_WRONG = critical "selector_wrong"
         "the Service of a webhook selects no manager although managers are Ready: its selector is not that of the release"
         fix "Give the Service the selector of its release, from 1.7 on longhorn.io/admission-webhook: longhorn-admission-webhook. Find out who changed it, or it comes back: the manifest of another release, a GitOps \
@@ -37,7 +37,7 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --show-labels",
             change "kubectl -n <namespace> delete pod <object>",
-        ] proven "the manager lacks the label for longer than a failover takes; a DaemonSet makes its pod anew";
+        ] proven "the manager lacks the label for longer than a failover takes; a DaemonSet makes its pod again";
     LOCK_STUCK = warning "lock_stuck"
         "a node has held the webhook start Lease for longer than a start takes (250 s; 490 s in 1.9.2 and 1.9.3), renews it, and has no manager pod that could"
         fix "Look for a manager process that outlived its pod on this node, and for a second installation: something renews the Lease. Once \

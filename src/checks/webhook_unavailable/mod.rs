@@ -10,7 +10,6 @@
 
 pub mod causes;
 mod configurations;
-mod follows;
 mod gauges;
 mod others;
 mod outage;
@@ -46,7 +45,6 @@ pub static CHECK: Check = Check {
         Events,
     ],
     causes: causes::ALL,
-    follows: follows::FOLLOWS,
     gauges: gauges::GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

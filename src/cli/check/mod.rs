@@ -66,7 +66,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Check again until nothing reaches --fail-on and nothing is unknown, for at most this long
+    /// Check again until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica, for at most this long
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 }

@@ -128,6 +128,7 @@ fn state(report: &Report) -> String {
             };
             format!("{} unknown: {}{others}", first.check, first.reason)
         }
+        (None, None) if report.data.known => report.data.line.clone(),
         (None, None) => "nothing found".to_owned(),
     }
 }

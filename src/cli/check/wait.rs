@@ -1,4 +1,4 @@
-//! `--wait-healthy`: looks again and again until nothing reaches the threshold and nothing is unknown.
+//! `--wait-healthy`: looks again and again until nothing reaches the threshold, nothing is unknown and every volume has its replicas.
 
 use std::time::Duration;
 
@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 use super::CheckArgs;
 use super::progress::Progress;
+use crate::check::Severity;
+use crate::checks::volume_degraded;
 use crate::cli::{Failure, SourceError, exit};
 use crate::report::{Report, Wish};
 use crate::source::connect::{ConnectError, obstacle};
@@ -42,6 +44,16 @@ pub async fn until_healthy(args: &CheckArgs, limit: Duration, wish: &Wish) -> Re
     Ok(Waited::Interrupted(exit::by_signal(kind.as_raw_value())))
 }
 
+/// Whether every volume has its replicas. A rebuild is nothing to be warned of, and yet the next node must not be taken away before it
+/// has ended. Who asks for a part, accepts degraded volumes or fails on critical findings alone does not wait for that.
+fn is_redundant(args: &CheckArgs, report: &Report) -> bool {
+    let is_asked = args.wants(&volume_degraded::CHECK)
+        && report.selected.is_none()
+        && args.fail_on.severity().is_some_and(|least| least <= Severity::Warning)
+        && !report.accepted.iter().any(|accepted| accepted.check == volume_degraded::CHECK.id);
+    !is_asked || report.data.hurt.is_empty()
+}
+
 /// Each look counts for itself: what may be wrong because no object says since when it is so is waited for, too.
 async fn look_until_healthy(
     args: &CheckArgs,
@@ -74,8 +86,11 @@ async fn look_until_healthy(
     loop {
         let mut cluster = live.snapshot(clock());
         cluster.one_look = true;
-        let report = args.shown(&args.evaluate(&cluster, wish).report);
+        let mut report = args.shown(&args.evaluate(&cluster, wish).report);
         let waited = begin.elapsed();
+        if report.exit_code == exit::OK && !is_redundant(args, &report) {
+            report.exit_code = exit::FINDINGS;
+        }
         let healthy = report.exit_code == exit::OK;
         if healthy || waited >= limit {
             progress.end(healthy, &report, waited);

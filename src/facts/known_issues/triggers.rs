@@ -82,7 +82,7 @@ pub(super) fn v2_cpu_above_the_limit(cluster: &Cluster) -> Trigger {
     }
 }
 
-/// Auto-balancing asks each disk for its share of use.
+/// Auto-balancing asks each disk for its share of used space.
 pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
     let balances = cluster
         .setting("replica-auto-balance")

@@ -39,7 +39,7 @@ pub fn schema() -> Value {
     let number = json!({ "type": "integer", "minimum": 0 });
     let by_health: Map<_, _> = health.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
     for (pointer, keywords) in [
-        ("", json!({ "oneOf": verdicts() })),
+        ("", json!({ "oneOf": by_status() })),
         ("/$defs", json!({ "Kind": { "enum": kinds } })),
         ("/properties/schema", json!({ "const": "v1" })),
         ("/properties/exit_code", json!({ "enum": [0, 1, 2] })),
@@ -82,18 +82,13 @@ fn strict(schema: &mut Schema) {
     }
 }
 
-fn verdicts() -> Value {
-    let none = json!({ "maxItems": 0 });
-    let some = json!({ "minItems": 1 });
+/// What must be there for each status.
+fn by_status() -> Value {
+    let (none, some) = (json!({ "maxItems": 0 }), json!({ "minItems": 1 }));
+    let found = |status: &[&str]| json!({ "properties": { "status": { "enum": status }, "findings": some } });
     json!([
-        { "properties": {
-            "verdict": { "const": "healthy" }, "status": { "const": "healthy" }, "findings": none, "unknown": none
-        } },
-        { "properties": {
-            "verdict": { "const": "findings" }, "status": { "not": { "const": "healthy" } }, "findings": some
-        } },
-        { "properties": {
-            "verdict": { "const": "unknown" }, "status": { "const": "unknown" }, "findings": none, "unknown": some
-        } },
+        { "properties": { "status": { "const": "healthy" }, "findings": none, "unknown": none } },
+        found(&["info", "warning", "critical"]),
+        { "properties": { "status": { "const": "unknown" }, "unknown": some } },
     ])
 }

@@ -32,7 +32,7 @@ pub struct Settings {
     /// Label that distinguishes clusters; empty for none
     #[schemars(extend("default" = "cluster"))]
     pub cluster_label: ClusterLabel,
-    /// Values of that label that must have an exporter: each is missed from the start, and for ever
+    /// Values of that label that must have an exporter: each is missed from the start, and forever
     #[serde(deserialize_with = "or_empty")]
     #[schemars(with = "Option<Vec<ClusterName>>")]
     pub expected_clusters: Vec<ClusterName>,

@@ -3,6 +3,8 @@
 use std::fmt::{self, Display, Write};
 
 use jiff::{SignedDuration, Timestamp};
+use pulldown_cmark::Event;
+use pulldown_cmark::html::push_html;
 
 use crate::check::is_hidden;
 
@@ -21,6 +23,15 @@ impl Html {
     /// Text, in an element or in a quoted attribute.
     pub fn text(&mut self, text: impl Display) -> &mut Self {
         let _ = write!(Escaping(&mut self.0), "{text}"); // writing to a String cannot fail
+        self
+    }
+
+    /// Parsed Markdown without markup of its own; everything in it is escaped.
+    pub fn markdown<'a>(&mut self, events: impl Iterator<Item = Event<'a>>) -> &mut Self {
+        push_html(
+            &mut self.0,
+            events.filter(|event| !matches!(event, Event::Html(_) | Event::InlineHtml(_))),
+        );
         self
     }
 

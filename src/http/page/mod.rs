@@ -6,6 +6,7 @@ mod html;
 mod incidents;
 mod resources;
 mod risk;
+mod runbook;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,9 @@ use crate::checks;
 use crate::exporter::Moment;
 use crate::report::text::{reasons, sentence};
 use crate::report::{Report, Selection, Status};
+use findings::Cards;
 use html::{Html, ago, plural};
+pub use runbook::document;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -37,7 +40,7 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     let (part, report) = view.of(&moment.evaluation.report);
     let mut html = Html::default();
     let (class, headline) = verdict(moment, &part);
-    head(&mut html, &headline, &report);
+    head(&mut html, &headline, report.cluster.name.as_ref());
     html.raw("<header class=\"banner ").raw(class).raw("\"><p class=\"name\">longhorn-health-exporter");
     if let Some(name) = &report.cluster.name {
         html.raw(" · cluster <b>").text(name).raw("</b>");
@@ -52,10 +55,11 @@ pub fn landing(moment: &Moment, view: &View, links: &Links, wall: Timestamp) -> 
     html.raw("</header>\n<main>\n");
     selected(&mut html, &report, view);
     waiting(&mut html, moment);
-    incidents::write(&mut html, &report);
+    let mut cards = Cards { now: report.cluster.now, view, links, written: 0 };
+    incidents::write_urgent(&mut html, &report, &mut cards);
     unknown(&mut html, &report);
     resources::write_counts(&mut html, moment);
-    findings::write(&mut html, &report, view, links);
+    incidents::write_notes(&mut html, &report, &mut cards);
     risk::write(&mut html, &report);
     accepted(&mut html, &report);
     facts(&mut html, &report);
@@ -91,11 +95,11 @@ fn verdict(moment: &Moment, report: &Report) -> (&'static str, String) {
     }
 }
 
-fn head(html: &mut Html, headline: &str, report: &Report) {
+fn head(html: &mut Html, headline: &str, cluster: Option<&String>) {
     html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(headline);
-    if let Some(name) = &report.cluster.name {
+    if let Some(name) = cluster {
         html.raw(" · ").text(name);
     }
     html.raw(" · Longhorn health</title>\n<style>\n").raw(STYLE).raw("</style>\n</head>\n<body>\n");
@@ -244,9 +248,19 @@ fn foot(html: &mut Html, links: &Links) {
     html.raw("<footer><nav aria-label=\"More\"><a href=\"").text(links.metrics.trim_start_matches('/'));
     html.raw(
         "\">Metrics</a> <a href=\"api/v1/report\">Report as JSON</a> <a href=\"report.txt\">as text</a> \
-              <a href=\"plan/upgrade\">Plan an upgrade</a> <a href=\"plan/drain\">a drain</a> <a href=\"plan/loss\">a loss</a> \
-              <a href=\"livez\">Liveness</a> <a href=\"readyz\">Readiness</a></nav>\n<p>longhorn-health-exporter ",
+              <a href=\"runbooks/\">Runbooks</a> <a href=\"plan/upgrade\">Plan an upgrade</a> <a href=\"plan/drain\">a drain</a> \
+              <a href=\"plan/loss\">a loss</a> <a href=\"livez\">Liveness</a> <a href=\"readyz\">Readiness</a></nav>\n<p>longhorn-health-exporter ",
     );
+    release(html);
+}
+
+/// The foot of a page that is not about a cluster.
+fn foot_of_document(html: &mut Html) {
+    html.raw("<footer><p>longhorn-health-exporter ");
+    release(html);
+}
+
+fn release(html: &mut Html) {
     html.text(env!("CARGO_PKG_VERSION")).raw(", revision ").text(env!("LONGHORN_HEALTH_BUILD_REVISION"));
     html.raw(". It only reads; commands on this page are for you to run.</p></footer>\n</body>\n</html>\n");
 }

@@ -60,8 +60,11 @@ fn every_finding_of_the_demo_is_told_with_its_commands() {
             assert!(page.contains(&format!("<pre>{}</pre>", escaped(&command.run))), "{}", command.run);
         }
     }
-    let changes =
-        report.findings.iter().flat_map(|finding| &finding.remedy.commands).filter(|command| command.changes);
+    let commands = report.findings.iter().flat_map(|finding| &finding.remedy.commands);
+    let first = report.incidents.iter().filter(|incident| incident.waits_for.is_empty());
+    let changes = commands
+        .chain(first.filter_map(|incident| incident.first.as_ref()))
+        .filter(|command| command.changes);
     assert_eq!(page.matches("changes the cluster, needs an administrator</p>").count(), changes.count());
 }
 
@@ -81,16 +84,25 @@ fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn incidents_stand_first_and_their_links_open_a_card() {
+fn incidents_are_numbered_cards_and_links_lead_to_them() {
     let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
     let incidents = page.find("<h2>Do first</h2>").unwrap();
-    assert!(incidents < page.find("Critical findings").unwrap());
+    assert!(incidents < page.find("<h2>Notes</h2>").unwrap());
     let links: Vec<&str> =
-        page.split("<a href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(links.len() >= 4, "{links:?}");
     for link in links {
-        assert_eq!(page.matches(&format!("<div class=\"body\" id=\"{link}\">")).count(), 1, "{link}");
+        let card = format!("<article class=\"incident ");
+        let cards = page
+            .split(&card)
+            .skip(1)
+            .filter(|rest| rest.split('>').next().unwrap().ends_with(&format!("id=\"{link}\"")));
+        assert_eq!(cards.count(), 1, "{link}");
     }
+    let cannot = page
+        .find("Cannot recover until <a href=\"#")
+        .expect("the demo has an incident that waits for another");
+    assert!(incidents < cannot);
 }
 
 #[test]
@@ -98,7 +110,10 @@ fn every_link_is_relative_so_that_a_proxy_may_stand_in_front() {
     let page = page_of(demo::cluster(time("2026-01-01T12:00:00Z")).unwrap());
     let links: Vec<&str> =
         page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    assert!(links.len() > 40 && links.contains(&"runbooks/LonghornManagerStartStuck"), "{links:?}");
+    assert!(
+        links.len() > 40 && links.contains(&"runbooks/LonghornManagerStartStuck#access_denied"),
+        "{links:?}"
+    );
     assert!(links.iter().all(|link| !link.starts_with('/') && !link.contains(':')), "{links:?}");
 }
 
@@ -159,6 +174,6 @@ fn findings_with_the_same_cause_are_written_out_a_few_times_and_then_named() {
         })
         .collect();
     let page = page_of(cluster(&pods));
-    assert_eq!(page.matches("id=\"manager_crash_loop.").count(), 5, "{page}");
+    assert_eq!(page.matches("<div class=\"body\" id=\"manager_crash_loop.").count(), 5, "{page}");
     assert!(page.contains("<p class=\"more\">The same: worker-6, worker-7, "), "{page}");
 }

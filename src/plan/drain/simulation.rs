@@ -150,7 +150,7 @@ impl Simulated {
         }
     }
 
-    /// Pods leave, unless a DaemonSet made them; volumes that nobody uses any more are detached, unless they were
+    /// Pods leave, unless a DaemonSet made them; volumes that no one uses any more are detached, unless they were
     /// attached by hand.
     fn detach(&mut self) {
         let stays = |one: &Value| {

@@ -55,7 +55,7 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
             set(json!({ "allowScheduling": false, "evictionRequested": true })),
         ));
         steps.push(Step::read(
-            "Wait until no replica is left on it. Volumes that are attached by nobody are attached for the time of the copy.",
+            "Wait until no replica is left on it. Volumes that are attached by no one are attached for the time of the copy.",
             format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} --watch"),
         ));
     }

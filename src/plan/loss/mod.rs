@@ -1,4 +1,4 @@
-//! `plan loss`: what dies with each node, disk and zone, what could not be rebuilt, and what nobody backs up.
+//! `plan loss`: what dies with each node, disk and zone, what could not be rebuilt, and what no one backs up.
 
 mod copies;
 mod rest;
@@ -41,7 +41,7 @@ conditions! {
         fix "Set replica-zone-soft-anti-affinity to false where a zone may go, and delete one of the replicas: Longhorn makes another in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
-    NO_ROOM = NotYet "no_room_to_rebuild" "the loss of a node could not be rebuilt for want of space"
+    NO_ROOM = NotYet "no_room_to_rebuild" "the loss of a node could not be rebuilt for lack of space"
         fix "Add disks, or remove what is not needed, before that node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go (IsSchedulableToDisk)"
@@ -51,7 +51,7 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     NOT_BACKED_UP = Note "not_backed_up" "volumes were never backed up"
-        fix "Give them a recurring job of the task backup, or say that nobody needs it."
+        fix "Give them a recurring job of the task backup, or say that no one needs it."
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go (lastBackupAt)"
         needs [Volumes] Loss(rest::not_backed_up);
     SNAPSHOTS = Note "many_snapshots" "volumes have many snapshots"

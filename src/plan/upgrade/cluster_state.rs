@@ -11,18 +11,18 @@ use crate::longhorn::{
     BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, Resource, condition,
 };
 
-/// Checks whose findings wait for volumes and are in nobody's way.
+/// Checks whose findings wait for volumes and are in no one's way.
 const WAITING: &[&str] = &["danger_zone_pending", "instance_manager_stale"];
 
 /// Findings of checks that an upgrade would not get past. What a bug of the present release does is no reason to stay
 /// on it: where the target has the fix, that is said.
 pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
     let findings = rung.looked.found(REUSED).filter(|finding| !WAITING.contains(&finding.check));
-    let mended = |finding: &&Finding| {
+    let fixed = |finding: &&Finding| {
         let issue = known_issues::ALL.iter().find(|issue| *finding.cause == *issue.cause);
         issue.is_some_and(|issue| issue.affects(rung.from) && !issue.affects(rung.to))
     };
-    let (mended, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(mended);
+    let (fixed, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(fixed);
     let text = |finding: &Finding| format!("{} ({}/{})", finding.message, finding.check, finding.cause);
     match standing.as_slice() {
         [] => {}
@@ -37,7 +37,7 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
             });
         }
     }
-    for finding in mended {
+    for finding in fixed {
         out.note(text(finding)).fix(format!("{} has the fix.", rung.to));
     }
 }
@@ -184,7 +184,7 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
 }
 
 /// False where the kind is none of this Kubernetes: others than K3s and RKE2 have no Helm controller of their own, and
-/// the right to list it matters to nobody there.
+/// the right to list it matters to no one there.
 pub fn may_have_helm_charts(cluster: &Cluster) -> bool {
     !cluster.objects.helm_charts.is_empty()
         || on_k3s_or_rke2(cluster)

@@ -77,11 +77,11 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
         }
     }
     for trap in TRAPS {
-        let (first, mended) = trap.releases;
-        let has = |release: Release| first <= release && release < mended;
+        let (first, fixed) = trap.releases;
+        let has = |release: Release| first <= release && release < fixed;
         if let Some(what) = (trap.met)(rung.cluster).filter(|_| has(rung.to) && !has(rung.from)) {
             let text = format!("with {} {} (issue {})", rung.to, trap.effect, trap.issue);
-            out.say(text).fact(what).with("instead", mended);
+            out.say(text).fact(what).with("instead", fixed);
         }
     }
     if !possible.is_empty() {

@@ -72,7 +72,7 @@ pub fn v2_attached(rung: &Rung<'_>, out: &mut Found) {
     out.volumes(rung.cluster, &volumes, "is|are of data engine v2 and attached");
 }
 
-/// A failed replica is in nobody's way from 1.5.5 and 1.6.2 on; a cluster of an older release does not know when it
+/// A failed replica is in no one's way from 1.5.5 and 1.6.2 on; a cluster of an older release does not know when it
 /// was last healthy, and the release after it may take the wrong one for the good one.
 pub fn failed_replicas(rung: &Rung<'_>, out: &mut Found) {
     let failed = |replica: &&Replica| replica.spec.failed_at.is_set() && !replica.metadata.is_deleting();

@@ -12,74 +12,53 @@ use crate::report::Report;
 
 /// Names more volumes than this only by number.
 const MAX_VOLUMES: usize = 5;
-/// The number of findings with the same cause that are written out.
-const MAX_ALIKE: usize = 3;
+/// The number of objects with the same cause that are listed.
+const MAX_LISTED: usize = 20;
 
-/// Writes an incident with all its findings.
+/// Writes an incident: a block for each cause, with a table of the objects that have it.
 pub fn incident(out: &mut dyn Write, report: &Report, incident: &Incident, style: Style) -> io::Result<()> {
     let margin = super::table::margin(incident, style);
     style.hang(out, &margin, INDENT, &sentence(&incident.title))?;
     if let Some(waits) = waits(incident) {
         writeln!(out, "{INDENT}{waits}")?;
     }
-    let findings: Vec<&Finding> =
-        incident.findings.iter().filter_map(|place| report.findings.get(*place)).collect();
-    let mut alike: Vec<(&str, &str, usize)> = Vec::new();
-    for (index, one) in findings.iter().enumerate() {
-        let cause: &str = one.cause.id;
-        if index == incident.count && !incident.consequences.is_empty() {
-            writeln!(out, "\n{INDENT}{}", style.bold("What follows"))?;
-        }
-        let seen = match alike.iter_mut().find(|(check, known, _)| *check == one.check && *known == cause) {
-            Some((.., seen)) => seen,
-            None => {
-                alike.push((one.check, cause, 0));
-                match alike.last_mut() {
-                    Some((.., seen)) => seen,
-                    None => continue,
-                }
-            }
-        };
-        *seen += 1;
-        if *seen <= MAX_ALIKE {
-            writeln!(out)?;
-            finding(out, one, report.cluster.now, style)?;
-        } else {
-            let node = one.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
-            style.wrap(out, INDENT, &format!("{}/{cause}: {}{node}, the same", one.check, one.object))?;
-        }
+    let (roots, consequences) = incident.findings.split_at(incident.count.min(incident.findings.len()));
+    causes(out, report, roots, style)?;
+    if !consequences.is_empty() {
+        writeln!(out, "\n{INDENT}{}", style.bold("What follows"))?;
+        causes(out, report, consequences, style)?;
     }
     writeln!(out)
 }
 
-fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style: Style) -> io::Result<()> {
-    let cause = finding.cause.id;
-    writeln!(
-        out,
-        "  {}  {}",
-        style.severity(finding.severity),
-        style.bold(&format!("{}/{cause}", finding.check))
-    )?;
-    let mut place = finding.object.to_string();
-    // a node is where it is
-    let node = finding.node.as_ref().filter(|node| **node != finding.object.name);
-    for (word, name) in [("node", node), ("disk", finding.disk.as_ref())] {
-        if let Some(name) = name {
-            place += &format!(", {word} {name}");
+fn causes(out: &mut dyn Write, report: &Report, places: &[usize], style: Style) -> io::Result<()> {
+    let mut blocks: Vec<Vec<&Finding>> = Vec::new();
+    for finding in places.iter().filter_map(|place| report.findings.get(*place)) {
+        let alike = |block: &&mut Vec<&Finding>| {
+            block.first().is_some_and(|first| (first.check, first.cause) == (finding.check, finding.cause))
+        };
+        match blocks.iter_mut().find(alike) {
+            Some(block) => block.push(finding),
+            None => blocks.push(vec![finding]),
         }
     }
-    if let (Some(since), Some(now)) = (finding.since, now) {
-        place += &format!(", for {}", duration(now.duration_since(since).as_secs()));
+    blocks.iter().try_for_each(|block| cause(out, block, report.cluster.now, style))
+}
+
+/// The worst object of a cause in full, and all of them in a table.
+fn cause(out: &mut dyn Write, alike: &[&Finding], now: Option<Timestamp>, style: Style) -> io::Result<()> {
+    let Some(worst) = alike.first() else { return Ok(()) };
+    let title = style.bold(&format!("{}/{}", worst.check, worst.cause));
+    writeln!(out, "\n  {}  {title}", style.severity(worst.severity))?;
+    objects(out, alike, now)?;
+    style.wrap(out, INDENT, &sentence(&worst.message))?;
+    style.labelled(out, INDENT, "impact", &sentence(&worst.impact))?;
+    style.labelled(out, INDENT, "volumes", &volumes(&worst.volumes))?;
+    for evidence in &worst.evidence {
+        style.labelled(out, INDENT, "because", &sentence(&evidence.text))?;
     }
-    style.wrap(out, INDENT, &place)?;
-    style.wrap(out, INDENT, &sentence(&finding.message))?;
-    style.labelled(out, INDENT, "impact", &sentence(&finding.impact))?;
-    style.labelled(out, INDENT, "volumes", &volumes(&finding.volumes))?;
-    for fact in &finding.evidence {
-        style.labelled(out, INDENT, "because", &sentence(&fact.text))?;
-    }
-    style.labelled(out, INDENT, "fix", &finding.remedy.fix)?;
-    for command in &finding.remedy.commands {
+    style.labelled(out, INDENT, "fix", &worst.remedy.fix)?;
+    for command in &worst.remedy.commands {
         // commands are copied, so they are never wrapped, and what they do stands in a comment
         if command.changes {
             writeln!(
@@ -92,10 +71,40 @@ fn finding(out: &mut dyn Write, finding: &Finding, now: Option<Timestamp>, style
             writeln!(out, "{INDENT}  {}", plain(line))?;
         }
     }
-    if let Some(runbook) = finding.runbook {
+    if let Some(runbook) = worst.runbook {
         writeln!(out, "{INDENT}runbook: {runbook} (longhorn-health-exporter runbook {runbook})")?;
     }
     Ok(())
+}
+
+/// Which objects, where, and for how long; a column that says nothing is left out.
+fn objects(out: &mut dyn Write, alike: &[&Finding], now: Option<Timestamp>) -> io::Result<()> {
+    let row = |finding: &&Finding| {
+        let age = finding.since.zip(now).map(|(since, now)| duration(now.duration_since(since).as_secs()));
+        // a node is where it is
+        let node = finding.node.clone().filter(|node| *node != finding.object.name);
+        let object = plain(&finding.object.to_string()).into_owned();
+        [object, node.unwrap_or_default(), finding.disk.clone().unwrap_or_default(), age.unwrap_or_default()]
+    };
+    let mut rows = vec![["object", "node", "disk", "for"].map(str::to_owned)];
+    rows.extend(alike.iter().take(MAX_LISTED).map(row));
+    let widths: Vec<usize> = (0..4)
+        .map(|column| {
+            let cells =
+                || rows.iter().skip(1).filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            let head = rows.first().and_then(|row| row.get(column)).map_or(0, |head| head.chars().count());
+            cells().max().filter(|widest| *widest > 0).map_or(0, |widest| widest.max(head))
+        })
+        .collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
+        let line: String = cells.map(|(cell, width)| format!("{:<width$}  ", plain(cell))).collect();
+        writeln!(out, "{INDENT}{}", line.trim_end())?;
+    }
+    match alike.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "{INDENT}and {more} more"),
+    }
 }
 
 /// What belongs to no incident: accepted findings, facts of the release, kinds that were not recorded.

@@ -41,7 +41,7 @@ pub fn scope_of(cluster: &ClusterSummary) -> String {
 /// The consequences in a line: `crash loop on worker-1, worker-3 · slow start on worker-4`.
 pub fn follows(incident: &Incident) -> String {
     let one = |consequence: &Consequence| match consequence.nodes.as_slice() {
-        [] => consequence.text.clone(),
+        [] => consequence.text.to_owned(),
         nodes => format!("{} on {}", consequence.text, places(nodes)),
     };
     incident.consequences.iter().map(one).collect::<Vec<_>>().join(" · ")

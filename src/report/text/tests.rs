@@ -36,14 +36,21 @@ fn the_demo_night_is_a_screen_with_its_four_causes_first() {
 }
 
 #[test]
-fn details_have_every_finding_with_its_commands() {
+fn details_have_a_block_for_each_cause_with_all_its_objects() {
     let report = demo_report();
     let all = printed(&report, Style { width: 10_000, ..Style::PLAIN }, Details::All);
     for finding in &report.findings {
-        assert!(all.contains(&sentence(&finding.message)), "{}", finding.message);
-        for command in &finding.remedy.commands {
+        let object = finding.object.to_string();
+        assert!(all.lines().any(|line| line.trim_start().starts_with(&object)), "{object}: {all}");
+    }
+    for incident in &report.incidents {
+        let worst = &report.findings[incident.findings[0]];
+        assert!(all.contains(&sentence(&worst.message)), "{}", worst.message);
+        for command in &worst.remedy.commands {
             assert!(all.contains(&command.run), "{}", command.run);
         }
+        let title = format!("  {}/{}\n", worst.check, worst.cause);
+        assert_eq!(all.matches(&title).count(), 1, "{title}");
     }
     let one = printed(&report, Style::PLAIN, Details::Of(4));
     assert!(one.contains("open-iscsi") && !one.contains("orphan"), "{one}");

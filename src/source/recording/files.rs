@@ -98,7 +98,7 @@ pub(super) fn below(directory: &Path) -> Result<Vec<(FileKind, PathBuf)>, Record
     collect(directory, &mut paths, &mut seen)?;
     paths.sort();
     let mut files: Vec<_> = paths.into_iter().map(|path| (FileKind::of(&path), path)).collect();
-    // objects say whose logs are of use, and previous logs win over current ones
+    // objects say whose logs are useful, and previous logs win over current ones
     files.sort_by_key(|(kind, path)| {
         let order = (*kind == FileKind::Log).then(|| logs::order(&path.display().to_string()));
         (matches!(kind, FileKind::Log | FileKind::Node), order)
@@ -123,7 +123,7 @@ fn collect(
         match path.metadata() {
             Ok(file) if file.is_dir() => collect(&path, paths, seen)?,
             Ok(file) if file.is_file() && is_wanted => paths.push(path),
-            // a pipe would keep its reader waiting, for ever perhaps
+            // a pipe would keep its reader waiting, forever perhaps
             Ok(_) if is_wanted => return Err(unreadable(&path, std::io::Error::other("not a regular file"))),
             Err(reason) if is_wanted => return Err(unreadable(&path, reason)),
             _ => {}

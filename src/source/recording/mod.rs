@@ -263,7 +263,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Objects first, which say whose logs are of use. A link is what a file system has: its target may lie outside.
+    /// Objects first, which say whose logs are useful. A link is what a file system has: its target may lie outside.
     fn add_archive(
         &mut self,
         archive: &mut archive::Archive<impl Read + Seek>,

@@ -2,7 +2,7 @@
 //! it is a watch.
 //!
 //! kube drops a line of a watch that ends early without an error (kube-client 5.0 client/mod.rs,
-//! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event for ever. So only a whole
+//! `is_eof`), and bytes alone prove nothing: a proxy may trickle half an event forever. So only a whole
 //! line of JSON, or an end after one, counts as an answer, and anything else ends the watch.
 
 use std::borrow::Cow;

@@ -84,7 +84,7 @@ pub struct LiveOptions {
     pub rebuild_after: Duration,
     /// How long crash logs are left alone once they were refused.
     pub crash_logs_again: Duration,
-    /// The kinds that are listed and followed; the others are as if nobody had asked for them yet.
+    /// The kinds that are listed and followed; the others are as if no one had asked for them yet.
     pub kinds: BTreeSet<Resource>,
 }
 

@@ -65,7 +65,7 @@ impl Outages {
         });
     }
 
-    /// Returns when to look whether there is something to tell, where nobody looks yet.
+    /// Returns when to look whether there is something to tell, where no one looks yet.
     fn note_failed(
         &self,
         kind: Resource,

@@ -166,7 +166,7 @@ impl Traffic {
         }
     }
 
-    /// Notes the version of what was seen of a kind. Versions are compared by nobody but the API server.
+    /// Notes the version of what was seen of a kind. Versions are compared by no one but the API server.
     pub(super) fn saw(&self, resource: Resource, version: Option<&str>) {
         if let Some(version) = version.filter(|version| !version.is_empty() && *version != "0") {
             self.calls(resource).seen = Some(version.to_owned());
@@ -345,7 +345,7 @@ impl Call {
         }
     }
 
-    /// Waits for the turn of a page; watches need none. Not for ever: a turn is for saving memory,
+    /// Waits for the turn of a page; watches need none. Not forever: a turn is for saving memory,
     /// and a kind that hangs must not keep the others from being read.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         if self.watch {
@@ -389,7 +389,7 @@ impl Call {
         calls.barren_watches = if barren { calls.barren_watches.saturating_add(1) } else { 0 };
     }
 
-    /// Something between us and the API server may answer watches with nothing, for ever. So after two such
+    /// Something between us and the API server may answer watches with nothing, forever. So after two such
     /// watches a list comes first, and again after each further one.
     fn is_list_due(&self) -> bool {
         let mut calls = self.traffic.calls(self.resource);

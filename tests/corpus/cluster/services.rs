@@ -90,7 +90,7 @@ pub(super) fn leases(case: &Case) -> String {
     yaml
 }
 
-/// What the kubelet writes of a readiness probe that nobody answers.
+/// What the kubelet writes of a readiness probe that no one answers.
 pub(super) fn refused_probes(case: &Case) -> String {
     let Some(manager) = &case.cluster.manager else { return String::new() };
     let listens = manager.was_ready || manager.reached >= Reached::Listener;

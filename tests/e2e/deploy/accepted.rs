@@ -12,6 +12,9 @@ const FOREIGN: &[(&str, &str, &str, &str)] = &[
     ("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors"),
     ("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors"),
     ("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules"),
+    ("operator.victoriametrics.com", "v1beta1", "VMServiceScrape", "vmservicescrapes"),
+    ("operator.victoriametrics.com", "v1beta1", "VMRule", "vmrules"),
+    ("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes"),
     ("grafana.integreatly.org", "v1beta1", "GrafanaDashboard", "grafanadashboards"),
 ];
 
@@ -91,19 +94,23 @@ fn accepted(bench: &Bench, what: &str, text: &str) -> Result<()> {
 }
 
 /// A namespace that refuses and warns of whatever is not "restricted".
-fn restricted(name: &str) -> Value {
+pub(super) fn restricted(name: &str) -> Value {
     let label = |mode: &str| format!("pod-security.kubernetes.io/{mode}");
     let labels = json!({label("enforce"): "restricted", label("warn"): "restricted"});
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
 }
 
-async fn foreign_definitions(bench: &Bench) -> Result<()> {
+pub(super) async fn foreign_definitions(bench: &Bench) -> Result<()> {
     for (group, version, kind, plural) in FOREIGN {
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let definition = json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}")},
+            // groups below k8s.io need a word on who approved them
+            "metadata": {
+                "name": format!("{plural}.{group}"),
+                "annotations": {"api-approved.kubernetes.io": "unapproved, of a test"},
+            },
             "spec": {
                 "group": group,
                 "scope": "Namespaced",

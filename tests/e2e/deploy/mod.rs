@@ -1,9 +1,12 @@
 //! What `deploy/` holds, rendered by the real helm and kustomize and shown to a real apiserver.
 
 mod accepted;
+#[path = "../../support/built.rs"]
+mod built;
 mod chart;
 mod conform;
 mod empty_root;
+mod published;
 mod refused;
 mod rights;
 mod values;

@@ -1,4 +1,4 @@
-//! What single values of the chart do, and the sets of values that chart-testing and the platform pages use.
+//! What single values of the chart do.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,35 +10,6 @@ fn alert<'a>(objects: &'a [Value], kind: &str, name: &str) -> Result<&'a Value> 
     let groups = find(objects, kind, "")?["spec"]["groups"].as_array().context("no groups")?;
     let mut rules = groups.iter().flat_map(|group| group["rules"].as_array().into_iter().flatten());
     rules.find(|rule| rule["alert"] == name).with_context(|| format!("no {name}"))
-}
-
-/// Values in files and in the pages of docs/platforms, by place.
-fn published() -> Result<Vec<(String, String)>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(chart().join("ci"))? {
-        let path = entry?.path();
-        found.push((path.display().to_string(), std::fs::read_to_string(path)?));
-    }
-    for entry in std::fs::read_dir(repository().join("docs/platforms"))? {
-        let path = entry?.path();
-        let text = std::fs::read_to_string(&path)?;
-        let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
-        let values = blocks.filter(|block| block.starts_with("# values.yaml"));
-        found.extend(values.map(|block| (path.display().to_string(), block.to_owned())));
-    }
-    Ok(found)
-}
-
-#[test]
-fn every_published_set_of_values_renders() -> Result<()> {
-    let Some(tools) = Tools::find() else { return Ok(()) };
-    let published = published()?;
-    ensure!(published.len() >= 10, "only {} sets", published.len());
-    for (place, values) in published {
-        let objects = render(&tools, &values).with_context(|| place.clone())?;
-        ensure!(objects.len() >= 8, "{place}: {} objects", objects.len());
-    }
-    Ok(())
 }
 
 #[test]

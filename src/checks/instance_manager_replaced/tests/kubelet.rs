@@ -14,7 +14,7 @@ enum Seen {
     /// With a deletionTimestamp 30 s ahead.
     Leaving,
     Ended(i64, &'static str),
-    /// Longhorn deletes an ended pod, and the kubelet sets the deletionTimestamp anew.
+    /// Longhorn deletes an ended pod, and the kubelet sets the deletionTimestamp again.
     EndedAndLeaving(i64, &'static str),
 }
 use Seen::*;

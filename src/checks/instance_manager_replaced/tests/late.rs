@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A node that came back at 11:52, and a replacement that nobody saw.
+/// A node that came back at 11:52, and a replacement that no one saw.
 fn unseen(volume: &str) -> Vec<String> {
     let back = node().replace("2025-12-01T00:00:00Z", "2026-01-02T11:52:00Z");
     let mut cluster = live_at(NOW, &(after().replace(&node(), &back) + volume));

@@ -225,7 +225,7 @@ fn run_times_and_exit_codes_beside_the_usual() {
         // its own listener, or the Service: without labels and without a pod that was Ready nothing tells
         ("1.5.4 waits for both", m("v1.5.4", 1, 61) + &slice(false), causes::UNKNOWN.id),
         (
-            "nobody listened to the kubelet",
+            "no one listened to the kubelet",
             m("v1.5.4", 1, 61) + &refused("connect: connection refused"),
             causes::WEBHOOK_NOT_READY.id,
         ),

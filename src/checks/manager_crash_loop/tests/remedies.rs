@@ -164,7 +164,7 @@ fn a_known_panic_leads_to_the_release_that_mends_it() {
         let cluster = with_log(&(manager(tag, &backing_off(2, 40)) + &node("node-1")), trace);
         run(&CHECK, &cluster).report.findings.remove(0).remedy.fix
     };
-    // not to that which mends every other panic of 1.9.2, too
+    // not to that which fixes every other panic of 1.9.2, too
     assert!(
         on("v1.9.2").starts_with(
             "Upgrade to v1.9.2-hotfix-1 or later (https://github.com/longhorn/longhorn/issues/12233). Until then: "

@@ -52,9 +52,19 @@ fn criticals(cluster: &Cluster) -> Vec<String> {
     critical.map(|finding| format!("{}/{} {}", finding.check, finding.cause, finding.object)).collect()
 }
 
+/// The instance manager of the node, whose pod was replaced half a minute after the loop had begun.
+fn manager(second: i64) -> String {
+    let (uid, made) = if second < 30 { ("u1", "11:00:00") } else { ("u2", "12:00:30") };
+    format!(
+        "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {{name: im, namespace: {NAMESPACE}}}\nspec: {{nodeID: node-1}}\n---\n\
+         apiVersion: v1\nkind: Pod\nmetadata: {{name: im, uid: {uid}, namespace: {NAMESPACE}, creationTimestamp: '2026-03-01T{made}Z', \
+         labels: {{longhorn.io/component: instance-manager}}}}\nspec: {{nodeName: node-1}}\n---\n"
+    )
+}
+
 /// Since which second each critical finding was there, and how often one went.
 fn played(ever_up: bool) -> (BTreeMap<String, i64>, usize, Cluster) {
-    let at = |second| step("a", second, ever_up) + &step("b", second, ever_up);
+    let at = |second| step("a", second, ever_up) + &step("b", second, ever_up) + &manager(second);
     let mut cluster = live_at(BEGIN, &at(0));
     let (mut begun, mut before, mut gone) = (BTreeMap::new(), Vec::new(), 0);
     for second in 0..420 {

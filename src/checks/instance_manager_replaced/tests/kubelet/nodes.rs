@@ -124,7 +124,6 @@ fn evidence(finding: &Finding) -> String {
 
 #[test]
 fn how_the_node_was_then_is_told_after_it_has_changed() {
-    let with = |status: &str| node().replace("status: {", &format!("status: {{{status}"));
     let condition = |kind: &str, status: &str, at: &str| {
         format!("{{type: {kind}, status: '{status}', lastTransitionTime: '{at}'}}")
     };
@@ -148,7 +147,7 @@ fn how_the_node_was_then_is_told_after_it_has_changed() {
     assert!(told.message.contains("kubectl drain --disable-eviction"), "{}", told.message);
     assert!(evidence(&told).contains("was cordoned when the deletion"), "{}", evidence(&told));
     // as ever
-    let told = deleted_while(&with(""), &stopping(), true);
+    let told = deleted_while(&node(), &stopping(), true);
     assert!(!told.message.contains("drain") && !evidence(&told).contains(" had "), "{told:?}");
 }
 
@@ -161,6 +160,9 @@ fn a_pod_deleted_from_a_node_that_was_away_ended_with_the_node() {
     let told = deleted_while(away, &harm, false);
     assert_eq!((told.cause.id, told.volumes.len()), ("node_lost", 1), "{told:?}");
     assert!(evidence(&told).contains("was not Ready, since 2026-01-02T11:44:00Z,"), "{}", evidence(&told));
+    // a kubelet that calls its node not Ready is there, and ends a pod because it is told to
+    let answers = away.replace("Unknown", "'False'");
+    assert_eq!(deleted_while(&answers, &(stopping() + &hit()), true).cause.id, "deleted");
     // a node that was Ready then and is away now did not end it
     let ready = deleted_while(&node(), &(hit() + &volume("v", "engine:new") + &node_down()), false);
     assert_eq!(ready.cause.id, "deleted", "{ready:?}");

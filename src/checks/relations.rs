@@ -1,0 +1,191 @@
+//! What follows from what: all relations between causes, on one page. From them come the incidents of the report and the
+//! inhibitions of Alertmanager.
+//!
+//! Causes are named by check and id, which the compiler looks up: one that no check declares does not compile. There is no
+//! cycle, every relation occurs in a recorded scenario, and two findings are tied only by what they have in common, never
+//! because both happen at the same time.
+
+use super::*;
+use crate::check::Finding;
+
+/// Findings of one cause are the consequence of findings of another.
+#[derive(Debug)]
+pub struct Relation {
+    /// The check of the consequences.
+    pub check: &'static Check,
+    /// Its causes that follow from others.
+    pub causes: &'static [&'static Cause],
+    /// What brings them about, the likeliest first.
+    pub roots: &'static [(&'static Check, &'static [&'static Cause])],
+    /// What both have in common.
+    pub same: Same,
+    /// Whether the root is the reason, or only keeps the other from healing.
+    pub link: Link,
+    /// The consequence in a few words.
+    pub phrase: &'static str,
+    /// Whether the phrase is followed by the nodes.
+    pub on_nodes: bool,
+}
+
+/// What two findings have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Same {
+    /// The node.
+    Node,
+    /// The object.
+    Object,
+    /// The disk.
+    Disk,
+    /// A volume.
+    Volume,
+    /// The cluster, and with it the release.
+    Cluster,
+}
+
+/// How two findings are tied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// The other is the reason: repair that, and this ends.
+    CausedBy,
+    /// This has a reason of its own, but cannot heal before the other has ended.
+    HeldUpBy,
+}
+
+impl Relation {
+    /// Whether this says what a finding follows from.
+    pub fn explains(&self, finding: &Finding) -> bool {
+        self.check.id == finding.check && self.causes.contains(&finding.cause)
+    }
+}
+
+/// The relations that name a reason.
+pub fn caused() -> impl Iterator<Item = &'static Relation> {
+    ALL.iter().filter(|relation| relation.link == Link::CausedBy)
+}
+
+/// `consequences LINK roots, same WHAT, "phrase" [on nodes];`, where `[*]` is every cause of a check.
+macro_rules! relations {
+    ($( $check:ident [$($cause:ident),+] $link:ident $( $root:ident $roots:tt )+, same $same:ident
+        $(, $phrase:literal $(on $nodes:ident)?)?; )*) => {
+        /// Every relation. Of two that tie the same finding, the first counts.
+        pub const ALL: &[Relation] = &[$( Relation {
+            $( phrase: $phrase, $( on_nodes: stringify!($nodes).len() > 0, )? )?
+            ..Relation {
+                check: &$check::CHECK,
+                causes: const { relations!(@causes $check [$($cause),+]) },
+                roots: const { &[$( (&$root::CHECK, relations!(@causes $root $roots)) ),+] },
+                same: Same::$same,
+                link: Link::$link,
+                phrase: "",
+                on_nodes: false,
+            }
+        } ),*];
+    };
+    (@causes $check:ident [*]) => { $check::CHECK.causes };
+    (@causes $check:ident [$($cause:ident),+]) => { &[$( $check::CHECK.declared(stringify!($cause)) ),+] };
+    (@causes $check:ident $list:ident) => { $list };
+}
+
+/// A disk that is not ready; the node may well be.
+const BROKEN: &[&Cause] = relations!(@causes disk_unavailable [
+    disk_uuid_mismatch, file_system_changed, file_system_shared, file_system_read_only, disk_unreadable, disk_service_unreachable,
+    disk_not_ready
+]);
+
+relations! {
+    // Who does not attach or detach: tickets get their status, and volumes their state, from the manager that owns the volume
+    // alone (longhorn-manager v1.5.5 to v1.12.1 controller/volume_attachment_controller.go isResponsibleFor).
+    volume_attachment_stuck [attaching, detaching, ticket_waits] CausedBy manager_half_alive [work_undone],
+        same Volume, "volume not attached";
+    attachment_on_dead_node [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "volumes held" on nodes;
+
+    // Engine and replicas run in instance managers, and end with them; a replica on a disk that is not Schedulable is not
+    // salvaged (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go ReconcileVolumeState).
+    volume_faulted [never_up] CausedBy volume_attachment_stuck [engine_cannot_start], same Volume, "volume faulted";
+    volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
+    volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
+    volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy instance_manager_down [*],
+        same Volume, "volume faulted";
+
+    // A replica that no disk takes is a replica too few; the others are gone with their instance manager (ReconcileEngineReplicaState
+    // in the same file).
+    volume_degraded [unschedulable] CausedBy replica_unschedulable [*], same Volume, "volume degraded";
+    volume_degraded [waits_for_node] CausedBy disk_unavailable [node_not_ready], same Node, "volume degraded";
+    volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
+
+    // The scheduler leaves out disks that are not Ready or full, and every disk of a node that is not Ready (longhorn-manager v1.3.3 to
+    // v1.12.1 scheduler/replica_scheduler.go getNodeCandidates, filterNodeDisksForReplica). The finding names a node and a disk
+    // only where it is the one that comes into question. A disk that is nearly full takes replicas: that is no reason.
+    replica_unschedulable [space_short, over_provisioned, nodes_unavailable] CausedBy
+        disk_unavailable BROKEN disk_unavailable [disk_full], same Disk, "replica without a disk";
+    replica_unschedulable [nodes_unavailable] CausedBy disk_unavailable [node_not_ready, node_pressure],
+        same Node, "replica without a disk";
+
+    // The node of the NFS server, the volume that it exports, and the manager that makes its pod (longhorn-manager v1.3.3 to v1.12.1
+    // controller/share_manager_controller.go syncShareManagerVolume, syncShareManagerPod).
+    share_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "RWX volume not served" on nodes;
+    share_manager_down [volume_not_attached] CausedBy volume_attachment_stuck [*], same Volume, "RWX volume not served";
+    share_manager_down [pod_missing] CausedBy manager_crash_loop [*], same Node, "RWX volume not served" on nodes;
+
+    // Only the manager of its node makes a new instance manager.
+    instance_manager_down [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "instance manager unreachable" on nodes;
+    instance_manager_down [pod_failed, pod_missing, oom_killed, starting_stuck] HeldUpBy manager_crash_loop [*], same Node;
+
+    // iSCSI targets live in the instance manager, and end with it.
+    node_iscsi_errors [iscsi_conn_error, shim_disconnected] CausedBy
+        instance_manager_replaced [*]
+        instance_manager_down [panic, oom_killed, pod_failed, pod_missing, pod_terminating, node_down],
+        same Node, "iSCSI errors" on nodes;
+
+    // Managers that hang or end for reasons of their own leave no webhook. A deadlock is its own root: there the managers wait for
+    // nothing but each other.
+    webhook_unavailable [no_ready_endpoint] CausedBy
+        manager_start_stuck [
+            api_unreachable, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
+        ]
+        manager_crash_loop [
+            webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
+            crd_mismatch, cache_sync_failed, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
+            api_unreachable, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
+        ],
+        same Cluster, "no webhook";
+
+    // A manager of 1.5 and later ends when no manager answers behind the Service of the webhooks (longhorn-manager v1.5.4 to v1.12.1
+    // webhook/webhook.go).
+    manager_crash_loop [webhook_unserved, webhook_not_ready] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
+        same Cluster, "crash loop" on nodes;
+    manager_crash_loop [backing_image_eviction_panic] CausedBy backing_image_eviction_crash [at_risk],
+        same Node, "crash loop" on nodes;
+    // A node's manager registers it, after it has started.
+    node_unregistered [never_started] CausedBy manager_crash_loop [*], same Node, "node not registered";
+    // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
+    // NewRancherClient).
+    driver_deployer_blocked [managers_down] CausedBy
+        webhook_unavailable [deadlock, no_ready_endpoint] manager_crash_loop [*], same Cluster, "driver deployer waits";
+    csi_plugin_down [plugin_crashing] CausedBy webhook_unavailable [deadlock, no_ready_endpoint],
+        same Cluster, "CSI plugin ends" on nodes;
+
+    // A disk that is not ready lists none of its replicas (longhorn-manager v1.3.3 to v1.12.1 controller/node_controller.go
+    // updateDiskStatusSchedulableCondition).
+    eviction_inconsistent [disk_not_ready_hides_replicas] CausedBy disk_unavailable BROKEN,
+        same Disk, "eviction looks done" on nodes;
+    // The manager of the node does the work, and a contradiction in what it is asked for stops it.
+    eviction_stalled [no_progress] CausedBy backing_image_eviction_crash [at_risk] manager_crash_loop [*],
+        same Node, "eviction stands still" on nodes;
+    eviction_stalled [no_progress] CausedBy
+        eviction_inconsistent [
+            no_candidate_disk, disk_not_ready_hides_replicas, last_rw_replica, copy_in_use, no_usable_copy
+        ],
+        same Node, "eviction stands still" on nodes;
+    eviction_stalled [pdb_blocks] CausedBy
+        backing_image_eviction_crash [at_risk] manager_crash_loop [*] node_unregistered [manager_missing],
+        same Node, "drain blocked" on nodes;
+
+    // A bug of a release whose effect another check already sees.
+    known_bad_release [issue_10464, issue_11034] CausedBy backing_image_eviction_crash [at_risk],
+        same Cluster, "known bug of this release";
+
+    // The pod of the present run waits for its backups, and its CronJob forbids a second beside it (longhorn-manager v1.6.2
+    // app/recurring_job.go doRecurringBackup).
+    backup_failing [recurring_job_overdue] CausedBy backup_failing [backup_stuck], same Volume, "recurring job overdue";
+}
