@@ -82,7 +82,11 @@ fn where_nothing_can_be_installed_one_line_says_what_is_missing() {
         (&[("id", "echo 0"), ("dnf", "exit 1")][..], "demo", "sudo dnf install gcc"),
         (&[("id", "echo 0"), ("dnf", "exit 1")], "test", "ShellCheck etcd"),
         (&[("id", "echo 501"), ("brew", "exit 1")], "demo", "xcode-select --install"),
-        (&[("id", "echo 501"), ("brew", "exit 1")], "test", "brew install etcd prometheus"),
+        (
+            &[("id", "echo 501"), ("uname", "echo Darwin")],
+            "test",
+            "the tests need Linux; please install Docker",
+        ),
         (&[("id", "echo 0")], "demo", "a C compiler"),
         (
             &[("id", "echo 1000"), ("apt-get", "exit 1")],

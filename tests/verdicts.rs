@@ -45,6 +45,7 @@ const NOT_RECORDED: &[(&str, &str)] = &[
     ("volume_faulted/never_up", "src/checks/volume_faulted/tests.rs plays it"),
     ("manager_half_alive/rotation_stopped", "src/checks/manager_half_alive/tests/lease.rs plays it"),
     ("disk_unavailable/disk_uuid_shared", "tests/corpus has it, as reported"),
+    ("disk_unavailable/disk_failing", "tests/corpus has it"),
     ("engine_image_unavailable/upgrade_stuck", "tests/corpus has it, as reported"),
 ];
 

@@ -189,6 +189,8 @@ narrow! {
     /// Whom the API server calls.
     pub struct WebhookClientConfig {
         pub service: Option<WebhookService>,
+        /// By which the API server knows who answers; without it, by what its host trusts.
+        pub ca_bundle: SharedText,
     }
 
     /// A Service in front of a webhook.
@@ -322,6 +324,11 @@ impl HelmChart {
 }
 
 impl Webhook {
+    /// True where a Service of the cluster is called of which no certificate can be trusted.
+    pub fn trusts_nobody(&self) -> bool {
+        self.client_config.service.is_some() && self.client_config.ca_bundle.is_empty()
+    }
+
     /// The Service it calls, where that is in another namespace than Longhorn.
     pub fn foreign_service(&self, namespace: &str) -> Option<&WebhookService> {
         let service = self.client_config.service.as_ref()?;

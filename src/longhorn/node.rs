@@ -38,6 +38,15 @@ narrow! {
         pub zone: SharedText,
     }
 
+    /// What SMART or SPDK tells of a device.
+    pub struct DeviceHealth {
+        pub source: SharedText,
+        pub model_name: SharedText,
+        pub serial_number: SharedText,
+        /// `PASSED`, `WARNING`, `FAILED` or `UNKNOWN`.
+        pub health_status: SharedText,
+    }
+
     /// How a disk is. `scheduled_replica` is emptied while the disk is not Ready, so it does not
     /// say that the disk is empty
     /// (longhorn-manager v1.12.1 controller/node_controller.go updateDiskStatusSchedulableCondition).
@@ -51,5 +60,7 @@ narrow! {
         pub storage_scheduled: Int,
         /// Bytes of the file system.
         pub storage_maximum: Int,
+        /// What the devices under it say of themselves, by device; 1.11 and later, with node-disk-health-monitoring.
+        pub health_data: Map<DeviceHealth>,
     }
 }

@@ -121,7 +121,11 @@ pub fn alertmanager(directory: &Path, config: &Path) -> Server {
         format!("--web.listen-address={}", address.0),
         "--cluster.listen-address=".to_owned(),
     ];
-    start(directory, Path::new("prometheus-alertmanager"), args, address, "/-/ready")
+    // Debian's name, and that of everybody else
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let of_debian = std::env::split_paths(&path).any(|place| place.join("prometheus-alertmanager").is_file());
+    let program = if of_debian { "prometheus-alertmanager" } else { "alertmanager" };
+    start(directory, Path::new(program), args, address, "/-/ready")
 }
 
 /// A server that answers at `ready` once it can be used.

@@ -199,6 +199,6 @@ pub(super) fn webhook(kind: &str, name: &str) -> Value {
         object("admissionregistration.k8s.io/v1", &kind, &name, json!({}), Value::Null, Value::Null);
     without_namespace(&mut configuration);
     configuration["webhooks"] = json!([{"name": format!("{name}.longhorn.io"), "failurePolicy": "Fail",
-        "admissionReviewVersions": ["v1"], "sideEffects": "None", "clientConfig": {"service": service}}]);
+        "admissionReviewVersions": ["v1"], "sideEffects": "None", "clientConfig": {"caBundle": "eA==", "service": service}}]);
     configuration
 }

@@ -52,6 +52,14 @@ causes! {
     DISK_NOT_READY = warning "disk_not_ready"
         "Longhorn reports the disk as not ready, for a reason that this check does not know"
         fix "On node <node> see what the reason in the evidence means for <value> (ls <value>, dmesg); Longhorn uses the disk again once it is gone." [read DISK, read REPLICAS];
+    DISK_FAILING = warning "disk_failing"
+        "a device under the disk says of itself that it fails (SMART, or SPDK's health page of an NVMe)"
+        fix "Move the replicas away while the device still reads: make sure that other disks have room, then close the disk for scheduling and ask for \
+             its eviction. Replace the device once every volume is healthy without it." [
+            read "kubectl -n <namespace> get nodes.longhorn.io <node> -o jsonpath='{.status.diskStatus.<key>.healthData}'",
+            read REPLICAS,
+            change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"disks\":{\"<disk>\":{\"allowScheduling\":false,\"evictionRequested\":true}}}}'",
+        ];
     DISK_FULL = warning "disk_full"
         "the disk takes no more replicas: too little is free, or too much is already promised to volumes"
         fix "Free space on disk <disk> of node <node>, or add a disk or a node: delete snapshots and volumes that no one needs, and other files on the \

@@ -79,6 +79,33 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     out.find(finding.volumes(volumes));
 }
 
+/// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:
+/// smartctl for file systems and AIO, SPDK's health page for NVMe; k8s/pkg/apis/longhorn/v1beta2/node.go HealthDataStatusFailed). WARNING
+/// counts media errors that were corrected, and UNKNOWN is a device that does not tell.
+pub(super) fn find_failing(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
+    let failing = disk.status.health_data.iter().filter(|(_, health)| health.health_status == "FAILED");
+    let said: Vec<String> = failing
+        .map(|(device, health)| {
+            let what = [&health.model_name, &health.serial_number].map(|text| text.as_str().trim()).join(" ");
+            let what = text::shortened(what.trim(), 100);
+            format!("healthData of {device}: healthStatus is FAILED by {} ({what})", health.source)
+        })
+        .collect();
+    if said.is_empty() {
+        return;
+    }
+    let volumes = disk.volumes(cluster);
+    let alone = alone(cluster, disk);
+    let message = format!(
+        "{} under disk {} of node {} says that it fails",
+        counted(said.len(), "device"),
+        disk.name,
+        disk.node_name()
+    );
+    let finding = disk.finding(cluster, &causes::DISK_FAILING, message).impact(impact(&volumes, &alone));
+    out.find(said.into_iter().fold(finding, |finding, fact| finding.fact(fact)).volumes(volumes));
+}
+
 /// Ready disks of several nodes with one UUID: Longhorn keeps it in longhorn-disk.cfg, which goes along when a machine is
 /// cloned, and asks for the replicas of a disk by it alone (longhorn issues 9586 and 14032; longhorn-manager v1.3.3 to v1.12.1
 /// datastore/longhorn.go ListReplicasByDiskUUID, controller/node_controller.go updateDiskStatusSchedulableCondition). So none of

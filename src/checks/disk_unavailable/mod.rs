@@ -65,6 +65,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 (true, false) => "ready",
             };
             counts.iter_mut().filter(|(of, _)| *of == state).for_each(|(_, count)| *count += 1);
+            disks::find_failing(cluster, out, &disk);
             if disk.is_ready() {
                 room::find(cluster, out, &disk);
                 ready.push(disk);

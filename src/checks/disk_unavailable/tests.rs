@@ -296,3 +296,35 @@ fn what_encrypted_volumes_need_is_a_warning_where_there_are_some() {
         assert_eq!(named, severity == "warning" && spec == encrypted, "{what} {spec}");
     }
 }
+
+#[test]
+fn a_device_that_says_that_it_fails_is_told_and_no_other_word_is() {
+    let with = |status: &str, condition: &str| {
+        let health = format!(
+            ", healthData: {{sda: {{source: SMART, modelName: M1, serialNumber: S1, healthStatus: {status}, attributes: [{{name: x, rawValue: 1}}]}}}}"
+        );
+        found(&CHECK, &cluster_at(NOW, &node("n1", &ready("", "", LONG_AGO), condition, &health)))
+    };
+    let up = ready("", "", LONG_AGO);
+    assert_eq!(with("FAILED", &up), ["warning disk_failing nodes.longhorn.io n1"]);
+    for other in ["PASSED", "WARNING", "UNKNOWN", "''"] {
+        assert!(with(other, &up).is_empty(), "{other}");
+    }
+    // it is the reason of what Longhorn says, and told beside it
+    let gone = ready("NoDiskInfo", "failed to get disk stat /data: input/output error", LONG_AGO);
+    assert_eq!(with("FAILED", &gone).len(), 2);
+    let cluster = cluster_at(
+        NOW,
+        &node(
+            "n1",
+            &ready("", "", LONG_AGO),
+            &up,
+            ", healthData: {sda: {source: SPDK, healthStatus: FAILED}}",
+        ),
+    );
+    let finding = run(&CHECK, &cluster).report.findings.remove(0);
+    assert!(
+        format!("{:?}", finding.evidence).contains("healthData of sda: healthStatus is FAILED by SPDK"),
+        "{finding:?}"
+    );
+}

@@ -62,6 +62,13 @@ causes! {
             change "kubectl delete <webhook>",
             change "kubectl -n <namespace> delete pod <manager>",
         ] proven "the configuration names a Service of another namespace, and no other Longhorn runs there";
+    CONFIGURATION_UNTRUSTED = critical "configuration_untrusted"
+        "a webhook configuration of Longhorn has no CA bundle, so that the API server trusts no answer"
+        fix "Restart one manager: its start writes the configuration with the CA of Secret longhorn-webhook-ca. If the bundle vanishes again, find out \
+             who takes it out (a GitOps source that holds the configuration, a CA injector)." [
+            read "kubectl get <webhook> -o yaml",
+            change "kubectl -n <namespace> delete pod <manager>",
+        ] proven "the configuration has no CA bundle, and the start of a manager writes it";
     ROLLOUT = info "rollout"
         "no ready endpoint, or no configuration, for less than three minutes: expected in a rollout"
         fix "Wait: a rollout restarts all managers at once, and ends within three minutes." [

@@ -51,6 +51,8 @@ pub fn judge(cluster: &Cluster, admission_down: bool, out: &mut Outcome) {
             .find_map(|webhook| webhook.foreign_service(&cluster.namespace))
         {
             out.find(foreign_configuration(cluster, kind, name, service));
+        } else if webhooks.unwrap_or_default().iter().any(|webhook| webhook.trusts_nobody()) {
+            out.find(untrusted(cluster, kind, name));
         }
     }
 }
@@ -83,6 +85,21 @@ fn foreign_configuration(
     .fact(format!("webhooks[].clientConfig.service is {there}/{service}; managers write their own namespace there"),
     )
     .with(Name::Value, there.to_string())
+    .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
+    .with(Name::Manager, one_to_restart(cluster))
+}
+
+/// A manager writes the CA of its Secret (longhorn-manager v1.5.5 to v1.12.1 webhook/server/server.go: ClientConfig.CABundle), which no host
+/// trusts by itself.
+fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
+    let kind_name = kind.info().kind;
+    Finding::new(
+        &causes::CONFIGURATION_UNTRUSTED,
+        ObjectRef::cluster(kind_name, name),
+        format!("Longhorn's {kind_name} {name} has no CA bundle"),
+    )
+    .impact("every create and update of a Longhorn object is rejected: x509, certificate signed by unknown authority")
+    .fact("webhooks[].clientConfig names a Service, and its caBundle is empty")
     .with(Name::Webhook, format!("{}/{name}", kind.info().plural))
     .with(Name::Manager, one_to_restart(cluster))
 }

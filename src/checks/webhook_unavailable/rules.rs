@@ -12,6 +12,7 @@ pub const ALERTS: &[Alert] = &[
             &causes::SELECTOR_WRONG,
             &causes::CONFIGURATION_MISSING,
             &causes::CONFIGURATION_FOREIGN,
+            &causes::CONFIGURATION_UNTRUSTED,
         ]),
         hold: "3m",
         keep_firing_for: "5m",

@@ -50,7 +50,7 @@ pub(super) fn webhooks(case: &Case) -> String {
             write!(
                 yaml,
                 "apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}WebhookConfiguration\nmetadata: {{name: {name}}}\n\
-                 webhooks: [{{name: {name}.longhorn.io, failurePolicy: Fail, clientConfig: {{service: {{name: \
+                 webhooks: [{{name: {name}.longhorn.io, failurePolicy: Fail, clientConfig: {{caBundle: eA==, service: {{name: \
                  longhorn-admission-webhook, namespace: longhorn-system, port: 9502}}}}}}]\n---\n"
             )
             .unwrap();

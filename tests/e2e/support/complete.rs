@@ -28,7 +28,7 @@ pub fn complete(object: &mut Value) {
                 or(&mut webhook["admissionReviewVersions"], json!(["v1"]));
                 or(&mut webhook["sideEffects"], json!("None"));
                 let service = json!({"namespace": "longhorn-system", "name": "longhorn-admission-webhook"});
-                or(&mut webhook["clientConfig"], json!({"service": service}));
+                or(&mut webhook["clientConfig"], json!({"caBundle": "eA==", "service": service}));
             }
         }
         Some("EndpointSlice") => {

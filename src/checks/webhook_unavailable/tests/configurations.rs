@@ -36,7 +36,7 @@ fn a_configuration_that_names_another_namespace() {
         format!(
             "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
              metadata: {{name: longhorn-webhook-validator}}\nwebhooks: [{{name: validator.longhorn.io, clientConfig: \
-             {{service: {{namespace: {namespace}, name: longhorn-admission-webhook}}}}}}]\n---\n\
+             {{caBundle: eA==, service: {{namespace: {namespace}, name: longhorn-admission-webhook}}}}}}]\n---\n\
              apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
              metadata: {{name: longhorn-webhook-mutator}}\nwebhooks: [{{name: mutator.longhorn.io}}]\n---\n"
         )
@@ -51,7 +51,15 @@ fn a_configuration_that_names_another_namespace() {
         "{}",
         finding.message
     );
-    assert_eq!(found(&CHECK, &live_at(NOW, &(base + &validator("longhorn-system")))), Vec::<String>::new());
+    let own = base + &validator("longhorn-system");
+    assert_eq!(found(&CHECK, &live_at(NOW, &own)), Vec::<String>::new());
+    // who answers there cannot be trusted without a CA
+    for empty in ["caBundle: '', ", ""] {
+        let untrusted = live_at(NOW, &own.replace("caBundle: eA==, ", empty));
+        let expected =
+            "critical configuration_untrusted ValidatingWebhookConfiguration longhorn-webhook-validator";
+        assert_eq!(found(&CHECK, &untrusted), [expected]);
+    }
 }
 
 #[test]
