@@ -1,8 +1,11 @@
 # Recipes for those who like make; the scripts do the work.
 
-.PHONY: demo test generate golden bench bench-peers
+.PHONY: demo test quick generate golden bench bench-peers
 demo: ; scripts/demo
 test: ; scripts/test
+
+# what a change of a check breaks first, within a minute of a build
+quick: ; cargo test --quiet --locked --no-fail-fast --lib --test suite --test scenarios -- checks:: incidents:: docs:: catalogue:: generated:: verdicts:: reads:: recorded
 
 # writes rules/, dashboards/, deploy/ and docs/ anew from the checks
 generate: ; cargo run --quiet --locked -- generate all

@@ -89,7 +89,7 @@ fn a_contradiction_is_seen() {
 
 fn is_wholly_as_expected(directory: &Path, report: &Report, exposition: &str) -> bool {
     let json = serde_json::to_string_pretty(report).unwrap() + "\n";
-    // zeros and what is declared are the same in every cluster; tests/exposition.rs looks at the page's form
+    // zeros and what is declared are the same in every cluster; tests/suite/exposition.rs looks at the page's form
     let same = |line: &&str| {
         line.starts_with('#') || line.ends_with(" 0") || line.starts_with("longhorn_health_cause_info{")
     };

@@ -1,8 +1,7 @@
 //! What `check` says of the recorded clusters: healthy ones are healthy in every output, each failure of the data is
 //! named with its cause and its claims, and every cause is recorded somewhere.
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};

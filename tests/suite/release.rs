@@ -1,7 +1,6 @@
 //! Every step of a release that needs no network, run as the workflow runs it, and the workflows themselves.
 
-#[path = "support/built.rs"]
-mod built;
+use crate::built;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,8 +2,7 @@
 //! direction of reading or steers a terminal, in any output for people, and none of them becomes markup, a
 //! line or a series of its own.
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

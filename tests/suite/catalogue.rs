@@ -1,7 +1,6 @@
 //! What the declarations promise, over the whole catalogue.
 
-#[path = "support/promql.rs"]
-mod promql;
+use crate::promql;
 #[path = "catalogue/sources.rs"]
 mod sources;
 

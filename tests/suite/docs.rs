@@ -1,10 +1,8 @@
 //! What is written for readers holds together: links lead somewhere, runbooks and alerts belong to
 //! each other, names exist, and the published JSON schemas describe what the program prints.
 
-#[path = "support/built.rs"]
-mod built;
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::built;
+use crate::scenario;
 
 #[path = "docs/address.rs"]
 mod address;

@@ -1,7 +1,6 @@
 //! A right that is withheld hides findings; then their check says that it is unknown.
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::collections::BTreeSet;
 

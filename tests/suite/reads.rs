@@ -1,8 +1,7 @@
 //! What a check reads is what it declares: without every other kind it says the same. Access rights
 //! are made from the declarations, so a kind that is read and not declared would be missing there.
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::collections::BTreeSet;
 

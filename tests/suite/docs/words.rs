@@ -9,7 +9,7 @@ use super::{files, text};
 #[test]
 fn one_thing_has_one_word() {
     let contributing = text(Path::new("CONTRIBUTING.md"));
-    let table = contributing.split_once("tests/docs/words.rs").expect("the table names this test").1;
+    let table = contributing.split_once("tests/suite/docs/words.rs").expect("the table names this test").1;
     let table = table.split_once("\n\n|").expect("a table follows").1.split_once("\n\n").unwrap().0;
     let wrong: Vec<&str> = table
         .lines()

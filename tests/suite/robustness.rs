@@ -1,8 +1,7 @@
 //! Objects that went wrong: every scenario with fields dropped, nulled, retyped, renamed or filled
 //! with strange values. Nothing may panic, and an object that does not decode costs itself alone.
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,6 @@
 //! What `check` prints, by option: to a pipe, and to a terminal of some width (`script` makes one).
 
-#[path = "support/scenario.rs"]
-mod scenario;
+use crate::scenario;
 
 use std::process::{Command, Output, Stdio};
 
