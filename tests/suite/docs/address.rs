@@ -62,7 +62,8 @@ fn the_public_address_stands_in_one_place() {
         .filter(|value| !value.is_empty())
         .collect();
     let mut wrong = Vec::new();
-    for path in own_files().into_iter().filter(|path| path != PLACE && path != "tests/suite/docs/address.rs") {
+    for path in own_files().into_iter().filter(|path| path != PLACE && path != "tests/suite/docs/address.rs")
+    {
         let Ok(text) = std::fs::read_to_string(root().join(&path)) else { continue };
         wrong.extend(ours(&text).into_iter().map(|address| format!("{path}: {address}")));
         // what is generated has the address of the book
