@@ -114,7 +114,7 @@ pub const ALERTS: &[Alert] = &[
         hold: "2h",
         summary: "Volumes are less redundant than they are meant to be, and nothing fixes that.",
         description: "{{ $value }} volumes are lost with one {{ $labels.place }} (copy: one healthy copy is left, and nothing is rebuilt \
-                      while the volume is detached), although volume or settings ask for more. The page of the exporter and /plan/loss name them.",
+                      while the volume is detached), although volume or settings ask for more. `plan loss` and the page of the exporter name them.",
         why: "Longhorn moves no copy for this by itself: anti-affinity counts only when a replica is placed, and a detached volume is not \
               rebuilt. Two hours are longer than a volume takes to be attached again, and than an eviction or a rebuild that is about to part \
               the copies mostly takes. Attached volumes on their last copy are a matter of LonghornVolumeNotRecovering.",

@@ -113,7 +113,7 @@ async fn a_rebuild_is_waited_for_although_it_is_nothing_to_be_warned_of() {
         json!({
             "metadata": {"name": "vol", "namespace": NAMESPACE},
             "spec": {"numberOfReplicas": 3, "nodeID": "worker-1"},
-            "status": {"state": "attached", "robustness": robustness, "lastDegradedAt": jiff::Timestamp::now().to_string()},
+            "status": {"state": "attached", "robustness": robustness, "lastDegradedAt": now().to_string()},
         })
     };
     server.put("volumes.longhorn.io", volume("degraded"));

@@ -4,6 +4,7 @@ mod absence;
 mod access;
 mod connect;
 mod crash_logs;
+mod fleet;
 mod freshness;
 mod headers;
 mod lagging;

@@ -20,8 +20,8 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DISK_FAILING]),
         hold: "15m",
         summary: "A device under a Longhorn disk reports that it fails.",
-        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: $cause. Move its replicas away while \
-                      they can be read.",
+        description: "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }}: the device below it \
+                      reports by SMART or SPDK that it fails. Move its replicas away while they can be read.",
         why: "Devices tell hours to weeks ahead; longhorn-manager asks them once a day, so that a quarter of an hour loses nothing.",
         runbook: include_str!("LonghornDiskFailing.md"),
         ..Alert::PLAIN

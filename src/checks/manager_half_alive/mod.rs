@@ -83,8 +83,8 @@ pub static CHECK: Check = Check {
         when: When::Found(&[&WORK_UNDONE, &API_LOST, &NODE_STATUS_WRONG]),
         hold: "5m",
         summary: "A longhorn-manager is Ready but does not work.",
-        description: "Pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready, but objects that only it looks after \
-                      stand still: volumes that it owns neither attach nor detach. Restart the pod; I/O continues meanwhile.",
+        description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}: $cause. Volumes may \
+                      neither attach nor detach; I/O continues meanwhile.",
         why: "The finding waits five minutes for what takes a manager a second; five more leave out a burst of work.",
         runbook: include_str!("LonghornManagerHalfAlive.md"),
         ..Alert::PLAIN

@@ -61,6 +61,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".spec.parameters.InstanceName",
     ".spec.persistentVolumeClaimRetentionPolicy.whenScaled",
     ".status.cloneStatus",
+    ".status.diskStatus.default-disk-fd0100000.healthData",
     ".status.isExpanding",
     ".status.purgeStatus",
     ".status.restoreStatus",

@@ -58,7 +58,7 @@ async fn withdrawn_rights_show_within_a_minute_and_heal() -> Result<()> {
     println!("withdrawn rights seen after {took:.1?}");
     assert!(stands(&exporter.page().await?, "priorityclasses.scheduling.k8s.io", "readable"));
     let report = exporter.report().await?;
-    ensure!(report["verdict"] == "unknown", "{}", report["verdict"]);
+    ensure!(report["status"] == "unknown", "{}", report["status"]);
 
     for binding in &bindings {
         bench.apply_value(binding).await?;
