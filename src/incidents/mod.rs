@@ -62,6 +62,13 @@ pub struct Incident {
     pub findings: Vec<usize>,
 }
 
+impl Incident {
+    /// The places of the root's findings, and those of the consequences.
+    pub fn parts(&self) -> (&[usize], &[usize]) {
+        self.findings.split_at(self.count.min(self.findings.len()))
+    }
+}
+
 /// Findings of one cause that follow from a root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Consequence {

@@ -355,6 +355,23 @@ impl Report {
         self.unknown.iter().any(|unknown| unknown.check == check || unknown.check == EVERY_CHECK)
     }
 
+    /// The findings at these places, together by cause, each cause where its first finding is.
+    pub fn by_cause(&self, places: &[usize]) -> Vec<Vec<&Finding>> {
+        let mut causes: Vec<Vec<&Finding>> = Vec::new();
+        for finding in places.iter().filter_map(|place| self.findings.get(*place)) {
+            let is_alike = |known: &&mut Vec<&Finding>| {
+                known
+                    .first()
+                    .is_some_and(|known| (known.check, known.cause.id) == (finding.check, finding.cause.id))
+            };
+            match causes.iter_mut().find(is_alike) {
+                Some(known) => known.push(finding),
+                None => causes.push(vec![finding]),
+            }
+        }
+        causes
+    }
+
     /// The worst severity found.
     pub fn worst(&self) -> Option<Severity> {
         let listed = self.findings.iter().map(|finding| finding.severity);

@@ -126,8 +126,7 @@ impl Report {
                 .incidents
                 .iter()
                 .flat_map(|incident| {
-                    let (roots, rest) =
-                        incident.findings.split_at(incident.count.min(incident.findings.len()));
+                    let (roots, rest) = incident.parts();
                     let finding = |place: &&usize| self.findings.get(**place);
                     let hit =
                         |place: &&usize| finding(place).is_some_and(|finding| selection.matches(finding));
@@ -146,7 +145,7 @@ impl Report {
                 self.incidents.iter().filter(waits).flat_map(|incident| incident.waits_for.clone()).collect();
             let blocking = self.incidents.iter().filter(|incident| blockers.contains(&incident.number));
             // what keeps it from healing belongs to it, wherever that is
-            kept.extend(blocking.flat_map(|incident| incident.findings.iter().take(incident.count)));
+            kept.extend(blocking.flat_map(|incident| incident.parts().0));
             part.keep(&kept);
             part.status = Status::of(part.worst(), part.unknown.is_empty());
             part.exit_code = part.exit_code_from(Some(Severity::Warning));

@@ -26,15 +26,10 @@ pub struct Cards<'a> {
 }
 
 impl Cards<'_> {
-    /// Writes these findings, those with the same cause one after the other.
-    pub fn write(&mut self, html: &mut Html, findings: &mut [&Finding]) {
-        let cause = |finding: &&Finding| (finding.check, finding.cause.id);
-        let mut causes: Vec<_> = findings.iter().map(cause).collect();
-        causes.dedup();
-        findings.sort_by_cached_key(|finding| {
-            (causes.iter().position(|known| *known == cause(finding)), place(finding))
-        });
-        for alike in findings.chunk_by(|a, b| cause(a) == cause(b)) {
+    /// Writes these findings, which are together by cause.
+    pub fn write(&mut self, html: &mut Html, causes: Vec<Vec<&Finding>>) {
+        for mut alike in causes {
+            alike.sort_by_cached_key(|finding| place(finding));
             let room = MAX_FINDINGS.saturating_sub(self.written).min(MAX_ALIKE).min(alike.len());
             let (written, named) = alike.split_at(room);
             written.iter().for_each(|finding| self.card(html, finding));

@@ -3,7 +3,7 @@
 
 use super::findings::{Cards, class, write_command};
 use super::html::{Html, ago, plural};
-use crate::check::{Finding, Severity};
+use crate::check::Severity;
 use crate::checks;
 use crate::incidents::Incident;
 use crate::report::Report;
@@ -51,16 +51,13 @@ fn incident(html: &mut Html, report: &Report, incident: &Incident, cards: &mut C
     if let Some(command) = incident.first.as_ref().filter(|_| incident.waits_for.is_empty()) {
         write_command(html, command);
     }
-    let all = |places: &[usize]| -> Vec<&Finding> {
-        places.iter().filter_map(|place| report.findings.get(*place)).collect()
-    };
-    let (roots, consequences) = incident.findings.split_at(incident.count.min(incident.findings.len()));
+    let (roots, consequences) = incident.parts();
     html.raw("<details class=\"part\"><summary>Evidence and all commands</summary>\n");
-    cards.write(html, &mut all(roots));
+    cards.write(html, report.by_cause(roots));
     html.raw("</details>\n");
     if !consequences.is_empty() {
         html.raw("<details class=\"part\"><summary>Follows: ").text(follows(incident)).raw("</summary>\n");
-        cards.write(html, &mut all(consequences));
+        cards.write(html, report.by_cause(consequences));
         html.raw("</details>\n");
     }
     html.raw("</article>\n");

@@ -22,7 +22,7 @@ pub fn incident(out: &mut dyn Write, report: &Report, incident: &Incident, style
     if let Some(waits) = waits(incident) {
         writeln!(out, "{INDENT}{waits}")?;
     }
-    let (roots, consequences) = incident.findings.split_at(incident.count.min(incident.findings.len()));
+    let (roots, consequences) = incident.parts();
     causes(out, report, roots, style)?;
     if !consequences.is_empty() {
         writeln!(out, "\n{INDENT}{}", style.bold("What follows"))?;
@@ -32,17 +32,7 @@ pub fn incident(out: &mut dyn Write, report: &Report, incident: &Incident, style
 }
 
 fn causes(out: &mut dyn Write, report: &Report, places: &[usize], style: Style) -> io::Result<()> {
-    let mut blocks: Vec<Vec<&Finding>> = Vec::new();
-    for finding in places.iter().filter_map(|place| report.findings.get(*place)) {
-        let alike = |block: &&mut Vec<&Finding>| {
-            block.first().is_some_and(|first| (first.check, first.cause) == (finding.check, finding.cause))
-        };
-        match blocks.iter_mut().find(alike) {
-            Some(block) => block.push(finding),
-            None => blocks.push(vec![finding]),
-        }
-    }
-    blocks.iter().try_for_each(|block| cause(out, block, report.cluster.now, style))
+    report.by_cause(places).iter().try_for_each(|block| cause(out, block, report.cluster.now, style))
 }
 
 /// The worst object of a cause in full, and all of them in a table.
