@@ -207,8 +207,10 @@ mod tests {
 
     fn finding(object: &str) -> Finding {
         let check = checks::by_id("instance_manager_stale").unwrap();
-        let object = ObjectRef::cluster("InstanceManager", object);
-        Finding { check: check.id, ..Finding::new(check.cause("orphan_held").unwrap(), object, "m") }
+        let object = ObjectRef { kind: "InstanceManager", namespace: None, name: object.to_owned() };
+        let mut finding = Finding::about(check.cause("orphan_held").unwrap(), object, "m");
+        finding.check = check.id;
+        finding
     }
 
     fn read(yaml: &str) -> anyhow::Result<Vec<Acceptance>> {

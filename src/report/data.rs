@@ -291,7 +291,7 @@ mod tests {
         let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
         let finding = |check: &crate::check::Check, cause: &'static crate::check::Cause, name: &str| {
-            let mut finding = Finding::new(
+            let mut finding = Finding::about(
                 cause,
                 volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()),
                 "…",
