@@ -112,6 +112,17 @@ impl Alert {
         }
     }
 
+    /// Labels of the finding that are aggregated away.
+    pub fn drops(&self) -> impl Iterator<Item = &'static str> {
+        let takes_turns = self.fires_on().len() > 1 && !self.side_by_side && !self.without.contains(&"cause");
+        self.without.iter().copied().chain(takes_turns.then_some("cause"))
+    }
+
+    /// True when it has this label of the finding.
+    pub fn keeps(&self, label: &str) -> bool {
+        !self.drops().any(|dropped| dropped == label)
+    }
+
     /// The causes whose findings point to its runbook.
     pub fn causes(&self) -> impl Iterator<Item = &'static Cause> {
         self.fires_on().iter().chain(self.also).copied()
