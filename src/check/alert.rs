@@ -120,7 +120,20 @@ impl Alert {
 
     /// True when it has this label of the finding.
     pub fn keeps(&self, label: &str) -> bool {
-        !self.drops().any(|dropped| dropped == label)
+        let has = match self.when {
+            When::Flag { gauge, .. } => gauge.labels.contains(&label),
+            When::Found(_) | When::Promql { .. } => true,
+        };
+        has && !self.drops().any(|dropped| dropped == label)
+    }
+
+    /// True when it tells of findings of this cause, and not only explains them.
+    pub fn tells_of(&self, cause: &Cause) -> bool {
+        match self.when {
+            When::Found(causes) => causes.contains(&cause),
+            When::Flag { .. } => self.also.contains(&cause),
+            When::Promql { .. } => false,
+        }
     }
 
     /// The causes whose findings point to its runbook.

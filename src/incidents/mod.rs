@@ -135,9 +135,7 @@ pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str,
     let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);
     let mut told: BTreeMap<Told, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
     for (place, finding) in findings.iter().enumerate() {
-        let Some(alert_of) = alert(finding).filter(|alert| alert.fires_on().contains(&finding.cause)) else {
-            continue;
-        };
+        let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };
         let key = Told {
             alert: alert_of.name,
             check: finding.check,
