@@ -28,7 +28,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode,
         let name = node.metadata.name.as_str();
         names.contains(name) || nodes::is_gone(cluster, name)
     };
-    if !storing.iter().all(|node| is_away(node)) {
+    if !storing.iter().all(is_away) {
         return;
     }
     let message = match storing.len() {
