@@ -67,14 +67,14 @@ async fn a_storm_of_410_and_new_lists_under_churn_counts_each_replacement_once()
     const PODS: usize = 6;
     let server = server().await;
     for number in 0..PODS {
-        server.put("pods", pod(&format!("im-{number}"), "0"));
+        server.put("pods", pod(&format!("im-{number}"), &format!("im-{number}-0")));
     }
     let live = synced(&server).await;
     server.wait_for_watch("pods").await;
     let mut expected = Vec::new();
     for round in 0..6 * PODS {
-        let (name, old, new) =
-            (format!("im-{}", round % PODS), (round / PODS).to_string(), (round / PODS + 1).to_string());
+        let name = format!("im-{}", round % PODS);
+        let [old, new] = [round / PODS, round / PODS + 1].map(|life| format!("{name}-{life}"));
         match round % 5 {
             0 => server.expire_watches("pods"),
             1 => server.send_watch_error("pods", 410),
@@ -87,7 +87,7 @@ async fn a_storm_of_410_and_new_lists_under_churn_counts_each_replacement_once()
         }
         server.delete("pods", NAMESPACE, &name);
         server.put("pods", pod(&name, &new));
-        server.put("pods", pod("neighbour", &round.to_string()));
+        server.put("pods", pod("neighbour", &format!("neighbour-{round}")));
         server.delete("pods", NAMESPACE, "neighbour");
         let is_new = |cluster: &Cluster| {
             cluster.objects.pods.get(&*name).is_some_and(|pod| pod.metadata.uid.as_str() == new)
