@@ -147,7 +147,7 @@ fn what_the_nodes_share_is_told() {
     let finding =
         report.findings.iter().find(|finding| finding.cause == &super::causes::NO_NODE_READY).unwrap();
     assert_eq!(finding.message, "none of the 2 nodes that Longhorn stores data on is Ready");
-    let told: Vec<_> = finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+    let told: Vec<_> = finding.evidence().iter().map(|evidence| evidence.text.as_str()).collect();
     assert_eq!(
         told,
         [
