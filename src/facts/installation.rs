@@ -53,6 +53,10 @@ pub fn installer(cluster: &Cluster) -> Installer<'_> {
     if let Some(name) = meta.label("argocd.argoproj.io/instance") {
         return Installer::Argo(Some(name));
     }
+    // Argo CD that tracks by the label app.kubernetes.io/instance, which charts have, too
+    if let Some(application) = cluster.objects.applications.iter().next() {
+        return Installer::Argo(Some(&application.metadata.name));
+    }
     if let Some(chart) = cluster.objects.helm_charts.iter().find(|chart| chart.is_longhorn()) {
         return Installer::HelmChart(&chart.metadata.namespace, &chart.metadata.name);
     }

@@ -26,8 +26,11 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
     let selector = selector::wrong(cluster, webhook);
     // those that are refused are none of a rollout
-    let refused = not_started::refused(cluster, DAEMON_SET)
-        .filter(|_| !webhook.has_deployment(cluster) && webhook.pods(cluster).next().is_none());
+    let refused = match webhook.has_deployment(cluster) {
+        _ if webhook.pods(cluster).next().is_some() => None,
+        true => not_started::refused_deployment(cluster, webhook.service()),
+        false => not_started::refused(cluster, DAEMON_SET),
+    };
     let cause = match since {
         _ if selector.is_some() => &causes::SELECTOR_WRONG,
         _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
@@ -38,6 +41,15 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
     let (message, remedy) = match (&selector, &refused) {
         (Some(wrong), _) => (wrong.message(webhook, &states), Remedy::default()),
+        (None, Some(refused)) if webhook.has_deployment(cluster) => (
+            format!("there is no pod to serve {}: {}", webhook.service(), refused.text),
+            Remedy::new(
+                "Change what the refusal names, often the webhook of another product that no one serves; the controller tries again \
+                 within minutes.",
+            )
+            .read(format!("kubectl -n {} describe replicasets -l app={}", cluster.namespace, webhook.service()))
+            .read("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"),
+        ),
         (None, Some(refused)) => (
             format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
             not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),

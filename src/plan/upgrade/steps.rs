@@ -42,7 +42,6 @@ fn before(installer: &Installer<'_>) -> Option<&'static str> {
         Installer::Argo(_) => Some(
             "Have preUpgradeChecker.jobEnabled false in the values: Argo CD runs no check of Longhorn before, and this plan stands for it.",
         ),
-        Installer::FluxHelm(..) => Some("Have crds: CreateReplace in spec.upgrade of the HelmRelease."),
         _ => None,
     }
 }

@@ -105,7 +105,7 @@ impl LiveOptions {
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
-            kinds: Resource::all().collect(),
+            kinds: checks::kinds(),
         }
     }
 
@@ -195,7 +195,8 @@ impl Source for Live {
     }
 
     fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
-        Resource::all().map(|resource| (resource, self.shared.traffic.totals(resource))).collect()
+        let asked = self.shared.options.kinds.iter().copied();
+        asked.map(|resource| (resource, self.shared.traffic.totals(resource))).collect()
     }
 }
 
