@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::at_risk::{self, AtRisk};
 use crate::check::{Finding, VolumeRef, counted};
+use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
 use crate::facts::{nodes, volumes};
@@ -111,7 +112,9 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     let counts = counts(cluster);
     let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
     let found = found(findings);
-    let away = away(cluster);
+    let none_ready = findings.iter().any(|finding| finding.cause == &NO_NODE_READY);
+    // of the loss of all nodes the incident speaks
+    let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
         let health = volume.status.health();
         let stands = volume.status.state == VolumeState::Attached
@@ -130,7 +133,14 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     }
     let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
     let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
-    let line = if known { line(&counts, &hurt) } else { NOT_KNOWN.to_owned() };
+    let line = match known {
+        // nothing is left that would write that a volume is hurt
+        true if none_ready => {
+            format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
+        }
+        true => line(&counts, &hurt),
+        false => NOT_KNOWN.to_owned(),
+    };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
 
@@ -285,6 +295,16 @@ mod tests {
         assert_eq!(
             line_of(&objects),
             "1 volume faulted: db/data · 1 on a node that is down: db/shop · 1 degraded: db/wal"
+        );
+    }
+
+    #[test]
+    fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
+        let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
+        let none = Finding::new(&NO_NODE_READY, crate::check::ObjectRef::cluster("Node", "n"), "…");
+        assert_eq!(
+            of(&cluster, &[none]).1.line,
+            "1 volume healthy, as Longhorn wrote before no node was Ready"
         );
     }
 
