@@ -147,7 +147,7 @@ fn what_the_nodes_share_is_told() {
     let finding =
         report.findings.iter().find(|finding| finding.cause == &super::causes::NO_NODE_READY).unwrap();
     assert_eq!(finding.message, "none of the 2 nodes that Longhorn stores data on is Ready");
-    let told: Vec<_> = finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+    let told: Vec<_> = finding.evidence().iter().map(|evidence| evidence.text.as_str()).collect();
     assert_eq!(
         told,
         [
@@ -187,7 +187,7 @@ fn the_volumes_without_another_copy_are_named() {
         "{}",
         finding.impact
     );
-    assert!(finding.evidence[0].text.contains("input/output error"));
+    assert!(finding.evidence()[0].text.contains("input/output error"));
 }
 
 const SETTINGS: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: storage-minimal-available-percentage, \
@@ -387,7 +387,7 @@ fn a_device_that_says_that_it_fails_is_told_and_no_other_word_is() {
     );
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     assert!(
-        format!("{:?}", finding.evidence).contains("healthData of sda: healthStatus is FAILED by SPDK"),
+        format!("{:?}", finding.evidence()).contains("healthData of sda: healthStatus is FAILED by SPDK"),
         "{finding:?}"
     );
 }

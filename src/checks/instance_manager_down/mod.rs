@@ -164,7 +164,7 @@ fn finding(
     im: &InstanceManager,
     trouble: ManagerTrouble,
 ) -> Finding {
-    let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
+    let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let mut volumes = volumes_of(cluster, fleet, im);
     let reached = nodes::down(cluster, node).is_none();
     let standing = match trouble.cause == &causes::NODE_DOWN && !reached {
@@ -203,7 +203,7 @@ fn finding(
         (_, false) => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
     };
     let volumes = [standing, volumes].concat();
-    let mut finding = Finding::new(trouble.cause, ObjectRef::new("InstanceManager", ns, name), message)
+    let mut finding = Finding::about(trouble.cause, cluster.object::<InstanceManager>(name), message)
         .node(node)
         .since(trouble.since)
         .volumes(volumes)
@@ -214,8 +214,7 @@ fn finding(
              then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
         );
     }
-    finding.evidence = trouble.evidence;
-    finding
+    finding.facts(trouble.evidence)
 }
 
 /// `reached` is false while the node does not answer.
