@@ -46,6 +46,34 @@ fn a_healthy_volume_costs_no_allocation() {
     assert!(large < small + 1_300, "{small} with 500 volumes, {large} with 1,000");
 }
 
+/// What else `serve` shows of itself: its process, its evaluations, its calls of the API.
+const OF_ITSELF: usize = 16;
+
+#[test]
+fn a_healthy_cluster_is_few_series_however_large() {
+    for volumes in [100, 1000] {
+        let evaluations = Evaluations::new(Shape { backups: 1, ..Shape::new(volumes, 0) });
+        (0..6).for_each(|_| evaluations.change());
+        let series = evaluations.series();
+        println!("{volumes} volumes: {series} series");
+        assert!(series + OF_ITSELF <= 250, "{volumes} volumes: {series} series");
+    }
+}
+
+#[test]
+fn the_same_trouble_on_hundreds_of_objects_is_a_small_page() {
+    // 720 volumes are degraded, their 72 nodes are down, and 428 managers lack one label
+    let shape = Shape { backups: 0, unlabelled: true, ..Shape::new(5000, 72) };
+    let evaluations = Evaluations::new(shape);
+    for _ in 0..6 {
+        evaluations.change();
+        evaluations.page();
+    }
+    let (size, zipped) = evaluations.page();
+    println!("{size} bytes, {zipped} with gzip");
+    assert!((300_000..=700_000).contains(&size), "{size} bytes");
+}
+
 /// Bytes for which a finding is counted and its age kept; a finding itself takes some thousands.
 const COUNTED: u64 = 700;
 

@@ -1,10 +1,12 @@
 //! The exporter beside kube-state-metrics on one real kube-apiserver, in one run: `make bench-peers`.
 //!
-//! Needs kube-state-metrics on PATH, and the programs of tests/e2e. The cluster is written to etcd, so
-//! that filling it takes seconds; backups are left out, as kube-state-metrics is not asked for them.
+//! For each size the programs that serve a page, then the commands that end, beside kubectl. Needs the programs of tests/e2e;
+//! kube-state-metrics is measured where it is on PATH. The cluster is written to etcd, so that filling it takes seconds; backups are
+//! left out, as kube-state-metrics is not asked for them. A twentieth of the nodes is down, and seven objects change a second.
 //! What repeats on a busy machine are processor times and memory, and the ratios of a run; wall times do not.
 
 mod chart;
+mod command_line;
 #[path = "../sync/objects/mod.rs"]
 mod objects;
 mod peer;
@@ -35,7 +37,8 @@ const TRANSACTION: usize = 100;
 #[tokio::main]
 async fn main() -> Result<()> {
     // cargo adds an argument of its own
-    let sizes = std::env::var("LONGHORN_HEALTH_BENCH_VOLUMES").unwrap_or_else(|_| "1000 5000".to_owned());
+    let sizes =
+        std::env::var("LONGHORN_HEALTH_BENCH_VOLUMES").unwrap_or_else(|_| "1000 5000 20000".to_owned());
     let mut runs = Vec::new();
     for size in sizes.split_whitespace() {
         let volumes = size.parse().context("LONGHORN_HEALTH_BENCH_VOLUMES holds no numbers")?;
@@ -69,7 +72,12 @@ async fn compare(shape: Shape) -> Result<Vec<Figures>> {
     println!("\n{} volumes, {} nodes, {} of them down", shape.volumes, shape.nodes, shape.down);
     println!("{}", Figures::HEADER);
     let mut all = Vec::new();
-    for peer in [Peer::kube_state_metrics(&kubeconfig), Peer::exporter(&kubeconfig)] {
+    let (theirs, own) = (Peer::kube_state_metrics(&kubeconfig), Peer::exporter(&kubeconfig));
+    let program = own.program.clone();
+    if theirs.is_none() {
+        println!("kube-state-metrics is not on PATH and left out");
+    }
+    for peer in theirs.into_iter().chain([own]) {
         let figures = tokio::task::block_in_place(|| peer.measure(&server, || change(&etcd, &shape)))?;
         println!("{figures}");
         all.push(figures);
@@ -77,6 +85,8 @@ async fn compare(shape: Shape) -> Result<Vec<Figures>> {
     if let [theirs, ours] = all.as_slice() {
         println!("{}", ours.ratios(theirs));
     }
+    let kubectl = support::tools::Tools::find().context("the programs of tests/e2e are gone")?.kubectl;
+    tokio::task::block_in_place(|| command_line::measure(&program, &kubectl, &kubeconfig))?;
     Ok(all)
 }
 

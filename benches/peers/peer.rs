@@ -49,7 +49,8 @@ impl ApiServer {
 /// A program that reads the cluster and serves a page of metrics.
 pub struct Peer {
     name: &'static str,
-    program: PathBuf,
+    /// Its path.
+    pub program: PathBuf,
     arguments: Vec<String>,
     address: String,
     /// What its page has once it reads. Before, it may use no processor time either.
@@ -57,8 +58,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// kube-state-metrics with five kinds of Longhorn.
-    pub fn kube_state_metrics(kubeconfig: &Path) -> Self {
+    /// kube-state-metrics with five kinds of Longhorn, where it is on PATH.
+    pub fn kube_state_metrics(kubeconfig: &Path) -> Option<Self> {
+        const PROGRAM: &str = "kube-state-metrics";
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).find(|folder| folder.join(PROGRAM).is_file())?;
         let (port, other) = (port::free().expect("a port"), port::free().expect("a port"));
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/kube-state-metrics.yaml");
         let arguments = vec![
@@ -71,8 +75,8 @@ impl Peer {
             format!("--telemetry-port={other}"),
         ];
         let address = format!("127.0.0.1:{port}");
-        let (program, sign) = ("kube-state-metrics".into(), "\nlonghorn_volume_info{");
-        Peer { name: "kube-state-metrics", program, arguments, address, sign }
+        let (program, sign) = (PROGRAM.into(), "\nlonghorn_volume_info{");
+        Some(Peer { name: PROGRAM, program, arguments, address, sign })
     }
 
     /// This exporter, or the binary that `LONGHORN_HEALTH_BENCH_BINARY` names.

@@ -35,6 +35,13 @@ impl Evaluations {
         self.source.change();
     }
 
+    /// The number of series.
+    #[allow(dead_code, reason = "for tests/cost.rs alone")]
+    pub fn series(&self) -> usize {
+        let page = self.evaluator.page(Format::Text, None).expect("a page");
+        page.lines().filter(|line| !line.starts_with('#')).count()
+    }
+
     /// The size of the page, in the format that Prometheus asks for.
     pub fn page(&self) -> (usize, usize) {
         let page = self.evaluator.page(Format::OpenMetrics, None).expect("a page");

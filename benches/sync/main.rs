@@ -126,12 +126,10 @@ fn pages(exporter: &Exporter, shape: &Shape) -> f64 {
     std::thread::sleep(Duration::from_millis(1100));
     let page = scrape::get(&exporter.address, "/metrics", "").body;
     let text = String::from_utf8_lossy(&page);
-    let held = |kind: &str| {
-        scrape::value(&text, &format!("longhorn_health_resource_objects{{resource=\"{kind}\"}}"))
-    };
     // figures of a part of the cluster would be worth nothing
-    assert_eq!(held("replicas.longhorn.io"), shape.replicas as f64);
-    assert_eq!(held("volumes.longhorn.io"), shape.volumes as f64);
+    let held = |how: &str| scrape::value(&text, &format!("longhorn_health_volumes{{robustness=\"{how}\"}}"));
+    assert_eq!(held("healthy") + held("degraded"), shape.volumes as f64);
+    assert!(scrape::value(&text, "longhorn_health_objects") > (shape.volumes + shape.replicas) as f64);
     println!("  page       {:7.1} kB, {:.1} kB with gzip", kilo(&page), kilo(&zipped.body));
     println!(
         "  its own    {:7.1} ms evaluation, {:.1} ms rendering",

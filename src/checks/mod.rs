@@ -13,7 +13,7 @@ mod backing_image_eviction_crash;
 pub(crate) mod backup_failing;
 mod csi_plugin_down;
 pub(crate) mod danger_zone_pending;
-mod disk_unavailable;
+pub(crate) mod disk_unavailable;
 mod driver_deployer_blocked;
 mod engine_image_unavailable;
 mod eviction_inconsistent;

@@ -97,6 +97,10 @@ relations! {
     // alone (longhorn-manager v1.5.5 to v1.12.1 controller/volume_attachment_controller.go isResponsibleFor).
     volume_attachment_stuck [attaching, detaching, ticket_waits] CausedBy manager_half_alive [work_undone],
         same Volume, "volume not attached";
+    // Where no node is Ready, each single one follows from what all share, and so does a Service whose pods are all called not Ready.
+    disk_unavailable [node_not_ready] CausedBy disk_unavailable [no_node_ready], same Cluster, "node not Ready" on nodes;
+    webhook_unavailable [no_ready_endpoint] CausedBy disk_unavailable [no_node_ready], same Cluster, "no webhook";
+
     attachment_on_dead_node [node_down] CausedBy disk_unavailable [node_not_ready], same Node, "volumes held" on nodes;
 
     // Engine and replicas run in instance managers, and end with them; a replica on a disk that is not Schedulable is not

@@ -31,17 +31,13 @@ gauges! {
         "1 for every volume that a finding hits or that holds its object.",
         absent "the finding names no volume, or it is one of those that longhorn_health_findings_truncated counts",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
-    FINDING_SINCE = Gauge "longhorn_health_finding_since_timestamp_seconds" ["check", "cause", "object_kind", "object", "node", "disk"]
-        "Unix time since which the finding holds.",
-        absent "it is not known since when the finding holds",
-        example "time() - max without (instance, pod) (longhorn_health_finding_since_timestamp_seconds) > 86400";
     FINDING_FOLLOWS = Gauge "longhorn_health_finding_follows" ["check", "cause", "object_kind", "object", "node", "disk", "alert", "root_alert", "root_node"]
         "1 for every finding that follows from another one at least as severe, with the alerts that tell of both; Alertmanager mutes the first while the second fires.",
         absent "the finding follows from no other, or it is one of those that longhorn_health_findings_truncated counts",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_finding_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
-        absent "no check has more than 2,000 findings or volumes",
+        absent "no check has more than 2,000 findings, or 500 volumes in them",
         example "longhorn_health_findings_truncated > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_series_truncated" ["family"]
         "Number of series of a family that are left out, to keep the page small.",
@@ -85,10 +81,10 @@ gauges! {
         "Unix time at which the Kubernetes API last answered for the kind that has waited longest; kinds that it refuses or does not have are left out.",
         absent "it has not answered yet, or the exporter serves a recording or the demo",
         example "time() - longhorn_health_last_success_timestamp_seconds";
-    RESOURCE_OBJECTS = Gauge "longhorn_health_resource_objects" ["resource"]
-        "Number of objects of a kind that the exporter holds.",
+    OBJECTS = Gauge "longhorn_health_objects" []
+        "Number of objects of all kinds that the exporter holds: its memory goes with them.",
         absent "never",
-        example "longhorn_health_resource_objects{resource=\"volumes.longhorn.io\"}";
+        example "process_resident_memory_bytes / on (instance) longhorn_health_objects";
     RESOURCE_UNDECODABLE = Gauge "longhorn_health_resource_undecodable" ["resource"]
         "Number of objects of a kind that could not be decoded and are therefore missing.",
         absent "all could be decoded",
@@ -105,10 +101,10 @@ gauges! {
         "Watches that were begun, of all kinds.",
         absent STATIC,
         example "rate(longhorn_health_watches_total[1h])";
-    RESOURCE_EVENTS = Counter "longhorn_health_resource_events_total" ["resource"]
-        "Watch events of a kind that changed an object.",
-        absent "there was none, or the exporter serves a recording or the demo",
-        example "rate(longhorn_health_resource_events_total[5m])";
+    EVENTS = Counter "longhorn_health_events_total" []
+        "Watch events that changed an object, of all kinds.",
+        absent STATIC,
+        example "rate(longhorn_health_events_total[5m])";
     RESOURCE_ERRORS = Counter "longhorn_health_resource_errors_total" ["resource", "reason"]
         "Failed lists and watches of a kind by reason.",
         absent "there was none, or the exporter serves a recording or the demo",

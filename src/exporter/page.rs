@@ -17,9 +17,11 @@ use crate::metrics::Family;
 use crate::report::{Report, Status};
 use crate::source::ApiTotals;
 
-/// How many findings of a check get series of their own, and how many volume series a check gets.
-/// Findings come worst first, so it is the mildest that go without; the counts stay exact.
+/// How many findings of a check get series of their own. Findings come worst first, so it is the mildest that go without; the
+/// counts stay exact.
 const MAX_DETAILS: usize = 2_000;
+/// How many volumes of a check get a series: a table that no one reads to its end, and no alert needs it.
+const MAX_VOLUMES: usize = 500;
 
 /// What only the exporter knows of itself.
 #[derive(Debug, Clone, Copy)]
@@ -183,9 +185,6 @@ impl Page {
                 self.add(&FINDING_VOLUME, &labels, 1.0);
             }
         }
-        for (labels, since) in &details.since {
-            self.add(&FINDING_SINCE, labels, *since as f64);
-        }
     }
 
     fn add_cluster(&mut self, moment: &Moment) {
@@ -228,7 +227,6 @@ impl Page {
     fn add_resources(&mut self, resources: &[ResourceFacts]) {
         for facts in resources {
             let label = facts.resource.label();
-            self.add(&RESOURCE_OBJECTS, &[&label], facts.objects as f64);
             if facts.status.undecodable > 0 {
                 self.add(&RESOURCE_UNDECODABLE, &[&label], facts.status.undecodable as f64);
             }
@@ -241,6 +239,7 @@ impl Page {
                 self.add(&RESOURCE_STATE, &[&label, shown.as_str()], 1.0);
             }
         }
+        self.add(&OBJECTS, &[], resources.iter().map(|facts| facts.objects).sum::<usize>() as f64);
         let answers = |facts: &&ResourceFacts| {
             !matches!(facts.status.readability, Readability::NotServed | Readability::Forbidden)
         };
@@ -257,11 +256,9 @@ impl Page {
         let sum = |count: fn(&ApiTotals) -> u64| totals.values().map(count).sum::<u64>() as f64;
         self.add(&LISTS, &[], sum(|totals| totals.lists));
         self.add(&WATCHES, &[], sum(|totals| totals.watches));
+        self.add(&EVENTS, &[], sum(|totals| totals.events));
         for (resource, totals) in totals {
             let label = resource.label();
-            if totals.events > 0 {
-                self.add(&RESOURCE_EVENTS, &[&label], totals.events as f64);
-            }
             for (reason, count) in totals.errors.iter().filter(|(_, count)| **count > 0) {
                 self.add(&RESOURCE_ERRORS, &[&label, reason.as_str()], *count as f64);
             }
@@ -280,8 +277,6 @@ struct PageDetails<'a> {
     counts: BTreeMap<Severity, usize>,
     /// Findings with the number of volumes that are shown of each.
     findings: Vec<(&'a Finding, usize)>,
-    /// The earliest time where several findings differ in their severity only.
-    since: BTreeMap<[&'a str; 6], i64>,
     volumes: usize,
     truncated: usize,
 }
@@ -293,13 +288,9 @@ impl<'a> PageDetails<'a> {
             self.truncated += 1;
             return;
         }
-        let volumes = finding.volumes.len().min(MAX_DETAILS - self.volumes);
+        let volumes = finding.volumes.len().min(MAX_VOLUMES - self.volumes);
         self.truncated += usize::from(volumes < finding.volumes.len());
         self.volumes += volumes;
         self.findings.push((finding, volumes));
-        let Some(since) = finding.since.map(|since| since.as_second()) else { return };
-        let (node, disk) = place(finding);
-        let key = [finding.check, finding.cause.id, finding.object.kind, &finding.object.name, node, disk];
-        self.since.entry(key).and_modify(|earliest| *earliest = since.min(*earliest)).or_insert(since);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyper::http::request::Parts;
 
-use super::digest::Digester;
+use super::credentials::Digester;
 use super::passwords::Passwords;
 use super::rate::RateLimiter;
 use super::respond::Refusal;

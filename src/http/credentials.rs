@@ -13,9 +13,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use hyper::{StatusCode, header};
+use ring::hmac;
+use ring::rand::SystemRandom;
 use tokio::time::{Instant, timeout};
 
-use super::digest::Digest;
 use super::rate::RateLimiter;
 use super::respond::Refusal;
 use super::web_config::Rate;
@@ -195,6 +196,31 @@ impl<V> Drop for StrangerPlace<V> {
 /// Without an answer yet. One that has failed is put again.
 fn is_open<V: Clone>(flight: &Shared<Flight<V>>) -> bool {
     flight.peek().is_none()
+}
+
+/// A fingerprint of a secret, so that no password and no token is held. Of no use outside this process.
+pub type Digest = [u8; 32];
+
+/// Makes fingerprints with a key of its own.
+pub struct Digester(hmac::Key);
+
+impl Digester {
+    /// Takes a new key. `None` when the system gives no random numbers.
+    pub fn new() -> Option<Self> {
+        hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok().map(Digester)
+    }
+
+    /// The fingerprint of some parts, in their order and with their borders.
+    pub fn digest(&self, parts: &[&[u8]]) -> Digest {
+        let mut context = hmac::Context::with_key(&self.0);
+        for part in parts {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
+        let mut digest = Digest::default();
+        digest.copy_from_slice(context.sign().as_ref()); // both are the 32 bytes of SHA-256
+        digest
+    }
 }
 
 /// Too many credentials are being checked.

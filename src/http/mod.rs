@@ -1,24 +1,22 @@
 //! The HTTP server: the only user of `hyper`.
 //!
 //! [`run`] takes listeners and a shutdown future, so that the caller owns both ends. A
-//! connection passes [`connections`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
+//! connection passes [`places`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
 //! (path, method, access, concurrency) and ends in a page.
 
 mod access;
 mod connection;
-mod connections;
 mod credentials;
-mod digest;
 mod links;
 pub(crate) mod negotiate;
 mod page;
 pub(crate) mod passwords;
+mod places;
 pub(crate) mod plan;
 mod rate;
 mod respond;
 pub(crate) mod reviewer;
 mod router;
-mod slots;
 #[cfg(test)]
 mod slow_readers_tests;
 mod timeouts;
@@ -36,14 +34,14 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 
 pub use access::Access;
-pub use digest::Digester;
+pub use credentials::Digester;
 pub use links::Links;
 pub use reviewer::{Reviewer, is_open_to_all};
 pub use router::Router;
 pub use transport::Transport;
 pub use web_config::{WebConfigError, WebConfigFile};
 
-use connections::Connections;
+use places::Connections;
 use timeouts::Phases;
 
 /// Connections accepted in one go: few beside those that there may be.

@@ -9,8 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::{HeaderMap, StatusCode, header};
 
-use super::credentials::{NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
-use super::digest::Digester;
+use super::credentials::{Digester, NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
 use super::respond::Refusal;
 
 /// Time a good verdict is kept; a changed hash is another verdict.

@@ -1,4 +1,6 @@
-//! The rate limit of the web configuration.
+//! The rate limit of the web configuration, as exporter-toolkit has it; without one there is none.
+//!
+//! **Whom this keeps out:** strangers of whom the API server would be asked too often (see `credentials`), and whom the file says.
 
 use std::sync::Mutex;
 

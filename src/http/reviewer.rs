@@ -9,8 +9,7 @@ use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode, header};
 
-use super::credentials::{NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
-use super::digest::Digester;
+use super::credentials::{Digester, NoVerdict, Verdict, VerdictLimits, Verdicts, busy};
 use super::passwords::scheme;
 use super::respond::Refusal;
 use super::web_config::Rate;

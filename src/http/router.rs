@@ -10,9 +10,9 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::access::Access;
 use super::links::Links;
+use super::places::Slots;
 use super::plan::PlanQuery;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
-use super::slots::Slots;
 use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::at_risk::{self, AtRisk};
 use crate::check::{Finding, VolumeRef, counted};
+use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
 use crate::facts::volumes;
@@ -113,7 +114,14 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     }
     let hurt: Vec<HurtVolumes> = hurt.into_values().collect();
     let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
-    let line = if known { line(&counts, &hurt) } else { NOT_KNOWN.to_owned() };
+    let line = match known {
+        // nothing is left that would write that a volume is hurt
+        true if findings.iter().any(|finding| finding.cause == &NO_NODE_READY) => {
+            format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
+        }
+        true => line(&counts, &hurt),
+        false => NOT_KNOWN.to_owned(),
+    };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
 }
 
@@ -235,6 +243,16 @@ mod tests {
         let quiet = [volume("a", "x", "attached", "healthy"), volume("b", "z", "detached", "unknown")];
         assert_eq!(line_of(&quiet), "1 volume healthy, 1 detached");
         assert_eq!(line_of(&[]), "no volumes");
+    }
+
+    #[test]
+    fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
+        let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
+        let none = Finding::new(&NO_NODE_READY, crate::check::ObjectRef::cluster("Node", "n"), "…");
+        assert_eq!(
+            of(&cluster, &[none]).1.line,
+            "1 volume healthy, as Longhorn wrote before no node was Ready"
+        );
     }
 
     #[test]

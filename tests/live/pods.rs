@@ -60,3 +60,52 @@ async fn a_replacement_that_nobody_watched_shows_in_the_next_list() {
     let expected = [replaced("gone", "9", ""), replaced("im", "1", "2")];
     until(&live, "the replacement", |cluster| replacements(cluster) == expected).await;
 }
+
+/// Every way in which a watch is lost, again and again, while pods are replaced: each replacement is counted once.
+#[tokio::test]
+async fn a_storm_of_410_and_new_lists_under_churn_counts_each_replacement_once() {
+    const PODS: usize = 6;
+    let server = server().await;
+    for number in 0..PODS {
+        server.put("pods", pod(&format!("im-{number}"), &format!("im-{number}-0")));
+    }
+    let live = synced(&server).await;
+    server.wait_for_watch("pods").await;
+    let mut expected = Vec::new();
+    for round in 0..6 * PODS {
+        let name = format!("im-{}", round % PODS);
+        let [old, new] = [round / PODS, round / PODS + 1].map(|life| format!("{name}-{life}"));
+        match round % 5 {
+            0 => server.expire_watches("pods"),
+            1 => server.send_watch_error("pods", 410),
+            2 => {
+                server.compact("pods");
+                server.end_watches("pods");
+            }
+            3 => server.drop_watches("pods"),
+            _ => {}
+        }
+        server.delete("pods", NAMESPACE, &name);
+        server.put("pods", pod(&name, &new));
+        server.put("pods", pod("neighbour", &format!("neighbour-{round}")));
+        server.delete("pods", NAMESPACE, "neighbour");
+        let is_new = |cluster: &Cluster| {
+            cluster.objects.pods.get(&*name).is_some_and(|pod| pod.metadata.uid.as_str() == new)
+        };
+        until(&live, "the replacement", is_new).await;
+        expected.push(replaced(&name, &old, &new));
+    }
+    // lists that bring nothing new
+    for _ in 0..5 {
+        server.wait_for_open_watches("pods", 1).await;
+        let lists = server.requests("pods", Verb::List);
+        server.expire_watches("pods");
+        server.wait_for_requests("pods", Verb::List, lists + 1).await;
+    }
+    server.wait_for_open_watches("pods", 1).await;
+    let mut seen = replacements(&live.snapshot(now()));
+    seen.retain(|(name, ..)| name != "neighbour");
+    seen.sort();
+    expected.sort();
+    assert_eq!(seen, expected);
+}

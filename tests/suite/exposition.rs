@@ -102,7 +102,7 @@ fn what_must_always_be_there_is_there_and_in_declared_order() {
         "longhorn_health_volumes",
         "longhorn_health_instance_managers",
         "longhorn_health_resource_state",
-        "longhorn_health_resource_objects",
+        "longhorn_health_objects",
         "longhorn_health_exporter_build_info",
         "longhorn_health_exporter_evaluation_duration_seconds",
     ] {

@@ -331,7 +331,7 @@ fn before_the_first_sync_there_is_no_verdict_and_readiness_names_what_is_missing
     assert!(ready.ends_with("\r\n\r\nwaiting for volumes.longhorn.io\nwaiting for pods\n"), "{ready}");
     assert!(get(server.address, "/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     let metrics = get(server.address, "/metrics");
-    assert!(metrics.contains("\nlonghorn_health_resource_objects{"));
+    assert!(metrics.contains("\nlonghorn_health_objects "));
     for verdict in ["longhorn_health_finding", "longhorn_health_check_unknown", "longhorn_health_volumes"] {
         assert!(!metrics.contains(verdict), "{verdict}");
     }

@@ -57,8 +57,10 @@ impl Shape {
 
     pub(super) fn manager_pod(&self, n: usize) -> Value {
         let name = format!("longhorn-manager-{n:05}");
-        let labels =
-            json!({"app": "longhorn-manager", "longhorn.io/admission-webhook": "longhorn-admission-webhook"});
+        let mut labels = json!({"app": "longhorn-manager"});
+        if !self.unlabelled {
+            labels["longhorn.io/admission-webhook"] = json!("longhorn-admission-webhook");
+        }
         self.pod(&name, n, labels, &MANAGER_CONTAINERS)
     }
 

@@ -34,6 +34,8 @@ pub struct Shape {
     pub newest: Timestamp,
     /// Every replica is asked to leave its disk, where nothing asks for that any more: a finding each.
     pub evicting: bool,
+    /// No manager carries the label by which the admission Service selects.
+    pub unlabelled: bool,
 }
 
 impl Shape {
@@ -41,7 +43,17 @@ impl Shape {
     pub fn new(volumes: usize, down: usize) -> Self {
         let (replicas, instance_managers, nodes) = (volumes * REPLICAS_EACH, volumes / 5, volumes / 10);
         let newest = LONG_AGO.parse().expect("a time");
-        Shape { volumes, replicas, instance_managers, nodes, down, backups: 20, newest, evicting: false }
+        Shape {
+            volumes,
+            replicas,
+            instance_managers,
+            nodes,
+            down,
+            backups: 20,
+            newest,
+            evicting: false,
+            unlabelled: false,
+        }
     }
 
     /// Every object.

@@ -69,6 +69,15 @@ causes! {
         "less than a tenth of what may be promised to volumes is left, or the disk is close to its least free space"
         fix "Plan room before the next volume or rebuild: add a disk or a node, or delete snapshots and volumes that no one needs. A disk that is small \
              by design can be closed for scheduling; it is not reported then." [read REPLICAS, read DISK, read LIMITS] proven "no one needs what goes, as the reader has to know";
+    NO_NODE_READY = critical "no_node_ready"
+        "none of the nodes that Longhorn stores data on has been Ready for five minutes"
+        fix "Look at what the nodes share before any single one: where Ready is Unknown, the way of their kubelets to the API server (its address and load \
+             balancer, the certificates, DNS, the network) and power; where it is False, what the kubelets say. Restart, drain and delete no node before \
+             that is known: machines that only stopped reporting may still serve their volumes, and Kubernetes evicts nothing meanwhile." [
+            read "kubectl get nodes -o wide",
+            read NODE,
+            read "kubectl -n <namespace> get pods -o wide",
+        ];
     NODE_NOT_READY = warning "node_not_ready" "the Kubernetes node has not been Ready for five minutes"
         fix "Bring node <node> back: power, network, kubelet. Longhorn then uses its replicas again as far as they are in step. If it is lost for good, \
              switch it off and wait until every volume is healthy without it before you delete it. Pods with an RWO volume stay bound to it until \

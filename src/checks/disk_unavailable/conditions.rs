@@ -57,8 +57,15 @@ impl DiskCounts {
     }
 }
 
-pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
-    let found = [away(cluster, out, node), pressure(cluster, out, node)];
+/// Returns the condition of a node that has not been Ready for long enough.
+pub(super) fn find<'c>(
+    cluster: &'c Cluster,
+    out: &mut Outcome,
+    counts: &DiskCounts,
+    node: &'c LonghornNode,
+) -> Option<&'c Condition> {
+    let away = away(cluster, out, node);
+    let found = [away.map(|ready| not_ready(node, ready)), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
@@ -70,6 +77,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, no
         out.find(finding.impact(impact));
     }
     environment(cluster, out, counts, node);
+    away
 }
 
 fn about(node: &LonghornNode, cause: &'static Cause, message: String) -> Finding {
@@ -78,7 +86,7 @@ fn about(node: &LonghornNode, cause: &'static Cause, message: String) -> Finding
 }
 
 /// The Kubernetes node itself is not Ready; Longhorn's condition repeats that, unless no manager is left to.
-fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
+fn away<'c>(cluster: &'c Cluster, out: &mut Outcome, node: &'c LonghornNode) -> Option<&'c Condition> {
     let name = &node.metadata.name;
     let written =
         condition(&node.status.conditions, "Ready").filter(|ready| ready.reason == "KubernetesNodeNotReady");
@@ -89,14 +97,13 @@ fn away(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Fin
         Some(false) => kube,
         None => written.filter(|ready| ready.status == ConditionStatus::False),
     };
-    let ready = ready?;
-    if !is_lasting(cluster, out, "away", name, ready) {
-        return None;
-    }
-    let finding = about(node, &causes::NODE_NOT_READY, format!("node {name} is not Ready"))
+    ready.filter(|ready| is_lasting(cluster, out, "away", name, ready))
+}
+
+fn not_ready(node: &LonghornNode, ready: &Condition) -> Finding {
+    about(node, &causes::NODE_NOT_READY, format!("node {} is not Ready", node.metadata.name))
         .since(ready.last_transition_time.get())
-        .fact(said("node", ready));
-    Some(finding)
+        .fact(said("node", ready))
 }
 
 fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {

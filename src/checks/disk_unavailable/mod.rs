@@ -11,9 +11,10 @@
 //! False for the manager's pod too, which is no matter of the node: other checks look at that
 //! (setReadyConditionForManagerPod).
 
-mod causes;
+pub mod causes;
 mod conditions;
 mod disks;
+mod none_ready;
 mod room;
 mod rules;
 #[cfg(test)]
@@ -53,8 +54,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     let mut ready: Vec<disks::Disk> = Vec::new();
     let others = conditions::DiskCounts::default();
     let mut counts = [("ready", 0), ("full", 0), ("not_ready", 0)];
+    let mut away = Vec::new();
     for node in cluster.objects.longhorn_nodes.iter() {
-        conditions::find(cluster, out, &others, node);
+        away.extend(conditions::find(cluster, out, &others, node).map(|ready| (node, ready)));
         for (name, status) in node.status.disk_status.iter() {
             // a disk without spec is about to be forgotten
             let Some(spec) = node.spec.disks.get(name) else { continue };
@@ -74,6 +76,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             }
         }
     }
+    none_ready::find(cluster, out, &away);
     // stable: the disks of a UUID stay in the order of their nodes
     ready.sort_by_key(|disk| disk.status.disk_uuid.as_str());
     for disks in ready.chunk_by(|one, other| one.status.disk_uuid == other.status.disk_uuid) {

@@ -61,6 +61,18 @@ pub(super) const ALERTS: &[Alert] = &[
         ..Alert::PLAIN
     },
     Alert {
+        name: "LonghornNoNodeReady",
+        when: When::Found(&[&NO_NODE_READY]),
+        hold: "1m",
+        severity: Severity::Critical,
+        summary: "No node that Longhorn stores data on is Ready.",
+        description: "None of the nodes that Longhorn stores data on is Ready, so every volume of the cluster is concerned. Look at what they share \
+                      first: the way of their kubelets to the API server, the network, power. Restart, drain and delete none before.",
+        why: "The finding allows five minutes for a reboot; one more bridges an exporter that restarts.",
+        runbook: include_str!("LonghornNoNodeReady.md"),
+        ..Alert::PLAIN
+    },
+    Alert {
         name: "LonghornNodeNotReady",
         when: When::Found(&[&NODE_NOT_READY, &NODE_PRESSURE]),
         hold: "1m",

@@ -96,7 +96,67 @@ fn a_disk_that_comes_late_or_went_with_its_node_is_not_found() {
     }
     // what is not Ready for lack of a node is told once, of the node
     let down = kube("n1", "Unknown", LONG_AGO) + &disk(&mismatch(LONG_AGO));
-    assert_eq!(found(&CHECK, &cluster_at(NOW, &down)), ["warning node_not_ready Node n1"]);
+    let other = kube("n2", "True", LONG_AGO) + &node("n2", &ready("", "", LONG_AGO), "", "");
+    assert_eq!(found(&CHECK, &cluster_at(NOW, &(down + &other))), ["warning node_not_ready Node n1"]);
+}
+
+#[test]
+fn all_nodes_down_is_critical_and_one_that_is_ready_is_enough() {
+    let up = |name: &str| node(name, &ready("", "", LONG_AGO), "", "");
+    let three = up("n1") + &up("n2") + &up("n3");
+    let kube_nodes = |status: [&str; 3], since: &str| -> String {
+        ["n1", "n2", "n3"].iter().zip(status).map(|(name, status)| kube(name, status, since)).collect()
+    };
+    let of = |yaml: String| found(&CHECK, &cluster_at(NOW, &yaml));
+    let whole = "critical no_node_ready DaemonSet longhorn-manager".to_owned();
+    let away = ["n1", "n2", "n3"].map(|name| format!("warning node_not_ready Node {name}"));
+    let all = |yaml| of(yaml).iter().filter(|told| **told == whole).count();
+
+    let down = three.clone() + &kube_nodes(["Unknown", "False", "Unknown"], LONG_AGO);
+    assert_eq!(of(down.clone()), [&[whole.clone()][..], &away].concat());
+    // a control plane without disks of Longhorn is up
+    assert_eq!(all(down.clone() + &kube("cp", "True", LONG_AGO)), 1);
+    let controller = up("cp")
+        .replace("disks: {d1: {path: /data, allowScheduling: true, storageReserved: 0}}", "disks: {}");
+    assert_eq!(all(down.clone() + &controller + &kube("cp", "True", LONG_AGO)), 1);
+    // two are down and the third does not exist any more
+    assert_eq!(all(three.clone() + &kube("n1", "False", LONG_AGO) + &kube("n2", "Unknown", LONG_AGO)), 1);
+
+    assert_eq!(all(three.clone() + &kube_nodes(["Unknown", "False", "True"], LONG_AGO)), 0);
+    assert_eq!(
+        of(three.clone() + &kube_nodes(["Unknown"; 3], JUST_NOW)),
+        Vec::<String>::new(),
+        "a reboot of all"
+    );
+    // one that went a moment ago is none of those that are away for good
+    let one_new =
+        kube("n1", "Unknown", JUST_NOW) + &kube("n2", "Unknown", LONG_AGO) + &kube("n3", "Unknown", LONG_AGO);
+    assert_eq!(all(three.clone() + &one_new), 0);
+    assert_eq!(all(three), 0, "nodes that were not recorded are not gone");
+    assert_eq!(all(down + &up("n4") + &kube("n4", "True", JUST_NOW)), 0, "a new one has come");
+}
+
+#[test]
+fn what_the_nodes_share_is_told() {
+    let yaml = node("n1", &ready("", "", LONG_AGO), "", "")
+        + &node("n2", &ready("", "", LONG_AGO), "", "")
+        + &kube("n1", "Unknown", LONG_AGO)
+        + &kube("n2", "Unknown", "2026-03-01T11:00:40Z")
+        + &kube("cp", "True", LONG_AGO);
+    let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
+    let finding =
+        report.findings.iter().find(|finding| finding.cause == &super::causes::NO_NODE_READY).unwrap();
+    assert_eq!(finding.message, "none of the 2 nodes that Longhorn stores data on is Ready");
+    let told: Vec<_> = finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "n1, n2: Ready is Unknown",
+            "the first of them since 2026-03-01T11:00:00Z, the last since 2026-03-01T11:00:40Z",
+            "nodes without disks of Longhorn: 1 of 1 Ready",
+        ]
+    );
+    assert_eq!(finding.since, Some(time("2026-03-01T11:00:40Z")));
 }
 
 #[test]
@@ -204,6 +264,9 @@ fn a_node_is_away_when_kubernetes_says_so_for_longer_than_a_reboot() {
         (kube("n1", "True", LONG_AGO) + &longhorn("KubernetesNodePressure", JUST_NOW), None),
     ] {
         let expected: Vec<_> = expected.map(|cause| format!("warning {cause} Node n1")).into_iter().collect();
+        let readable =
+            if yaml.starts_with("apiVersion: v1") { kube("n2", "True", LONG_AGO) } else { String::new() };
+        let yaml = readable + &yaml + &node("n2", &ready("", "", LONG_AGO), "", "");
         assert_eq!(found(&CHECK, &cluster_at(NOW, &yaml)), expected, "{yaml}");
     }
 }

@@ -225,7 +225,7 @@ const SEEN: Duration = Duration::from_secs(20);
 /// Writes what a kubelet writes at a restart, and waits until the exporter has seen it. With an end
 /// the container has also terminated anew, 124 s after its start.
 async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end: Option<&str>) -> Result<()> {
-    const EVENTS: &str = "longhorn_health_resource_events_total";
+    const EVENTS: &str = "longhorn_health_events_total";
     let pods = bench.api("v1", "Pod", NAMESPACE).await?;
     let mut statuses = serde_json::to_value(pods.get(pod).await?)?["status"]["containerStatuses"].take();
     let status = statuses
@@ -239,13 +239,11 @@ async fn restart(bench: &Bench, exporter: &Exporter, pod: &str, count: u32, end:
         ended["startedAt"] = json!((finished - jiff::SignedDuration::from_secs(124)).to_string());
         ended["finishedAt"] = json!(end);
     }
-    let seen = exporter.page().await?.value(EVENTS, &[("resource", "pods")]).unwrap_or_default();
+    let seen = exporter.page().await?.value(EVENTS, &[]).unwrap_or_default();
     let patch = Patch::Merge(json!({"status": {"containerStatuses": statuses}}));
     pods.patch_status(pod, &PatchParams::default(), &patch).await?;
     exporter
-        .until("the restart", SEEN, |page| {
-            page.value(EVENTS, &[("resource", "pods")]).is_some_and(|events| events > seen)
-        })
+        .until("the restart", SEEN, |page| page.value(EVENTS, &[]).is_some_and(|events| events > seen))
         .await?;
     Ok(())
 }

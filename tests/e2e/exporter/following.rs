@@ -101,7 +101,7 @@ async fn a_definition_that_is_deleted_and_made_again_is_followed() -> Result<()>
         .until("the kind to be back", LOOK_AGAIN, |page| {
             page.value(states, &[("resource", "volumes.longhorn.io")]).is_none()
                 && page.is(unknown, &[("check", "instance_manager_stale")], 0.0)
-                && page.is("longhorn_health_resource_objects", &[("resource", "volumes.longhorn.io")], count)
+                && page.sum("longhorn_health_volumes") == count
         })
         .await?;
     println!("definition made again followed after {took:.1?}");

@@ -30,6 +30,11 @@ impl Page {
         self.series(name, labels).any(|other| other == value)
     }
 
+    /// All series of a family together.
+    pub fn sum(&self, name: &str) -> f64 {
+        self.series(name, &[]).sum()
+    }
+
     fn series(&self, name: &str, labels: &[(&str, &str)]) -> impl Iterator<Item = f64> {
         let wanted: Vec<String> =
             labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();

@@ -1,13 +1,20 @@
-//! The open connections. When there are too many, one that waits for its client is closed for the new
-//! one, so that idle or silent clients cannot keep probes and scrapes out. It is one of those that wait
-//! for the same as most others: who floods gives way to itself, and a client that connects and asks is
-//! answered, also from the address of the flood.
+//! The one limit of connections and of answers.
+//!
+//! **Whom this keeps out:** those who can reach the port and take more than a share of it. Connections that are opened by the thousand and
+//! then idle, silent or slow: when there are too many, one that waits for its client is closed for the new one. It is one of those
+//! that wait for the same as most others, so who floods gives way to itself, and a client that connects and asks is answered, also
+//! from the address of the flood. And requests without end for pages and reports, which take half of the places at most, so that a
+//! scrape finds one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use hyper::{StatusCode, header};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use super::Limits;
+use super::respond::Refusal;
 use super::timeouts::{Phases, WaitingClient};
 use crate::sync;
 
@@ -82,6 +89,39 @@ impl OpenConnections {
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.list.lock().all.remove(&self.id);
+    }
+}
+
+/// A number of places, of which pages and reports take half at most: readers take nothing from a scrape.
+pub struct Slots {
+    all: Semaphore,
+    readers: Semaphore,
+    most: usize,
+}
+
+/// A place, given back when dropped.
+pub struct Slot<'s> {
+    _one: SemaphorePermit<'s>,
+    _reader: Option<SemaphorePermit<'s>>,
+}
+
+impl Slots {
+    /// Zero means no limit.
+    pub fn new(most: usize) -> Self {
+        let places = if most == 0 { Semaphore::MAX_PERMITS } else { most };
+        Slots { all: Semaphore::new(places), readers: Semaphore::new(places.div_ceil(2)), most }
+    }
+
+    /// A place for a scrape or a reader, or 503 at once.
+    pub fn take(&self, scrape: bool) -> Result<Slot<'_>, Refusal> {
+        let reader = if scrape { Ok(None) } else { self.readers.try_acquire().map(Some) };
+        match (reader, self.all.try_acquire()) {
+            (Ok(reader), Ok(one)) => Ok(Slot { _one: one, _reader: reader }),
+            _ => {
+                let message = format!("{} requests are running already, try again later", self.most);
+                Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1"))
+            }
+        }
     }
 }
 
@@ -167,5 +207,16 @@ mod tests {
         assert!(newcomer.is_none() || is_closed(&busy[2].1));
         busy.clear();
         assert!(client(&list, 5).await.is_some(), "what ended makes room");
+    }
+
+    #[test]
+    fn readers_take_half_of_the_places_and_scrapes_any() {
+        let slots = Slots::new(4);
+        let readers = [slots.take(false), slots.take(false)];
+        assert!(readers.iter().all(Result::is_ok) && slots.take(false).is_err());
+        let _scrapes = [slots.take(true).unwrap(), slots.take(true).unwrap()];
+        assert!(slots.take(true).is_err(), "four in all");
+        drop(readers);
+        assert!(slots.take(false).is_ok() && slots.take(true).is_ok());
     }
 }

@@ -1,0 +1,99 @@
+//! None of the nodes that Longhorn stores data on is Ready.
+//!
+//! Many machines rarely fail at once; what they share does. The node controller says Unknown of each of them when their kubelets
+//! no longer reach the API server, while pods and volumes may go on; it then calls their pods not Ready, removes its NoExecute
+//! taints and evicts nothing (kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go tryUpdateNodeHealth,
+//! processPod, handleDisruption: "master disruption mode").
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::causes;
+use crate::check::*;
+use crate::facts::{api, nodes, text};
+use crate::longhorn::{Condition, LonghornNode, VolumeState};
+
+/// Different words of nodes that are told.
+const MOST: usize = 3;
+
+/// Judges all nodes together. `away` are those that have not been Ready for long enough, with their condition.
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, &Condition)]) {
+    let Some((first, _)) = away.first() else { return };
+    let names: BTreeSet<&str> = away.iter().map(|(node, _)| node.metadata.name.as_str()).collect();
+    let all = &cluster.objects.longhorn_nodes;
+    let mut storing: Vec<_> = all.iter().filter(|node| !node.spec.disks.is_empty()).collect();
+    if storing.is_empty() {
+        storing = all.iter().collect();
+    }
+    let is_away = |node: &&LonghornNode| {
+        let name = node.metadata.name.as_str();
+        names.contains(name) || nodes::is_gone(cluster, name)
+    };
+    if !storing.iter().all(is_away) {
+        return;
+    }
+    let message = match storing.len() {
+        1 => format!("node {}, the only one that Longhorn stores data on, is not Ready", first.metadata.name),
+        count => format!("none of the {count} nodes that Longhorn stores data on is Ready"),
+    };
+    let object = ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager");
+    let mut finding = Finding::new(&causes::NO_NODE_READY, object, message)
+        .since(away.iter().filter_map(|(_, ready)| ready.last_transition_time.get()).max())
+        .impact(impact(cluster))
+        .with(Name::Node, first.metadata.name.as_str());
+    finding.evidence = words(away).chain(times(away)).chain(others(cluster)).map(api).collect();
+    out.find(finding);
+}
+
+fn impact(cluster: &Cluster) -> String {
+    let volumes = &cluster.objects.volumes;
+    let attached = volumes.iter().filter(|volume| volume.status.state == VolumeState::Attached).count();
+    format!(
+        "Longhorn attaches, detaches and rebuilds nothing, and its objects say what was so before; whether {} still works, only the machines tell \
+         ({attached} of them attached)",
+        counted(volumes.len(), "volume")
+    )
+}
+
+/// What is said of the nodes, the commonest first.
+fn words(away: &[(&LonghornNode, &Condition)]) -> impl Iterator<Item = String> {
+    let mut by_words: BTreeMap<(&str, &str, &str), Vec<&str>> = BTreeMap::new();
+    for (node, ready) in away {
+        let said = (ready.status.as_str(), ready.reason.as_str(), ready.message.trim());
+        by_words.entry(said).or_default().push(&node.metadata.name);
+    }
+    let mut said: Vec<_> = by_words.into_iter().collect();
+    said.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
+    let lines: Vec<String> = said
+        .into_iter()
+        .take(MOST)
+        .map(|((status, reason, message), nodes)| {
+            let reason = if reason.is_empty() { String::new() } else { format!(", reason {reason}") };
+            let message = match message {
+                "" => String::new(),
+                message => format!(": {}", text::shortened(message, 300)),
+            };
+            format!("{}: Ready is {status}{reason}{message}", text::listed(&nodes))
+        })
+        .collect();
+    lines.into_iter()
+}
+
+/// Whether they went together.
+fn times(away: &[(&LonghornNode, &Condition)]) -> Option<String> {
+    let times = || away.iter().filter_map(|(_, ready)| ready.last_transition_time.get());
+    let (first, last) = (times().min()?, times().max()?);
+    (away.len() > 1).then(|| match first == last {
+        true => format!("all of them since {first}"),
+        false => format!("the first of them since {first}, the last since {last}"),
+    })
+}
+
+/// The nodes of the cluster that Longhorn has nothing on: where these are Ready, the reason is none of the whole cluster.
+fn others(cluster: &Cluster) -> Option<String> {
+    let is_other =
+        |name: &str| cluster.objects.longhorn_nodes.get(name).is_none_or(|node| node.spec.disks.is_empty());
+    let others = || cluster.objects.kube_nodes.iter().filter(|node| is_other(&node.metadata.name));
+    let ready = others().filter(|node| node.is_ready()).count();
+    let count = others().count();
+    (count > 0).then(|| format!("nodes without disks of Longhorn: {ready} of {count} Ready"))
+}
