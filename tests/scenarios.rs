@@ -197,7 +197,7 @@ type Told = BTreeMap<(&'static str, &'static str, String), (Severity, String)>;
 fn told(report: &Report) -> Told {
     let one = |finding: &Finding| {
         let place = [finding.node.as_deref(), finding.disk.as_deref()].map(Option::unwrap_or_default);
-        let evidence: Vec<_> = finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect();
+        let evidence: Vec<_> = finding.evidence().iter().map(|evidence| evidence.text.as_str()).collect();
         let key = (finding.check, finding.cause.id, format!("{} {}", finding.object, place.join(" ")));
         (key, (finding.severity, evidence.join("; ")))
     };

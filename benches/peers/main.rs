@@ -70,13 +70,13 @@ async fn compare(shape: Shape) -> Result<Vec<Figures>> {
     warm(&bench, &shape).await?;
 
     println!("\n{} volumes, {} nodes, {} of them down", shape.volumes, shape.nodes, shape.down);
-    println!("{}", Figures::HEADER);
     let mut all = Vec::new();
     let (theirs, own) = (Peer::kube_state_metrics(&kubeconfig), Peer::exporter(&kubeconfig));
     let program = own.program.clone();
     if theirs.is_none() {
         println!("kube-state-metrics is not on PATH and left out");
     }
+    println!("{}", Figures::HEADER);
     for peer in theirs.into_iter().chain([own]) {
         let figures = tokio::task::block_in_place(|| peer.measure(&server, || change(&etcd, &shape)))?;
         println!("{figures}");

@@ -112,6 +112,30 @@ impl Alert {
         }
     }
 
+    /// Labels of the finding that are aggregated away.
+    pub fn drops(&self) -> impl Iterator<Item = &'static str> {
+        let takes_turns = self.fires_on().len() > 1 && !self.side_by_side && !self.without.contains(&"cause");
+        self.without.iter().copied().chain(takes_turns.then_some("cause"))
+    }
+
+    /// True when it has this label of the finding.
+    pub fn keeps(&self, label: &str) -> bool {
+        let has = match self.when {
+            When::Flag { gauge, .. } => gauge.labels.contains(&label),
+            When::Found(_) | When::Promql { .. } => true,
+        };
+        has && !self.drops().any(|dropped| dropped == label)
+    }
+
+    /// True when it tells of findings of this cause, and not only explains them.
+    pub fn tells_of(&self, cause: &Cause) -> bool {
+        match self.when {
+            When::Found(causes) => causes.contains(&cause),
+            When::Flag { .. } => self.also.contains(&cause),
+            When::Promql { .. } => false,
+        }
+    }
+
     /// The causes whose findings point to its runbook.
     pub fn causes(&self) -> impl Iterator<Item = &'static Cause> {
         self.fires_on().iter().chain(self.also).copied()

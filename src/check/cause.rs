@@ -10,8 +10,10 @@ use super::{CommandTemplate, Severity};
 /// and an alert take the constant, so that a cause which no one declared does not compile:
 ///
 /// ```compile_fail
-/// use longhorn_health_exporter::check::{Finding, ObjectRef};
-/// Finding::new("deadlock", ObjectRef::cluster("Node", "node-1"), "…");
+/// use longhorn_health_exporter::check::{Cluster, Finding};
+/// fn find(cluster: &Cluster) -> Finding {
+///     Finding::about("deadlock", cluster.object_of(Resource::Pods, "manager-1"), "…")
+/// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {

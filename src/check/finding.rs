@@ -60,7 +60,7 @@ pub struct Finding {
     /// What it does to volumes and workloads, in one sentence.
     pub impact: String,
     /// What the verdict rests on.
-    pub evidence: Vec<Evidence>,
+    pub(super) evidence: Vec<Evidence>,
     /// What to do.
     pub remedy: Remedy,
     /// Name of the runbook, which is the name of its alert.
@@ -105,6 +105,12 @@ impl EvidenceSource {
     }
 }
 
+impl<T: Into<String>> From<T> for Evidence {
+    fn from(text: T) -> Self {
+        EvidenceSource::Api.says(text)
+    }
+}
+
 /// What to do about a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
@@ -144,7 +150,7 @@ impl Remedy {
 
 impl Finding {
     /// A finding about an object, as bad as its cause; check and runbook are filled in by the outcome.
-    pub fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
+    pub fn about(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
         Finding {
             check: "",
             cause,
@@ -209,21 +215,20 @@ impl Finding {
         self
     }
 
-    /// Adds what objects say.
-    pub fn fact(self, text: impl Into<String>) -> Self {
-        self.because(EvidenceSource::Api, text)
+    /// Adds what the verdict rests on: words alone are what an object says.
+    pub fn fact(self, fact: impl Into<Evidence>) -> Self {
+        self.facts([fact])
     }
 
     /// Adds facts.
-    pub fn facts(mut self, facts: impl IntoIterator<Item = Evidence>) -> Self {
-        self.evidence.extend(facts);
+    pub fn facts<E: Into<Evidence>>(mut self, facts: impl IntoIterator<Item = E>) -> Self {
+        self.evidence.extend(facts.into_iter().map(Into::into));
         self
     }
 
-    /// Adds a fact.
-    pub fn because(mut self, source: EvidenceSource, text: impl Into<String>) -> Self {
-        self.evidence.push(source.says(text));
-        self
+    /// What the verdict rests on.
+    pub fn evidence(&self) -> &[Evidence] {
+        &self.evidence
     }
 
     /// Says what to do, where it depends on the case; else the cause says it.
@@ -306,9 +311,9 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "\u{1f980}".repeat(100_000);
-        let mut finding = Finding::new(
+        let mut finding = Finding::about(
             const { &Cause::info("c", "") },
-            ObjectRef::cluster("Node", "n"),
+            ObjectRef { kind: "Node", namespace: None, name: "n".to_owned() },
             format!("x{long}"),
         )
         .impact("short")

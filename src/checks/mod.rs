@@ -101,3 +101,8 @@ pub fn named(id: &str, cause: Option<&str>) -> Result<(&'static Check, Option<&'
 pub fn by_id(id: &str) -> Option<&'static Check> {
     ALL.iter().copied().find(|check| check.id == id)
 }
+
+/// The same id, of a check that exists: ids that were saved or typed are text.
+pub fn id_of(id: &str) -> Option<&'static str> {
+    by_id(id).map(|check| check.id)
+}

@@ -1,8 +1,8 @@
 //! `man`: a page for each subcommand, for the archives of a release.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Command};
 
 use super::{Failure, exit};
 
@@ -21,6 +21,17 @@ pub fn run(args: ManArgs) -> Result<u8, Failure> {
     // what the environment of the build sets does not belong in the pages
     let command =
         super::command().mut_subcommands(|command| command.mut_args(|arg| arg.hide_env_values(true)));
-    clap_mangen::generate_to(command, &args.out).map_err(place)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    write(&command, &args.out).map_err(place)?;
     Ok(exit::OK)
+}
+
+/// Writes the page of a command and those of its subcommands, which end in the program's name and release.
+fn write(command: &Command, out: &Path) -> std::io::Result<()> {
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        write(subcommand, out)?;
+    }
+    let program = concat!("longhorn-health-exporter ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).source(program).generate_to(out).map(drop)
 }

@@ -1,9 +1,11 @@
 //! Options that say where the cluster is read from; shared by `serve` and `check`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
@@ -145,7 +147,7 @@ impl SourceArgs {
     /// How the report is wanted. Acceptances that have expired are told on standard error.
     pub fn wish(&self, now: Timestamp) -> Result<Wish, Failure> {
         let accepted = match &self.accepted {
-            Some(path) => Acceptance::read(path).map_err(Failure::usage)?,
+            Some(path) => acceptances(path).map_err(Failure::usage)?,
             None => Vec::new(),
         };
         for one in accepted.iter().filter(|one| one.has_expired(Some(now))) {
@@ -221,6 +223,17 @@ impl SourceArgs {
             None => Ok(cluster),
         }
     }
+}
+
+fn acceptances(path: &Path) -> anyhow::Result<Vec<Acceptance>> {
+    let name = path.display();
+    // one without a writer would keep its reader waiting forever; that of a shell (<(…)) has one
+    let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+    if is_pipe && !path.starts_with("/dev/fd") && !path.starts_with("/proc") {
+        bail!("cannot read {name}: a named pipe; give a file");
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    Acceptance::parse(&name.to_string(), &text)
 }
 
 #[cfg(test)]

@@ -91,6 +91,22 @@ impl Cluster {
         Cluster { namespace, now, objects, history, resources, one_look: false, clock_skew: None, joins }
     }
 
+    /// The object of a kind that has this name, as findings name it.
+    pub fn object<T: Kind>(&self, name: &str) -> ObjectRef {
+        self.object_of(T::RESOURCE, name)
+    }
+
+    /// The same of a kind that is known only at run time.
+    pub fn object_of(&self, resource: Resource, name: &str) -> ObjectRef {
+        let info = resource.info();
+        let namespace = match info.scope {
+            Scope::Namespaced => Some(self.namespace.clone()),
+            Scope::InNamespace { namespace, .. } => Some(namespace.to_owned()),
+            Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => None,
+        };
+        ObjectRef { kind: info.called(), namespace, name: name.to_owned() }
+    }
+
     /// The same cluster in which nothing counts as left out, whatever its objects show.
     #[cfg(test)]
     pub(crate) fn with_nothing_left_out(mut self) -> Self {

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::longhorn::VolumeHealth;
+use crate::longhorn::{Resource, VolumeHealth};
 
 /// An object by kind and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -45,14 +45,9 @@ impl VolumeRef {
 }
 
 impl ObjectRef {
-    /// A namespaced object.
-    pub fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
-        ObjectRef { kind, namespace: Some(namespace.to_owned()), name: name.to_owned() }
-    }
-
-    /// A cluster-wide object.
-    pub fn cluster(kind: &'static str, name: &str) -> Self {
-        ObjectRef { kind, namespace: None, name: name.to_owned() }
+    /// True for both kinds of node, Longhorn's and Kubernetes', which share their name.
+    pub fn is_node(&self) -> bool {
+        [Resource::LonghornNodes, Resource::KubeNodes].iter().any(|kind| kind.info().called() == self.kind)
     }
 }
 

@@ -37,15 +37,14 @@ pub const ALERTS: &[Alert] = &[
     Alert {
         name: INHIBITOR,
         when: When::Promql {
-            expr: "(label_replace(max without ($without) (longhorn_health_finding_follows{$job}), \"volume\", \"$1\", \"object\", \"(.*)\") \
-               and on ($cluster namespace, root_alert, root_node) \
+            expr: "(max without ($without) (longhorn_health_alert_follows{$job}) and on ($cluster namespace, root_alert, root_node) \
                label_replace(label_replace(ALERTS{alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \
                \"root_alert\", \"$1\", \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) == 1",
             cases: include_str!("LonghornHealthInhibitor.test.yaml"),
         },
         severity: Severity::Info,
         summary: "Internal: mutes an alert whose root cause already fires.",
-        description: "{{ $labels.alert }} about {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
+        description: "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} follows from {{ $labels.root_alert }}, which fires. This alert \
                       is no news: in Alertmanager it mutes the consequence for as long as the root fires. Route it to no one.",
         why: "It begins with the alert of the root and ends with it, so that a consequence which outlives its root is \
               heard. What the relations tie is in the series, because the alerts themselves lack labels for it: \

@@ -31,10 +31,10 @@ gauges! {
         "1 for every volume that a finding hits or that holds its object.",
         absent "the finding names no volume, or it is one of those that longhorn_health_findings_truncated counts",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
-    FINDING_FOLLOWS = Gauge "longhorn_health_finding_follows" ["check", "cause", "object_kind", "object", "node", "disk", "alert", "root_alert", "root_node"]
-        "1 for every finding that follows from another one at least as severe, with the alerts that tell of both; Alertmanager mutes the first while the second fires.",
-        absent "the finding follows from no other, or it is one of those that longhorn_health_findings_truncated counts",
-        example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_finding_follows))";
+    ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "check", "cause", "node", "root_alert", "root_node"]
+        "1 for every alert about a node whose findings all follow from others at least as severe, with an alert that tells of those; Alertmanager mutes the first while the second fires.",
+        absent "one of its findings follows from no other",
+        example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_findings_truncated" ["check"]
         "Number of findings of a check that lack a series of their own, or one for each of their volumes, to keep the page small.",
         absent "no check has more than 2,000 findings, or 500 volumes in them",

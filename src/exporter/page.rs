@@ -11,7 +11,7 @@ use super::process;
 use crate::check::{Finding, Gauge, Sample, Severity};
 use crate::checks;
 use crate::cluster::Readability;
-use crate::incidents::{self, Muted};
+use crate::incidents::{self, Told};
 use crate::longhorn::Resource;
 use crate::metrics::Family;
 use crate::report::{Report, Status};
@@ -154,21 +154,11 @@ impl Page {
         self.add_relations(&report.findings);
     }
 
-    /// As many of a check as get series of their own at all.
     fn add_relations(&mut self, findings: &[Finding]) {
-        let mut shown = BTreeMap::<&str, usize>::new();
-        for Muted { finding, alert, root, root_alert } in incidents::muted(findings) {
-            let shown = shown.entry(finding.check).or_default();
-            *shown += 1;
-            if *shown > MAX_DETAILS {
-                continue;
+        for (Told { alert, check, cause, node }, roots) in incidents::muted(findings) {
+            for (root_alert, root_node) in roots {
+                self.add(&ALERT_FOLLOWS, &[alert, check, cause, node, root_alert, root_node], 1.0);
             }
-            let (node, disk) = place(finding);
-            let (check, cause, object) = (finding.check, finding.cause.id, &finding.object);
-            let (root_alert, root_node) = (root_alert.name, place(root).0);
-            let labels =
-                [check, cause, object.kind, &object.name, node, disk, alert.name, root_alert, root_node];
-            self.add(&FINDING_FOLLOWS, &labels, 1.0);
         }
     }
 

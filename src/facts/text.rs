@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use jiff::SignedDuration;
 
-use crate::check::VolumeRef;
+use crate::check::{VolumeRef, counted};
 
 /// How many names a sentence has.
 const SHOWN: usize = 5;
@@ -12,6 +12,14 @@ const SHOWN: usize = 5;
 /// Names joined for a sentence, at most five and then how many more.
 pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
     first_of(names.iter().map(AsRef::as_ref), names.len())
+}
+
+/// One line for each of the first ten, and how many more there are: it may be all of a large cluster.
+pub fn first_ten<T>(all: &[T], noun: &str, line: impl Fn(&T) -> String) -> Vec<String> {
+    const TEN: usize = 10;
+    let more = all.len().checked_sub(TEN).filter(|more| *more > 0);
+    let more = more.map(|more| format!("and {}", counted(more, &format!("further {noun}"))));
+    all.iter().take(TEN).map(line).chain(more).collect()
 }
 
 /// The first five of so many.

@@ -11,7 +11,7 @@ use crate::longhorn::{
 
 /// The volume as the object of a finding.
 pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {
-    ObjectRef::new("Volume", &cluster.namespace, &volume.metadata.name)
+    cluster.object::<Volume>(&volume.metadata.name)
 }
 
 /// Namespace and name of the claim as label values, both empty where none is bound.

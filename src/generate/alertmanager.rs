@@ -11,12 +11,9 @@ use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Cause, Check};
 use crate::checks::{self, relations};
 use crate::exporter::INHIBITOR;
+use crate::incidents::NEVER_MUTED;
 
 pub const EXPORTER_DOWN: &str = "LonghornHealthExporterDown";
-
-/// What people lose data or service by is told whatever it follows from.
-pub const NEVER_MUTED: [&str; 3] =
-    ["LonghornShareManagerDown", "LonghornVolumeFaulted", "LonghornVolumeReadOnly"];
 
 /// Alerts that match `source_matchers` mute those that match `target_matchers` and agree in the
 /// labels `equal`. No alert may match both sides: it would mute itself in older Alertmanagers.
@@ -169,8 +166,8 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
     general.into_iter().chain(by_relation).collect()
 }
 
-/// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has the labels of the finding, so the two
-/// are compared in what the alert has of them.
+/// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has its check, cause and node as far as the alert
+/// has them: one of it serves however many objects there are.
 fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
     if NEVER_MUTED.contains(&alert.name) {
         return None;
@@ -179,8 +176,7 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
     alert.causes().find(|cause| follows.contains(cause))?;
     let labels = Shape::of(check, alert)?.labels();
-    let of_a_finding = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
-    let common = of_a_finding.into_iter().filter(|label| labels.contains(label));
+    let common = ["check", "cause", "node"].into_iter().filter(|label| labels.contains(label));
     let common: Vec<&str> = ["namespace"].into_iter().chain(common).collect();
     Some(inhibition(
         &[("alertname", "=", INHIBITOR), ("alert", "=", alert.name)],

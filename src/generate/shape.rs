@@ -17,7 +17,7 @@ pub struct Shape {
 impl Shape {
     /// The shape of an alert of this area; `None` for a literal expression.
     pub fn of(area: &Check, alert: &Alert) -> Option<Shape> {
-        let mut without = alert.without.to_vec();
+        let without = alert.drops().collect();
         let causes = match alert.when {
             When::Promql { .. } => return None,
             When::Flag { gauge, labels } => {
@@ -31,9 +31,6 @@ impl Shape {
             matchers.push(("cause", causes.iter().map(|cause| cause.id).collect()));
         }
         matchers.extend(alert.only.map(|severity| ("severity", vec![severity.as_str()])));
-        if causes.len() > 1 && !alert.side_by_side && !without.contains(&"cause") {
-            without.push("cause");
-        }
         Some(Shape { family: &FINDING, matchers, without })
     }
 

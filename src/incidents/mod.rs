@@ -7,7 +7,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -111,33 +111,57 @@ pub fn of(findings: &[Finding], nodes: usize) -> Vec<Incident> {
     numbered.collect()
 }
 
-/// A finding whose alert is no news while another's fires, because it follows from that: both alerts.
-#[derive(Debug, Clone, Copy)]
-pub struct Muted<'a> {
-    /// The consequence.
-    pub finding: &'a Finding,
-    /// The alert that tells of it.
-    pub alert: &'static Alert,
-    /// What it follows from, directly or not.
-    pub root: &'a Finding,
-    /// The alert that tells of that.
-    pub root_alert: &'static Alert,
+/// Alerts by which people learn that they lose data or service; what they follow from never mutes them.
+pub const NEVER_MUTED: [&str; 3] =
+    ["LonghornShareManagerDown", "LonghornVolumeFaulted", "LonghornVolumeReadOnly"];
+
+/// An alert as far as it can be muted by itself: one of a cause on a node, where it keeps both as labels, else of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told<'a> {
+    /// The alert.
+    pub alert: &'static str,
+    /// Its check.
+    pub check: &'static str,
+    /// The cause; empty where the alert has no such label.
+    pub cause: &'static str,
+    /// The node; empty where the alert has no such label, or the findings name none.
+    pub node: &'a str,
 }
 
-/// Which alerts follow from which. One that is worse than what it follows from is not among them: a ticket
-/// must not keep a page back.
-pub fn muted(findings: &[Finding]) -> Vec<Muted<'_>> {
+/// Alerts that are no news while another fires, with the name and node of those: all findings that they tell of follow from others.
+/// One that is worse than what it follows from is not among them: a ticket must not keep a page back.
+pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str, &str)>> {
     let ties = group::Ties::new(findings);
     let alert = |finding: &Finding| checks::by_id(finding.check)?.alert_of(finding.cause);
-    let all = findings.iter().enumerate().flat_map(|(place, finding)| {
-        ties.ancestors(place).into_iter().filter_map(move |root| Some((finding, findings.get(root)?)))
-    });
-    all.filter(|(finding, root)| root.severity >= finding.severity)
-        .filter_map(|(finding, root)| {
-            Some(Muted { finding, alert: alert(finding)?, root, root_alert: alert(root)? })
-        })
-        .filter(|muted| muted.alert.name != muted.root_alert.name)
-        .collect()
+    let mut told: BTreeMap<Told, Option<BTreeSet<(&str, &str)>>> = BTreeMap::new();
+    for (place, finding) in findings.iter().enumerate() {
+        let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };
+        let key = Told {
+            alert: alert_of.name,
+            check: finding.check,
+            cause: if alert_of.keeps("cause") { finding.cause.id } else { "" },
+            node: node_of(alert_of, finding),
+        };
+        let worse = |root: &&Finding| root.severity >= finding.severity;
+        let roots = ties.ancestors(place).into_iter().filter_map(|root| findings.get(root)).filter(worse);
+        let roots: BTreeSet<_> = roots
+            .filter_map(|root| alert(root).map(|alert| (alert.name, node_of(alert, root))))
+            .filter(|(name, _)| *name != alert_of.name)
+            .collect();
+        let all = told.entry(key).or_insert_with(|| Some(BTreeSet::new()));
+        match all {
+            Some(all) if !roots.is_empty() => all.extend(roots),
+            // it tells of something else, too
+            _ => *all = None,
+        }
+    }
+    told.retain(|told, _| !NEVER_MUTED.contains(&told.alert));
+    told.into_iter().filter_map(|(told, roots)| Some((told, roots?))).collect()
+}
+
+/// The node as the alert about a finding names it.
+fn node_of<'a>(alert: &Alert, finding: &'a Finding) -> &'a str {
+    finding.node.as_deref().filter(|_| alert.keeps("node")).unwrap_or_default()
 }
 
 fn incident(findings: &[Finding], group: &group::Group, ties: &group::Ties) -> Incident {

@@ -138,6 +138,16 @@ pub const MUTATOR: &str = "longhorn-webhook-mutator";
 /// The label of Longhorn's CustomResourceDefinitions (longhorn-manager v1.4.4 to v1.12.1 k8s/crds.yaml).
 pub const CRD_LABEL: &str = "longhorn-manager";
 
+impl ResourceInfo {
+    /// The kind as people are told it: Longhorn has a Node of its own, which kubectl calls `nodes.longhorn.io`.
+    pub fn called(&self) -> &'static str {
+        match self.resource {
+            Resource::LonghornNodes => "nodes.longhorn.io",
+            _ => self.kind,
+        }
+    }
+}
+
 impl Resource {
     /// Facts about this kind.
     #[allow(clippy::indexing_slicing, reason = "the table has a row for every kind")]

@@ -250,7 +250,7 @@ pub(crate) fn reuse(found: &mut Found, finding: &Finding) {
     let place = if finding.message.contains(node.trim_start_matches(" on ")) { String::new() } else { node };
     let reason = found.say(format!("{}{place}", finding.message));
     reason.fix(finding.remedy.fix.clone());
-    reason.evidence = finding.evidence.iter().map(|fact| fact.text.clone()).collect();
+    reason.evidence = finding.evidence().iter().map(|fact| fact.text.clone()).collect();
     reason.fact(format!("found by check {}, cause {}", finding.check, finding.cause));
     reason.volumes_in_all = finding.volumes.len();
     reason.volumes = finding.volumes.iter().take(50).cloned().collect();

@@ -1,9 +1,6 @@
 //! Findings that someone has looked at and accepted, for a reason and for a time. They are counted
 //! apart and never hidden.
 
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
-
 use anyhow::{Context, anyhow, bail};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -95,18 +92,7 @@ impl Acceptance {
         Ok(acceptance)
     }
 
-    /// Reads a file of acceptances.
-    pub fn read(path: &Path) -> anyhow::Result<Vec<Self>> {
-        let name = path.display();
-        // one without a writer would keep its reader waiting forever; that of a shell (<(…)) has one
-        if is_named_pipe(path) {
-            bail!("cannot read {name}: a named pipe; give a file");
-        }
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        Self::parse(&name.to_string(), &text)
-    }
-
-    /// Reads the text of such a file.
+    /// Reads a file of acceptances; `name` is that of the file.
     pub fn parse(name: &str, text: &str) -> anyhow::Result<Vec<Self>> {
         let file: AcceptedFile = yaml_error::read(text).map_err(|said| anyhow!("{name}:{said}"))?;
         let accepted = file.accepted;
@@ -195,11 +181,6 @@ pub fn of_cut(cut: Cut, acceptances: &[Acceptance], now: Option<Timestamp>) -> V
     not_listed.collect()
 }
 
-fn is_named_pipe(path: &Path) -> bool {
-    let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
-    is_pipe && !path.starts_with("/dev/fd") && !path.starts_with("/proc")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,14 +188,14 @@ mod tests {
 
     fn finding(object: &str) -> Finding {
         let check = checks::by_id("instance_manager_stale").unwrap();
-        let object = ObjectRef::cluster("InstanceManager", object);
-        Finding { check: check.id, ..Finding::new(check.cause("orphan_held").unwrap(), object, "m") }
+        let object = ObjectRef { kind: "InstanceManager", namespace: None, name: object.to_owned() };
+        let mut finding = Finding::about(check.cause("orphan_held").unwrap(), object, "m");
+        finding.check = check.id;
+        finding
     }
 
     fn read(yaml: &str) -> anyhow::Result<Vec<Acceptance>> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), yaml).unwrap();
-        Acceptance::read(file.path())
+        Acceptance::parse("accepted.yaml", yaml)
     }
 
     const ONE: &str = "accepted:\n- {check: instance_manager_stale, cause: orphan_held, object: im-1, \

@@ -248,7 +248,11 @@ mod tests {
     #[test]
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
-        let none = Finding::new(&NO_NODE_READY, crate::check::ObjectRef::cluster("Node", "n"), "…");
+        let none = Finding::about(
+            &NO_NODE_READY,
+            crate::check::ObjectRef { kind: "Node", namespace: None, name: "n".to_owned() },
+            "…",
+        );
         assert_eq!(
             of(&cluster, &[none]).1.line,
             "1 volume healthy, as Longhorn wrote before no node was Ready"
@@ -309,7 +313,7 @@ mod tests {
         let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
         let finding = |check: &crate::check::Check, cause: &'static crate::check::Cause, name: &str| {
-            let mut finding = Finding::new(
+            let mut finding = Finding::about(
                 cause,
                 volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()),
                 "…",

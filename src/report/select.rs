@@ -50,15 +50,13 @@ impl Selection {
         let any = |wanted: &[String], found: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|name| found(name))
         };
-        let object =
-            |kind: &[&str], name: &str| finding.object.name == name && kind.contains(&finding.object.kind);
         any(&self.nodes, &|name| {
-            finding.node.as_deref() == Some(name) || object(&["Node", "nodes.longhorn.io"], name)
-        }) && any(&self.volumes, &|name| {
-            finding.volumes.iter().any(|volume| volume.name == name) || object(&["Volume"], name)
-        }) && any(&self.pvcs, &|name| {
-            finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
-        }) && any(&self.checks, &|id| finding.check == id)
+            finding.node.as_deref() == Some(name) || finding.object.is_node() && finding.object.name == name
+        }) && any(&self.volumes, &|name| finding.volumes.iter().any(|volume| volume.name == name))
+            && any(&self.pvcs, &|name| {
+                finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
+            })
+            && any(&self.checks, &|id| finding.check == id)
     }
 
     /// Says which name exists nowhere in the cluster: nothing is wrong with what does not exist, which would

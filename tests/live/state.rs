@@ -27,7 +27,7 @@ async fn the_history_of_one_run_is_that_of_the_next() {
 
     let second = Arc::new(start(&server, options()).await);
     let Loaded::History(saved) = file.load() else { panic!("no history") };
-    second.restore(*saved, now());
+    second.restore(*saved, now(), checks::id_of);
     within("the sync", second.synced()).await;
     let cluster = second.snapshot(now());
     assert_eq!(cluster.history.first_seen(&key).map(|since| since.as_second()), Some(since.as_second()));

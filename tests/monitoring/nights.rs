@@ -79,7 +79,7 @@ fn told(alert: &Alert) -> String {
 /// Who is muted, with the alerts that it follows from. Alertmanager names one of several reasons, whichever it met first,
 /// so all are looked for among the alerts that mute.
 fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
-    let about = ["check", "cause", "object_kind", "object", "volume", "node", "disk"];
+    let about = ["check", "cause", "node"];
     let sources: Vec<Alert> =
         stack.alerts("").into_iter().filter(|alert| alert.name() == INHIBITOR).collect();
     let (muted, _) = stack.muted_and_heard();
@@ -100,8 +100,8 @@ fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
 fn settle(stack: &Stack) {
     stack::wait("the relations to mute", || {
         let sources = stack.alerts("").iter().filter(|alert| alert.name() == INHIBITOR).count();
-        let expr = "count(count by (alert, node, object, cause, root_alert, root_node) \
-                    (longhorn_health_finding_follows) and on (root_alert, root_node) \
+        let expr = "count(count by (alert, check, cause, node, root_alert, root_node) \
+                    (longhorn_health_alert_follows) and on (root_alert, root_node) \
                     label_replace(label_replace(ALERTS{alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \"root_alert\", \"$1\", \
                     \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) or vector(0)";
         let expected = stack.prometheus.query(expr)?.first().map(|sample| sample["value"][1].clone());
@@ -150,7 +150,7 @@ fn what_follows_is_heard_again_when_its_root_ends() {
     settle(&stack);
     let muted_before = muted(&stack);
     // all, not only those that have muted by now
-    let roots = stack.prometheus.query("group by (root_alert) (longhorn_health_finding_follows)").unwrap();
+    let roots = stack.prometheus.query("group by (root_alert) (longhorn_health_alert_follows)").unwrap();
     let roots: BTreeSet<String> =
         roots.iter().map(|sample| sample["metric"]["root_alert"].as_str().unwrap().to_owned()).collect();
     assert!(muted_before.len() >= 8 && roots.len() >= 3, "{muted_before:?}");

@@ -18,7 +18,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{nodes, text};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{CsiAttachment, DataEngine, Owner};
+use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
 
 causes! {
     NODE_DOWN = warning "node_down"
@@ -125,9 +125,9 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
     let ids: Vec<&str> = attachments.iter().map(|attachment| attachment.metadata.name.as_str()).collect();
     let whose = if users.is_empty() { text::listed(&ids) } else { text::users_of(&users) };
     let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         cause,
-        ObjectRef::cluster("Node", node),
+        cluster.object::<KubeNode>(node),
         format!("node {node} {how} and holds {}: {whose}", counted(attachments.len(), "volume")),
     )
     .node(node)

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::check::*;
 use crate::facts::eviction::{patch_requests, requested_disks, requests};
 use crate::facts::stale_copies::{Exposure, StaleCopy};
+use crate::longhorn::BackingImage;
 
 /// What all findings of one evaluation share.
 pub struct Words<'a> {
@@ -84,9 +85,9 @@ impl<'a> Words<'a> {
 
     fn start(&self, cause: &'static Cause, pair: &StaleCopy, message: String) -> Finding {
         let (node, image) = (pair.node_name(), pair.image.metadata.name.as_str());
-        let object = ObjectRef::new("BackingImage", &self.cluster.namespace, image);
+        let object = self.cluster.object::<BackingImage>(image);
         let left = self.copies.get(node).copied().unwrap_or_default();
-        Finding::new(cause, object, message)
+        Finding::about(cause, object, message)
             .node(node)
             .disk(pair.place.name)
             .with(Name::Value, scope(pair))

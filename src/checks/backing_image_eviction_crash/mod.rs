@@ -146,8 +146,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             (false, true) => words.latent(pair),
             (false, false) => words.transient(pair),
         };
-        let mut finding = finding.since(age.since);
-        finding.evidence.push(age.evidence());
-        out.find(finding);
+        let finding = finding.since(age.since);
+        out.find(finding.fact(age.evidence()));
     }
 }

@@ -134,7 +134,7 @@ fn in_an_upgrade_the_code_on_the_node_decides() {
     // without a manager there, what would run there decides, and the text names it
     let pod_elsewhere = managers("v1.9.1", "v1.9.0").replace("nodeName: n1", "nodeName: n2");
     let finding = only(&(version("v1.9.1") + &pod_elsewhere + &node(true, false, false) + &image(OLD)));
-    assert!(finding.evidence.iter().any(|fact| fact.text.starts_with("longhorn-manager v1.9.0 panics")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.starts_with("longhorn-manager v1.9.0 panics")));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn the_finding_names_volumes_crash_and_commands() {
     assert_eq!(finding.volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["vol-1"]);
     assert!(finding.impact.contains("1 volume (claims shop/data)"), "{}", finding.impact);
     assert_eq!(finding.runbook, Some("LonghornBackingImageEvictionCrashRisk"));
-    let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let facts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     for part in [
         "disk uuid-1 is in status.diskFileStatusMap (state ready) but not in spec",
         "although 1.8.1 is announced as fixed",

@@ -114,23 +114,21 @@ fn stuck(cluster: &Cluster, out: &mut Outcome, volume: &Volume, backup: &Backup)
         &causes::BACKUP_STUCK,
         format!("the newest backup of {} has made no progress{long}", whose(cluster, volume)),
     )
-    .since(Some(since));
-    finding.evidence.push(api(match (age.since, backup.metadata.created()) {
+    .since(Some(since))
+    .fact(match (age.since, backup.metadata.created()) {
         (None, Some(created)) => format!("backup {name} of {created} is {stands}"),
         _ => format!("backup {name} is {stands} since {since}"),
-    }));
+    });
     let robustness = volume.status.robustness.as_str();
-    finding.evidence.push(api(format!(
+    finding = finding.fact(format!(
         "volume {volume_name}: state {}, robustness {robustness}",
         volume.status.state.as_str()
-    )));
+    ));
     let messages = status
         .messages
         .iter()
         .map(|(kind, message)| api(format!("it says ({kind}): {}", text::shortened(message, 300))));
-    finding.evidence.extend(messages.take(3));
-    finding.evidence.push(api(last_good(cluster, volume)));
-    Some(finding)
+    Some(finding.facts(messages.take(3)).fact(last_good(cluster, volume)))
 }
 
 fn whose(cluster: &Cluster, volume: &Volume) -> String {
@@ -144,8 +142,8 @@ fn about(
     cause: &'static Cause,
     message: String,
 ) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &volume.metadata.name);
-    Finding::new(cause, ObjectRef::new("Volume", namespace, name), message)
+    let name = &volume.metadata.name;
+    Finding::about(cause, cluster.object::<Volume>(name), message)
         .volumes(vec![cluster.volume_ref(name)])
         .impact("what was written since the last good backup would be lost with the volume")
         .with(Name::Backup, backup.metadata.name.as_str())

@@ -67,8 +67,9 @@ fn not_running(
             job,
             &causes::RECURRING_JOB_OVERDUE,
             format!("recurring job {name} has no CronJob, so it never runs"),
-        );
-        finding.evidence = vec![api(format!("there is no CronJob {name}")), age.evidence()];
+        )
+        .fact(format!("there is no CronJob {name}"))
+        .fact(age.evidence());
         let namespace = &cluster.namespace;
         finding = finding.remedy(
             Remedy::new("See in the log of the longhorn-manager that owns the recurring job why it makes no CronJob of it.")
@@ -95,8 +96,9 @@ fn not_running(
         job.spec.task,
         text::duration(cluster.age(last))
     );
-    let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message).since(Some(last));
-    finding.evidence = evidence(cluster, job, cron, pause);
+    let mut finding = about(cluster, job, &causes::RECURRING_JOB_OVERDUE, message)
+        .since(Some(last))
+        .facts(evidence(cluster, job, cron, pause));
     if !cron.status.active.is_empty() && volumes_of(cluster, job).iter().any(|name| writing.contains(name)) {
         // it takes longer than its schedule allows, which ends by itself
         finding.message.push_str(": its last run is still writing a backup");
@@ -138,14 +140,14 @@ pub(super) fn troubled_pods(cluster: &Cluster, job: &str) -> Vec<Evidence> {
 }
 
 fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, message: String) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &job.metadata.name);
+    let name = &job.metadata.name;
     let volumes = volumes_of(cluster, job);
     let impact = match (job.backs_up(), volumes.len()) {
         (_, 0) => "no volume is assigned to this job now".to_owned(),
         (true, count) => format!("not backed up by this job: {}", counted(count, "volume")),
         (false, count) => format!("task {} is not done for {}", job.spec.task, counted(count, "volume")),
     };
-    Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
+    Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .impact(impact)
         .volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect())
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, text};
+use crate::facts::text;
 use crate::longhorn::{BackupTarget, ConditionStatus, condition};
 
 /// Longhorn asks every five minutes by default, so that two questions fail.
@@ -63,13 +63,13 @@ pub(super) fn find<'a>(cluster: &'a Cluster, out: &mut Outcome) -> BTreeSet<&'a 
 }
 
 fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &target.metadata.name);
+    let name = &target.metadata.name;
     let users =
         cluster.objects.volumes.iter().filter(|volume| target_of(&volume.spec.backup_target_name) == name);
     let backed_up = users.filter(|volume| volume.status.last_backup_at.is_set()).count();
-    let mut finding = Finding::new(
+    let finding = Finding::about(
         &causes::TARGET_UNAVAILABLE,
-        ObjectRef::new("BackupTarget", namespace, name),
+        cluster.object::<BackupTarget>(name),
         format!("Longhorn cannot reach backup target {name} ({})", target.spec.backup_target_url),
     )
     .impact(match backed_up {
@@ -78,15 +78,15 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str) -> Finding {
             "no backup is taken, restored or deleted there; the backups of {} on it grow old",
             counted(number, "volume")
         ),
-    });
-    finding.evidence.push(api(match message {
+    })
+    .fact(match message {
         "" => format!("backup target {name} is not available; it does not say why"),
         message => format!("backup target {name}: {}", text::shortened(message, 600)),
-    }));
-    finding.evidence.push(api(match target.status.last_synced_at.get() {
+    })
+    .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("it last answered at {last}"),
         None => "it has never answered".to_owned(),
-    }));
+    });
     let lower = message.to_ascii_lowercase();
     let reason = REASONS.iter().find(|(parts, _)| parts.iter().any(|part| lower.contains(part)));
     let finding = finding.with(Name::Key, target.spec.credential_secret.as_str());

@@ -57,7 +57,7 @@ fn a_target_that_does_not_answer_is_told_with_its_error() {
     let report = run(&CHECK, &cluster_at(NOW, &denied)).report;
     let finding = &report.findings[0];
     assert_eq!((finding.cause.id, finding.object.name.as_str()), ("target_unavailable", "default"));
-    assert!(finding.evidence[0].text.contains("AccessDenied"));
+    assert!(finding.evidence()[0].text.contains("AccessDenied"));
     assert!(finding.remedy.fix.starts_with("The target refuses the credentials"), "{}", finding.remedy.fix);
     for (message, words) in [
         ("dial tcp: lookup minio: no such host", "The name of the target"),
@@ -196,7 +196,7 @@ fn what_hangs_is_told() {
     let yaml = nightly("2026-03-08T02:00:00Z") + pod + &backed_up("2026-03-08T02:10:00Z");
     let report = run(&CHECK, &cluster_at(NOW, &yaml)).report;
     assert_eq!(report.findings.len(), 1, "the age of the backups is explained by the job");
-    let texts: Vec<_> = report.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let texts: Vec<_> = report.findings[0].evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(texts.iter().any(|text| text.starts_with("nightly-1 has not finished")), "{texts:?}");
     assert!(texts.iter().any(|text| text.contains("no node takes it (Unschedulable)")), "{texts:?}");
     assert_eq!(report.findings[0].volumes[0].pvc.as_deref(), Some("db/data"));

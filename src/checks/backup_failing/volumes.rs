@@ -9,14 +9,11 @@ use super::jobs::{self, BackupJob};
 use super::{causes, target};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, text};
-use crate::longhorn::{DataEngine, Volume, VolumeRobustness, VolumeState};
+use crate::facts::text;
+use crate::longhorn::{DataEngine, RecurringJob, Volume, VolumeRobustness, VolumeState};
 
 /// A run may take so long beyond its pause.
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
-/// Volumes that are told one by one; there may be thousands.
-const SHOWN: usize = 10;
-
 /// Finds them, one finding a job; returns the volumes. Those that another finding explains are left out: `hurt` have a failed
 /// backup or one that stands still, `unavailable` are targets that do not answer. The first backup copies all data, which may take
 /// longer than two runs.
@@ -78,7 +75,7 @@ fn is_due(cluster: &Cluster, volume: &Volume, pause: SignedDuration) -> bool {
 }
 
 fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volume]) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &job.job.metadata.name);
+    let name = &job.job.metadata.name;
     let affected: Vec<_> = volumes.iter().map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     let whose = text::users_of(&affected);
     let (cause, message, impact) = match detached {
@@ -95,22 +92,15 @@ fn finding(cluster: &Cluster, job: &BackupJob, detached: bool, volumes: &[&Volum
             "what was written since the last good backup would be lost with the volume",
         ),
     };
-    let mut finding = Finding::new(cause, ObjectRef::new("RecurringJob", namespace, name), message)
+    let finding = Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .volumes(affected)
         .impact(impact)
-        .fact(format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)));
-    for volume in volumes.iter().take(SHOWN) {
-        finding.evidence.push(api(format!(
-            "volume {}: {}",
-            volume.metadata.name,
-            last_good(cluster, volume)
-        )));
+        .fact(format!("schedule {} pauses for at most {}", job.job.spec.cron, text::duration(job.pause)))
+        .facts(text::first_ten(volumes, "volume", |volume| {
+            format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume))
+        }));
+    match detached {
+        true => finding,
+        false => finding.facts(jobs::troubled_pods(cluster, name)),
     }
-    if let Some(more) = volumes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding.evidence.push(api(format!("and {}", counted(more, "further volume"))));
-    }
-    if !detached {
-        finding.evidence.extend(jobs::troubled_pods(cluster, name));
-    }
-    finding
 }

@@ -41,7 +41,7 @@ fn down(
     deployment: &Deployment,
     cause: &'static Cause,
 ) -> Option<Finding> {
-    let (namespace, name) = (&cluster.namespace, deployment.metadata.name.as_str());
+    let name = deployment.metadata.name.as_str();
     let all: Vec<&Pod> = cluster.pods_of(name).collect();
     let works = |pod: &&&Pod| {
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
@@ -59,12 +59,11 @@ fn down(
         return None;
     }
     let mut finding =
-        Finding::new(cause, ObjectRef::new("Deployment", namespace, name), format!("no pod of {name} works"))
+        Finding::about(cause, cluster.object::<Deployment>(name), format!("no pod of {name} works"))
             .since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
-    finding.evidence.push(api(format!("Deployment {name}: {ready} of {wanted} pods ready")));
+    finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));
     let troubles =
         all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
-    finding.evidence.extend(troubles.take(3));
-    Some(finding)
+    Some(finding.facts(troubles.take(3)))
 }

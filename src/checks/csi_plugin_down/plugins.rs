@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::{AWAY, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, Engine, Pod, condition};
+use crate::facts::{nodes, pods, text};
+use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 
@@ -52,7 +52,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
 
 fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
-    let object = ObjectRef::new("Pod", &cluster.namespace, name);
+    let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
     let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
@@ -62,7 +62,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
         return Some(
-            Finding::new(&causes::PLUGIN_CRASHING, object, message)
+            Finding::about(&causes::PLUGIN_CRASHING, object, message)
                 .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
                 .with(Name::Container, container),
         );
@@ -72,7 +72,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         return None;
     }
     let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why".to_owned());
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::PLUGIN_NOT_RUNNING,
         object,
         format!("the CSI plugin on node {node} is not Ready: {}", text::shortened(&trouble, 160)),
@@ -85,7 +85,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         .max_by_key(|event| event.last_seen());
     if let Some(event) = warning {
         let text = format!("{}: {}", event.reason, text::shortened(event.message.trim(), 300));
-        finding = finding.because(EvidenceSource::Event, text);
+        finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)
 }
@@ -105,23 +105,22 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
         return None;
     }
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
-    let mut finding = Finding::new(
-        &causes::NOT_REGISTERED,
-        ObjectRef::cluster("CSINode", node),
-        format!("the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"),
+    let drivers = if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) };
+    Some(
+        Finding::about(
+            &causes::NOT_REGISTERED,
+            cluster.object::<CsiNode>(node),
+            format!(
+                "the kubelet of node {node} does not know Longhorn's CSI driver, although its plugin runs"
+            ),
+        )
+        .since(age.since)
+        .node(node)
+        .with(Name::Pod, name.to_string())
+        .fact(format!("CSINode {node} lists {drivers}"))
+        .fact(format!("pod {name} is Ready"))
+        .fact(age.evidence()),
     )
-    .since(age.since)
-    .node(node)
-    .with(Name::Pod, name.to_string());
-    finding.evidence = vec![
-        api(format!(
-            "CSINode {node} lists {}",
-            if drivers.is_empty() { "no driver".to_owned() } else { text::listed(&drivers) }
-        )),
-        api(format!("pod {name} is Ready")),
-        age.evidence(),
-    ];
-    Some(finding)
 }
 
 /// Nodes that Longhorn uses and on which no pod of the plugin is, where it was ever deployed. A taint that keeps the manager away,
@@ -148,19 +147,18 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     if !age.at_least(AWAY, Unknown::Counts) {
         return None;
     }
-    let mut finding = Finding::new(
-        &causes::PLUGIN_MISSING,
-        ObjectRef::cluster("Node", node),
-        format!("node {node}, which Longhorn uses, has no CSI plugin"),
-    )
-    .since(age.since)
-    .node(node);
     let wanted = set.status.desired_number_scheduled.0;
-    finding.evidence = vec![
-        api(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod"))),
-        age.evidence(),
-    ];
-    Some(finding)
+    Some(
+        Finding::about(
+            &causes::PLUGIN_MISSING,
+            cluster.object::<KubeNode>(node),
+            format!("node {node}, which Longhorn uses, has no CSI plugin"),
+        )
+        .since(age.since)
+        .node(node)
+        .fact(format!("DaemonSet {PLUGIN} wants {}, none of them on {node}", counted(wanted, "pod")))
+        .fact(age.evidence()),
+    )
 }
 
 /// Since when the node has been Ready.

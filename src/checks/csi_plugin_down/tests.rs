@@ -54,7 +54,8 @@ fn a_plugin_that_crashes_or_does_not_start_is_found_with_its_container() {
         message: hostPath type check failed\ninvolvedObject: {kind: Pod, name: longhorn-csi-plugin-n1}\n---\n";
     let cluster = cluster_at(NOW, &(plugin("False", LONG_AGO, WAITS) + event));
     assert_eq!(found(&CHECK, &cluster), ["warning plugin_not_running Pod longhorn-csi-plugin-n1"]);
-    let evidence = &run(&CHECK, &cluster).report.findings[0].evidence;
+    let report = run(&CHECK, &cluster).report;
+    let evidence = report.findings[0].evidence();
     assert!(
         evidence.iter().any(|fact| fact.text == "FailedMount: hostPath type check failed"),
         "{evidence:?}"

@@ -14,16 +14,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::facts::api;
 use crate::facts::instance_managers::container_of;
-use crate::facts::text::listed;
+use crate::facts::text::{self, listed};
 use crate::longhorn::Resource::*;
 use settings::Waits;
 
-use crate::longhorn::{ConditionStatus, InstanceManager, Pod, Toleration, Volume, VolumeState, condition};
-
-/// How many instance managers are named.
-const SHOWN: usize = 10;
+use crate::longhorn::{
+    ConditionStatus, InstanceManager, Pod, Setting, Toleration, Volume, VolumeState, condition,
+};
 
 pub static CHECK: Check = Check {
     id: "danger_zone_pending",
@@ -94,9 +92,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             holders.entry(cause.id).or_default().push(manager);
         }
     }
-    for finding in &mut out.findings {
-        add_holders(finding, holders.get(finding.cause.id).map(Vec::as_slice).unwrap_or_default());
-    }
+    let named = |finding: Finding| {
+        let lag = holders.get(finding.cause.id).map(Vec::as_slice).unwrap_or_default();
+        finding.facts(named(lag))
+    };
+    out.findings = std::mem::take(&mut out.findings).into_iter().map(named).collect();
 }
 
 /// How a pod differs from the value of a setting.
@@ -198,8 +198,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
         ),
         false => format!("setting {name} is not applied yet"),
     };
-    let finding =
-        Finding::new(cause, ObjectRef::new("Setting", &cluster.namespace, name), message).impact(impact);
+    let finding = Finding::about(cause, cluster.object::<Setting>(name), message).impact(impact);
     match (free, everywhere) {
         (true, _) => finding.fix(settings::LOOKED_AT),
         (_, true) => finding.fix(
@@ -226,14 +225,10 @@ fn in_every_pod(cluster: &Cluster, name: &str) -> bool {
     !managers.is_empty() && managers.iter().all(has)
 }
 
-/// Names the instance managers that lag behind, at most [`SHOWN`]: it may be all of a large cluster.
-fn add_holders(finding: &mut Finding, managers: &[&InstanceManager]) {
-    for manager in managers.iter().take(SHOWN) {
+/// Names the instance managers that lag behind.
+fn named(managers: &[&InstanceManager]) -> Vec<String> {
+    text::first_ten(managers, "instance manager", |manager| {
         let (name, node) = (&manager.metadata.name, &manager.spec.node_id);
-        let text = format!("instance manager {name} on {node}: condition SettingSynced is False");
-        finding.evidence.push(api(text));
-    }
-    if let Some(more) = managers.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding.evidence.push(api(format!("and {}", counted(more, "further instance manager"))));
-    }
+        format!("instance manager {name} on {node}: condition SettingSynced is False")
+    })
 }

@@ -63,7 +63,7 @@ fn an_instance_manager_that_is_not_synced_is_evidence_and_not_a_second_finding()
         ["info priority_class Setting priority-class", "info log_path Setting log-path"]
     );
     let report = run(&CHECK, &cluster).report;
-    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("im-1 on node-1")));
+    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("im-1 on node-1")));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_setting_that_only_an_instance_manager_lacks_is_not_called_unapplied() {
     let report =
         run(&CHECK, &cluster(&(applied + &unsynced("im-1", "Settings [log-path log-path] are not synced"))))
             .report;
-    let facts: Vec<_> = report.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let facts: Vec<_> = report.findings[0].evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert_eq!(facts, ["instance manager im-1 on node-1: condition SettingSynced is False"]);
 }
 
@@ -104,8 +104,8 @@ fn a_setting_that_only_an_instance_manager_lacks_is_not_called_unapplied() {
 fn many_instance_managers_do_not_flood_the_evidence() {
     let many: String = (0..300).map(|number| unsynced(&format!("im-{number}"), "priority-class")).collect();
     let report = run(&CHECK, &cluster(&many)).report;
-    assert_eq!(report.findings[0].evidence.len(), super::SHOWN + 1);
-    assert_eq!(report.findings[0].evidence.last().unwrap().text, "and 290 further instance managers");
+    assert_eq!(report.findings[0].evidence().len(), 11);
+    assert_eq!(report.findings[0].evidence().last().unwrap().text, "and 290 further instance managers");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_toleration_that_was_taken_out_of_the_setting_is_pending() {
         );
         let yaml = setting + &object("InstanceManager", "im-1", "spec: {nodeID: node-1}") + &pod;
         let mut findings = run(&CHECK, &cluster(&yaml)).report.findings;
-        findings.pop().map(|finding| finding.evidence[0].text.clone())
+        findings.pop().map(|finding| finding.evidence()[0].text.clone())
     };
     let noted = |text: &str| format!("longhorn.io/last-applied-tolerations: '{text}'");
     let still = "pods of instance managers: im-1 still tolerates storage=only:NoSchedule";

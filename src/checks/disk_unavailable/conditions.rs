@@ -6,7 +6,7 @@ use super::{AWAY, causes};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, nodes, text};
-use crate::longhorn::{Condition, ConditionStatus, LonghornNode, Owner, condition};
+use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, Owner, condition};
 
 /// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
 /// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
@@ -65,7 +65,7 @@ pub(super) fn find<'c>(
     node: &'c LonghornNode,
 ) -> Option<&'c Condition> {
     let away = away(cluster, out, node);
-    let found = [away.map(|ready| not_ready(node, ready)), pressure(cluster, out, node)];
+    let found = [away.map(|ready| not_ready(cluster, node, ready)), pressure(cluster, out, node)];
     for finding in found.into_iter().flatten() {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
             0 => "no replica lies on it; nothing of Longhorn runs there".to_owned(),
@@ -80,9 +80,9 @@ pub(super) fn find<'c>(
     away
 }
 
-fn about(node: &LonghornNode, cause: &'static Cause, message: String) -> Finding {
+fn about(cluster: &Cluster, node: &LonghornNode, cause: &'static Cause, message: String) -> Finding {
     let name = &node.metadata.name;
-    Finding::new(cause, ObjectRef::cluster("Node", name), message).node(name)
+    Finding::about(cause, cluster.object::<KubeNode>(name), message).node(name)
 }
 
 /// The Kubernetes node itself is not Ready; Longhorn's condition repeats that, unless no manager is left to.
@@ -100,8 +100,8 @@ fn away<'c>(cluster: &'c Cluster, out: &mut Outcome, node: &'c LonghornNode) -> 
     ready.filter(|ready| is_lasting(cluster, out, "away", name, ready))
 }
 
-fn not_ready(node: &LonghornNode, ready: &Condition) -> Finding {
-    about(node, &causes::NODE_NOT_READY, format!("node {} is not Ready", node.metadata.name))
+fn not_ready(cluster: &Cluster, node: &LonghornNode, ready: &Condition) -> Finding {
+    about(cluster, node, &causes::NODE_NOT_READY, format!("node {} is not Ready", node.metadata.name))
         .since(ready.last_transition_time.get())
         .fact(said("node", ready))
 }
@@ -116,14 +116,16 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     if !is_lasting(cluster, out, "pressure", name, ready) {
         return None;
     }
-    let finding = about(
-        node,
-        &causes::NODE_PRESSURE,
-        format!("Longhorn does not use node {name}: the kubelet reports pressure"),
+    Some(
+        about(
+            cluster,
+            node,
+            &causes::NODE_PRESSURE,
+            format!("Longhorn does not use node {name}: the kubelet reports pressure"),
+        )
+        .since(ready.last_transition_time.get())
+        .fact(said("nodes.longhorn.io", ready)),
     )
-    .since(ready.last_transition_time.get())
-    .fact(said("nodes.longhorn.io", ready));
-    Some(finding)
 }
 
 fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
@@ -168,9 +170,9 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
     if evidence.is_empty() {
         return;
     }
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::NODE_ENVIRONMENT,
-        ObjectRef::cluster("Node", name),
+        cluster.object::<KubeNode>(name),
         format!("node {name} fails Longhorn's check of its environment: {}", text::listed(&failed)),
     )
     .severity(severity)
@@ -178,8 +180,8 @@ fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: 
     .impact(match severity {
         Severity::Info => "nothing that is there is known to need it",
         _ => "volumes that need it cannot be used on this node",
-    });
-    finding.evidence = evidence;
+    })
+    .facts(evidence);
     if hurts_encrypted {
         finding = finding.volumes(counts.encrypted(cluster).to_vec());
     }

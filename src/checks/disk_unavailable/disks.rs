@@ -3,7 +3,7 @@
 use super::{AWAY, causes};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, nodes, text};
+use crate::facts::{nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
 /// A disk of a node, wanted and as it is.
@@ -39,8 +39,8 @@ impl Disk<'_> {
 
     pub fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
         let node = self.node_name();
-        let object = ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node);
-        Finding::new(cause, object, message)
+        let object = cluster.object::<LonghornNode>(node);
+        Finding::about(cause, object, message)
             .node(node)
             .disk(self.name)
             .with(Name::Value, self.path())
@@ -73,9 +73,10 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ready.reason,
             text::shortened(ready.message.trim(), 400)
         ));
-    if let Some(trouble) = nodes::manager_not_ready(cluster, disk.node_name()) {
-        finding.evidence.push(api(format!("the condition may be outdated: {trouble}")));
-    }
+    finding = finding.facts(
+        nodes::manager_not_ready(cluster, disk.node_name())
+            .map(|trouble| format!("the condition may be outdated: {trouble}")),
+    );
     out.find(finding.volumes(volumes));
 }
 
@@ -123,9 +124,9 @@ pub(super) fn find_shared(cluster: &Cluster, out: &mut Outcome, disks: &[Disk]) 
     let first = disks.iter().find(|disk| nodes.first() == Some(&disk.node_name()));
     let (Some(disk), true) = (first, nodes.len() > 1) else { return };
     let (name, names) = (disk.node_name(), text::listed(&nodes));
-    let object = ObjectRef::new("nodes.longhorn.io", &cluster.namespace, name);
+    let object = cluster.object::<LonghornNode>(name);
     out.find(
-        Finding::new(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
+        Finding::about(&causes::DISK_UUID_SHARED, object, format!("nodes {names} each have a disk of UUID {uuid}"))
             .node(name)
             .disk(disk.name)
             .impact("Longhorn confuses the disks: replicas are counted on the wrong node, and moved or rebuilt again and again")

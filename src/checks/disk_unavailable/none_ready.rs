@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::causes;
 use crate::check::*;
-use crate::facts::{api, nodes, text};
-use crate::longhorn::{Condition, LonghornNode, VolumeState};
+use crate::facts::{nodes, text};
+use crate::longhorn::{Condition, DaemonSet, LonghornNode, VolumeState};
 
 /// Different words of nodes that are told.
 const MOST: usize = 3;
@@ -35,12 +35,12 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode,
         1 => format!("node {}, the only one that Longhorn stores data on, is not Ready", first.metadata.name),
         count => format!("none of the {count} nodes that Longhorn stores data on is Ready"),
     };
-    let object = ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager");
-    let mut finding = Finding::new(&causes::NO_NODE_READY, object, message)
+    let object = cluster.object::<DaemonSet>("longhorn-manager");
+    let finding = Finding::about(&causes::NO_NODE_READY, object, message)
         .since(away.iter().filter_map(|(_, ready)| ready.last_transition_time.get()).max())
         .impact(impact(cluster))
-        .with(Name::Node, first.metadata.name.as_str());
-    finding.evidence = words(away).chain(times(away)).chain(others(cluster)).map(api).collect();
+        .with(Name::Node, first.metadata.name.as_str())
+        .facts(words(away).chain(times(away)).chain(others(cluster)));
     out.find(finding);
 }
 

@@ -187,7 +187,7 @@ fn the_volumes_without_another_copy_are_named() {
         "{}",
         finding.impact
     );
-    assert!(finding.evidence[0].text.contains("input/output error"));
+    assert!(finding.evidence()[0].text.contains("input/output error"));
 }
 
 const SETTINGS: &str = "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {name: storage-minimal-available-percentage, \
@@ -387,7 +387,7 @@ fn a_device_that_says_that_it_fails_is_told_and_no_other_word_is() {
     );
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     assert!(
-        format!("{:?}", finding.evidence).contains("healthData of sda: healthStatus is FAILED by SPDK"),
+        format!("{:?}", finding.evidence()).contains("healthData of sda: healthStatus is FAILED by SPDK"),
         "{finding:?}"
     );
 }

@@ -88,7 +88,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         };
         let name = &pod.metadata.name;
-        let mut finding = Finding::new(block.cause, ObjectRef::new("Pod", &cluster.namespace, name), block.message)
+        let mut finding = Finding::about(block.cause, cluster.object::<Pod>(name), block.message)
             .node(&pod.spec.node_name)
             .since(block.since)
             .impact("the CSI driver is not deployed or updated; where it was never deployed no volume can be created or mounted")

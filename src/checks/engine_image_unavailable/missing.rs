@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{DEPLOYING, causes, images_of};
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::{api, nodes, pods, text};
+use crate::facts::{nodes, pods, text};
 use crate::longhorn::{ConditionStatus, DataEngine, EngineImage, LonghornNode, Pod, condition, status};
 
 /// The pods of engine images, by image and node.
@@ -118,9 +118,9 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         .copied()
         .collect();
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
-    let finding = Finding::new(
+    let finding = Finding::about(
         &causes::DEPLOYED_NOWHERE,
-        ObjectRef::new("EngineImage", &cluster.namespace, &image.metadata.name),
+        cluster.object::<EngineImage>(&image.metadata.name),
         format!("engine image {of} is on none of {}", counted(nodes.len(), "Ready node")),
     );
     told(cluster, image, finding, missing, volumes)
@@ -131,9 +131,9 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let (of, node) = (image.spec.image.as_str(), missing.node);
     let volumes: BTreeSet<&str> = users.get(&(of, node)).into_iter().flatten().copied().collect();
     let by_design = missing.pod.is_none() && volumes.is_empty();
-    let finding = Finding::new(
+    let finding = Finding::about(
         &causes::MISSING_ON_NODE,
-        ObjectRef::new("EngineImage", &cluster.namespace, &image.metadata.name),
+        cluster.object::<EngineImage>(&image.metadata.name),
         format!("engine image {of} is missing on node {node}"),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
@@ -159,14 +159,14 @@ fn told(
     let name = &image.metadata.name;
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
-    finding.evidence.push(api(format!(
+    finding = finding.fact(format!(
         "{name}: state {}, nodeDeploymentMap is not true for {}",
         image.status.state.as_str(),
         text::listed(&nodes)
-    )));
+    ));
     if let Some(first) = missing.first() {
         finding.since = first.age.since;
-        finding.evidence.push(api(match first.pod {
+        finding = finding.fact(match first.pod {
             Some(pod) => {
                 let why = pods::trouble(pod).unwrap_or_else(|| "nothing says why it is not Ready".to_owned());
                 format!("pod {} on {}: {why}", pod.metadata.name, first.node)
@@ -175,10 +175,9 @@ fn told(
                 "no pod of the image is on {}: a taint, the node selector, or the DaemonSet is gone",
                 first.node
             ),
-        }));
+        });
         let tainted = first.pod.is_none().then(|| nodes::taints(cluster, first.node)).flatten();
-        finding.evidence.extend(tainted.map(api));
-        finding.evidence.push(first.age.evidence());
+        finding = finding.facts(tainted).fact(first.age.evidence());
     }
     finding
 }

@@ -20,7 +20,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, text};
+use crate::facts::text;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, EngineImage, EngineImageState, Volume};
 
@@ -78,11 +78,11 @@ fn images_of(volume: &Volume) -> impl Iterator<Item = &str> {
 }
 
 fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
-    let (namespace, name, of) = (&cluster.namespace, &image.metadata.name, &image.spec.image);
+    let (name, of) = (&image.metadata.name, &image.spec.image);
     let users = cluster.objects.volumes.iter().filter(|volume| images_of(volume).any(|image| image == of));
-    Finding::new(
+    Finding::about(
         &causes::INCOMPATIBLE,
-        ObjectRef::new("EngineImage", namespace, name),
+        cluster.object::<EngineImage>(name),
         format!("engine image {of} is too old or too new for this Longhorn, and still in use"),
     )
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
@@ -116,21 +116,21 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
         if !age.at_least(DEPLOYING, Unknown::Counts) {
             continue;
         }
-        let namespace = &cluster.namespace;
-        let mut finding = Finding::new(
-            &causes::IMAGE_UNKNOWN,
-            ObjectRef::new("EngineImage", namespace, image),
-            format!(
-                "Longhorn does not have engine image {image}, named by {}",
-                counted(volumes.len(), "volume")
-            ),
-        )
-        .since(age.since)
-        .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
-        .impact("these volumes cannot be attached, or their engines cannot be upgraded")
-        .with(Name::Image, image);
-        finding.evidence =
-            vec![api(format!("no EngineImage has the image of {}", text::listed(&volumes))), age.evidence()];
-        out.find(finding);
+        out.find(
+            Finding::about(
+                &causes::IMAGE_UNKNOWN,
+                cluster.object::<EngineImage>(image),
+                format!(
+                    "Longhorn does not have engine image {image}, named by {}",
+                    counted(volumes.len(), "volume")
+                ),
+            )
+            .since(age.since)
+            .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
+            .impact("these volumes cannot be attached, or their engines cannot be upgraded")
+            .with(Name::Image, image)
+            .fact(format!("no EngineImage has the image of {}", text::listed(&volumes)))
+            .fact(age.evidence()),
+        );
     }
 }

@@ -55,9 +55,9 @@ fn a_pod_that_cannot_start_makes_its_node_lack_the_image() {
     assert_eq!((finding.cause.id, finding.node.as_deref()), ("missing_on_node", Some("n2")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("db/data"));
     assert!(
-        finding.evidence[1].text.ends_with("container c waits with ImagePullBackOff: no such image"),
+        finding.evidence()[1].text.ends_with("container c waits with ImagePullBackOff: no such image"),
         "{:?}",
-        finding.evidence
+        finding.evidence()
     );
 }
 
@@ -193,7 +193,7 @@ fn a_live_upgrade_that_hangs_says_why() {
     let told = |version: &str, yaml: &str| {
         let report = run(&CHECK, &cluster_at(NOW, &(release(version) + yaml))).report;
         let finding = &report.findings[0];
-        let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.clone()).collect();
+        let facts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.clone()).collect();
         let change =
             finding.remedy.commands.iter().find(|command| command.changes).map(|command| command.run.clone());
         (facts.join("\n"), finding.remedy.fix.clone(), change)

@@ -12,7 +12,7 @@ use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::{api, text, volumes};
+use crate::facts::{text, volumes};
 use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, VolumeRobustness, VolumeState};
 
 /// One upgrade takes a minute or two; many at once wait for each other.
@@ -37,7 +37,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             out.find(
                 finding(cluster, volume, &new)
                     .since(age.since)
-                    .because(EvidenceSource::Api, since(begun.is_some())),
+                    .fact(EvidenceSource::Api.says(since(begun.is_some()))),
             );
         }
     }
@@ -68,7 +68,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     let wanted = usize::try_from(volume.spec.number_of_replicas.0).unwrap_or_default();
     let idle = new.iter().filter(|replica| replica.status.current_state != InstanceState::Running);
     let idle: Vec<String> = idle.map(|replica| described(replica)).collect();
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::UPGRADE_STUCK,
         volumes::object(cluster, volume),
         format!("the engine of volume {name} is being upgraded live, and that does not end"),
@@ -86,7 +86,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
         );
     }
     if !idle.is_empty() {
-        finding.evidence.push(api(format!("new replicas that do not run: {}", text::listed(&idle))));
+        finding = finding.fact(format!("new replicas that do not run: {}", text::listed(&idle)));
     }
     finding
 }

@@ -88,7 +88,7 @@ impl<'a> CopyView<'a> {
     }
 
     fn object(&self, image: &BackingImage) -> ObjectRef {
-        ObjectRef::new("BackingImage", &self.cluster.namespace, &image.metadata.name)
+        self.cluster.object::<BackingImage>(&image.metadata.name)
     }
 
     fn volumes_of(&self, image: &str) -> Vec<VolumeRef> {
@@ -280,7 +280,7 @@ impl<'a> CopyView<'a> {
             found.push(
                 Suspicion::new(
                     &causes::COPY_IN_USE,
-                    ObjectRef::new("Replica", &self.cluster.namespace, name),
+                    self.cluster.object::<Replica>(name),
                     format!("replica {name} failed on disk {} of node {node}, which is being emptied: its backing image was removed under it", place.name),
                 )
                 .at(node, place.name)

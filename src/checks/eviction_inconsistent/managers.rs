@@ -34,11 +34,10 @@ fn moved(cluster: &Cluster, source: &BackingImageDataSource) -> Option<Suspicion
     if wanted.is_empty() || actual.is_empty() || wanted == actual || fixed || source.spec.file_transferred {
         return None;
     }
-    let namespace = &cluster.namespace;
     Some(
         Suspicion::new(
             &causes::DATA_SOURCE_MOVED,
-            ObjectRef::new("BackingImageDataSource", namespace, name),
+            cluster.object::<BackingImageDataSource>(name),
             format!("backing image {name} is prepared for node {wanted}, but its pod runs on node {actual}"),
         )
         .at(wanted, "")
@@ -59,7 +58,6 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
     if (!old_image && !no_disk) || rolling_out(cluster) {
         return None;
     }
-    let namespace = &cluster.namespace;
     let mut images: Vec<_> = manager.spec.backing_images.keys().map(|text| text.as_str()).collect();
     images.sort_unstable();
     let why = match (old_image, no_disk) {
@@ -69,7 +67,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
     };
     let mut suspicion = Suspicion::new(
         &causes::MANAGER_STALE,
-        ObjectRef::new("BackingImageManager", namespace, name),
+        cluster.object::<BackingImageManager>(name),
         format!("backing image manager {name} {why}"),
     )
     .at(&manager.spec.node_id, cluster.disk(uuid).map_or(uuid, |disk| disk.name))

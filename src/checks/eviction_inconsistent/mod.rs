@@ -100,7 +100,7 @@ struct Suspicion {
 
 impl Suspicion {
     fn new(cause: &'static Cause, object: ObjectRef, message: impl Into<String>) -> Self {
-        let finding = Finding::new(cause, object, message);
+        let finding = Finding::about(cause, object, message);
         Suspicion {
             cause,
             finding,
@@ -182,7 +182,7 @@ impl Found<'_, '_> {
         let key = format!("{}/{}/{}", finding.object, node.unwrap_or_default(), disk.unwrap_or_default());
         let age = observe(self.cluster, self.out, cause.id, &key, Begun::NotBefore(not_before));
         if age.at_least(limit, unknown) {
-            finding.evidence.push(age.evidence());
+            finding = finding.fact(age.evidence());
             if passes && age.is_unknown() {
                 finding = finding.severity(Severity::Info);
             }

@@ -29,7 +29,7 @@ pub fn look(cluster: &Cluster, found: &mut Found) {
 }
 
 fn object(cluster: &Cluster, replica: &Replica) -> ObjectRef {
-    ObjectRef::new("Replica", &cluster.namespace, &replica.metadata.name)
+    cluster.object::<Replica>(&replica.metadata.name)
 }
 
 fn disk_name<'a>(cluster: &'a Cluster, replica: &'a Replica) -> &'a str {

@@ -25,7 +25,7 @@ pub fn look(cluster: &Cluster, found: &mut Found) {
 }
 
 fn object(cluster: &Cluster, node: &LonghornNode) -> ObjectRef {
-    ObjectRef::new("nodes.longhorn.io", &cluster.namespace, &node.metadata.name)
+    cluster.object::<LonghornNode>(&node.metadata.name)
 }
 
 /// longhorn-manager v1.12.1 controller/node_controller.go shouldEvictReplica: no replica of a node

@@ -113,7 +113,7 @@ fn a_disk_that_is_not_ready_hides_its_replicas() {
     assert_eq!(finding.cause, "disk_not_ready_hides_replicas");
     assert_eq!((finding.node.as_deref(), finding.disk.as_deref()), (Some("n1"), Some("d1")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("shop/data"));
-    assert!(finding.evidence[0].text.contains("Ready is False (X), scheduledReplica is empty"));
+    assert!(finding.evidence()[0].text.contains("Ready is False (X), scheduledReplica is empty"));
     // empty indeed, or not asked to be emptied
     assert_eq!(recorded(&hidden), NOTHING);
     assert_eq!(recorded(&(node_status("", "", ready, "False", "") + &replica("r1", ""))), NOTHING);
@@ -146,7 +146,7 @@ fn disk_keys_differ_and_no_release_panics_on_that() {
     for release in ["v1.7.3", "v1.7.4", "v1.8.1", "v1.8.2", "v1.9.0", "v1.12.1"] {
         let finding = only(&(version(release) + &extra));
         assert_eq!(finding.cause, "disk_keys_differ");
-        let facts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+        let facts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
         assert!(facts[0].starts_with("only in spec.disks: d2; only in status.diskStatus: none"), "{facts:?}");
         assert!(!facts.iter().any(|fact| fact.contains("panic")), "{release} {facts:?}");
     }
@@ -242,7 +242,7 @@ fn the_last_good_replica() {
     let unplaced = object("Replica", "r3", "spec: {volumeName: vol}");
     assert_eq!(recorded(&(base("r1: RW") + &unplaced)), NOTHING);
     let finding = only(&(base("r1: RW") + &setting("concurrent-replica-rebuild-per-node-limit", "0")));
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("rebuilding is off")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("rebuilding is off")));
 }
 
 #[test]
@@ -272,7 +272,9 @@ fn every_contradiction_names_what_to_do() {
     assert_eq!(report.findings.len(), 5, "{:?}", recorded(&yaml));
     for finding in &report.findings {
         assert!(CHECK.cause(finding.cause.id).is_some(), "{}", finding.cause);
-        assert!(!finding.impact.is_empty() && !finding.remedy.fix.is_empty() && !finding.evidence.is_empty());
+        assert!(
+            !finding.impact.is_empty() && !finding.remedy.fix.is_empty() && !finding.evidence().is_empty()
+        );
         assert!(finding.remedy.commands.first().is_some_and(|command| !command.changes), "{}", finding.cause);
         assert_eq!(finding.runbook, Some("LonghornEvictionInconsistent"));
     }
@@ -375,6 +377,6 @@ fn strict_local_and_restoring_volumes_are_told_of() {
     let finding = only(&yaml);
     assert_eq!(finding.cause, "last_rw_replica");
     for part in ["strict-local", "is being restored"] {
-        assert!(finding.evidence.iter().any(|fact| fact.text.contains(part)), "{part}");
+        assert!(finding.evidence().iter().any(|fact| fact.text.contains(part)), "{part}");
     }
 }

@@ -10,7 +10,6 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::api;
 use crate::facts::drain::{Blocker, Budgets};
 use crate::facts::eviction::*;
 use crate::facts::nodes::{cordoned_since, manager_not_ready};
@@ -79,13 +78,13 @@ fn misdirected<'a>(
 fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &KubeNode) -> Finding {
     let (namespace, name) = (cluster.namespace.as_str(), budget.metadata.name.as_str());
     let node = node.metadata.name.as_str();
-    let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
+    let object = cluster.object::<PodDisruptionBudget>(name);
     let message = format!(
         "drain of node {node} is blocked by PodDisruptionBudget {name}, which is that of another node"
     );
     let cordoned = cordoned_since(cluster, node);
     let lasting = cordoned.is_none_or(|since| cluster.age(since) >= USUAL_DRAIN);
-    Finding::new(&causes::PDB_BLOCKS, object, message)
+    Finding::about(&causes::PDB_BLOCKS, object, message)
         .node(node)
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
@@ -122,12 +121,11 @@ impl<'a> DrainView<'a> {
             Some(text) => text.clone(),
             None => "the node is cordoned; nothing else asks for a drain".to_owned(),
         };
-        finding = finding.fact(text);
-        if let Some(since) = cordoned {
-            finding = finding.fact(format!("the node has been cordoned since {since}"));
-        }
+        finding = finding
+            .fact(text)
+            .facts(cordoned.map(|since| format!("the node has been cordoned since {since}")));
         if age.since.is_some() || cordoned.is_none() {
-            finding.evidence.push(age.evidence());
+            finding = finding.fact(age.evidence());
         }
         // an eviction that advances takes as long as its copies do, and one that stalls has a finding of its own
         let advances = match &blocker {
@@ -208,10 +206,10 @@ impl<'a> DrainView<'a> {
                 Vec::new(),
             ),
         };
-        let object = ObjectRef::new("PodDisruptionBudget", namespace, name);
+        let object = cluster.object::<PodDisruptionBudget>(name);
         let message =
             format!("drain of node {node} is blocked by the PodDisruptionBudget of instance manager {name}");
-        let mut finding = Finding::new(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
+        let mut finding = Finding::about(&causes::PDB_BLOCKS, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
             .fix(fix)
@@ -226,7 +224,7 @@ impl<'a> DrainView<'a> {
             let pods = format!("kubectl -n {namespace} get pods -l app=longhorn-manager -o wide");
             finding.remedy = finding.remedy.read(pods);
         }
-        finding.facts(manager_not_ready(cluster, node).map(api))
+        finding.facts(manager_not_ready(cluster, node))
     }
 
     /// True where another policy would let Longhorn move the replicas.

@@ -8,12 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::PROGRESS;
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::api;
 use crate::facts::eviction::*;
 use crate::facts::nodes::{is_down, manager_not_ready};
 use crate::facts::placement;
 use crate::longhorn::{
-    BackingImage, ConditionStatus, DataEngine, InstanceState, Replica, ReplicaMode, condition,
+    BackingImage, ConditionStatus, DataEngine, InstanceState, LonghornNode, Replica, ReplicaMode, condition,
 };
 
 /// Without a rebuild, replicas follow each other within minutes.
@@ -184,7 +183,7 @@ fn unplaced<'a>(cluster: &'a Cluster, left: &Left<'a>) -> Vec<Unplaced<'a>> {
 }
 
 fn object(cluster: &Cluster, disk: &EvictingDisk) -> ObjectRef {
-    ObjectRef::new("nodes.longhorn.io", &cluster.namespace, &disk.node.metadata.name)
+    cluster.object::<LonghornNode>(&disk.node.metadata.name)
 }
 
 fn asks(disk: &EvictingDisk) -> String {
@@ -206,7 +205,7 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     if !age.at_least(UNPLACED, Unknown::Counts) {
         return;
     }
-    let mut finding = Finding::new(
+    let finding = Finding::about(
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
         format!("eviction of disk {name} on node {node} waits: no disk can take a replica of {}", counted(unplaced.len(), "volume")),
@@ -216,17 +215,21 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
     .since(age.since)
     .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
-    .fact(asks(disk));
-    for volume in unplaced.iter().take(10) {
-        finding = finding.fact(volume.fact.clone());
-    }
+    .fact(asks(disk)).facts(unplaced.iter().take(10).map(|volume| volume.fact.clone()));
     let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));
-    for refusal in first.and_then(|volume| placement::refusals(cluster, volume)).iter().flatten().take(10) {
-        finding = finding.fact(refusal.text.clone());
-    }
-    finding = finding.facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)).map(api));
-    finding.evidence.push(age.evidence());
-    out.find(finding);
+    out.find(
+        finding
+            .facts(
+                first
+                    .and_then(|volume| placement::refusals(cluster, volume))
+                    .iter()
+                    .flatten()
+                    .take(10)
+                    .map(|refusal| refusal.text.clone()),
+            )
+            .facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)))
+            .fact(age.evidence()),
+    );
 }
 
 fn no_progress(
@@ -238,7 +241,7 @@ fn no_progress(
     moved: Option<Timestamp>,
 ) {
     let (node, name) = (disk.node.metadata.name.as_str(), disk.name);
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::NO_PROGRESS,
         object(cluster, disk),
         format!("eviction of disk {name} on node {node} does not advance: {} remain", left.text()),
@@ -263,15 +266,13 @@ fn no_progress(
         }
     }
     let strict = strict_local(cluster, left.volumes.iter().copied());
-    for text in strict.into_iter().chain(manager_not_ready(cluster, node)) {
-        finding = finding.fact(text);
-    }
+    finding = finding.facts(strict.into_iter().chain(manager_not_ready(cluster, node)));
     match moved {
         Some(moved) => {
             let text = format!("the last movement that any object carries a time of was at {moved}");
             finding = finding.fact(text);
         }
-        None => finding.evidence.push(age.evidence()),
+        None => finding = finding.fact(age.evidence()),
     }
     out.find(finding);
 }

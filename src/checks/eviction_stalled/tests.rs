@@ -162,7 +162,7 @@ fn copies_alone_stall_too_and_name_the_switch() {
         "concurrent-backing-image-replenish-per-node-limit is 0",
         "true on disk d1 of node n1",
     ] {
-        assert!(finding.evidence.iter().any(|fact| fact.text.contains(part)), "{part}");
+        assert!(finding.evidence().iter().any(|fact| fact.text.contains(part)), "{part}");
     }
 }
 
@@ -202,7 +202,7 @@ fn volumes_without_a_place() {
     let finding = only(&(base.clone() + &volume("False", OLD)));
     assert_eq!(finding.cause, "no_schedulable_disk");
     assert_eq!(finding.since, Some(time(OLD)));
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("ReplicaSchedulingFailure")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("ReplicaSchedulingFailure")));
     assert_eq!(recorded(&(base.clone() + &volume("False", "2026-01-01T11:56:00Z"))), NOTHING);
     assert_eq!(recorded(&(base + &volume("True", OLD))), ["warning no_progress nodes.longhorn.io n1"]);
 }
@@ -221,7 +221,7 @@ fn manager(name: &str, node: &str, status: &str) -> String {
 fn why(yaml: &str) -> (String, String) {
     let finding = only(yaml);
     assert_eq!((finding.cause.id, finding.object.name.as_str()), ("pdb_blocks", "im-1"));
-    (finding.severity.to_string(), finding.evidence[0].text.clone())
+    (finding.severity.to_string(), finding.evidence()[0].text.clone())
 }
 
 const TAINT: &str = "{key: ToBeDeletedByClusterAutoscaler, value: '1', effect: NoSchedule}";
@@ -385,7 +385,7 @@ fn an_old_scheduling_failure_does_not_outlast_its_reason() {
     };
     let unplaced = only(&(base.clone() + &volume("ReplicaSchedulingFailure")));
     assert_eq!(unplaced.cause, "no_schedulable_disk");
-    assert!(unplaced.evidence.iter().any(|fact| fact.text.starts_with("strict-local")));
+    assert!(unplaced.evidence().iter().any(|fact| fact.text.starts_with("strict-local")));
     // a replica was placed since: with one more than wanted, the condition stays as it is
     let placed = object("Replica", "r2", "spec: {volumeName: vol, nodeID: n2, diskID: uuid-9}")
         .replace(OLD, "2026-01-01T11:01:00Z");

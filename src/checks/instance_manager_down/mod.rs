@@ -164,7 +164,7 @@ fn finding(
     im: &InstanceManager,
     trouble: ManagerTrouble,
 ) -> Finding {
-    let (ns, name, node) = (&cluster.namespace, &im.metadata.name, &im.spec.node_id);
+    let (name, node) = (&im.metadata.name, &im.spec.node_id);
     let volumes = volumes_of(cluster, fleet, im);
     let which = match node.as_str() {
         "" => format!("instance manager {name}"),
@@ -185,7 +185,7 @@ fn finding(
         (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
         (_, false) => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
     };
-    let mut finding = Finding::new(trouble.cause, ObjectRef::new("InstanceManager", ns, name), message)
+    let mut finding = Finding::about(trouble.cause, cluster.object::<InstanceManager>(name), message)
         .node(node)
         .since(trouble.since)
         .volumes(volumes)
@@ -196,8 +196,7 @@ fn finding(
              then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
         );
     }
-    finding.evidence = trouble.evidence;
-    finding
+    finding.facts(trouble.evidence)
 }
 
 /// `reached` is false while the node does not answer.

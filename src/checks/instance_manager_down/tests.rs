@@ -122,7 +122,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         assert_eq!(found(&CHECK, &cluster), ["warning label_missing InstanceManager im-1"], "{version}");
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{version} {}", finding.impact);
-        assert_eq!(finding.evidence[0].text.contains("removes such"), removed, "{version}");
+        assert_eq!(finding.evidence()[0].text.contains("removes such"), removed, "{version}");
         assert!(finding.remedy.fix.contains("do not upgrade before"), "{version}");
     }
     // the data engine became a label in 1.6
@@ -139,7 +139,7 @@ fn missing_labels_stop_the_node_before_the_fix_and_end_the_instance_manager_afte
         let cluster = cluster(&(base(setting) + &running(code) + &no_engine));
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!(finding.impact.contains("removes it"), removed, "{setting} {code}");
-        assert!(finding.evidence[0].text.contains(&format!("; {code} ")), "{:?}", finding.evidence);
+        assert!(finding.evidence()[0].text.contains(&format!("; {code} ")), "{:?}", finding.evidence());
     }
 }
 
@@ -211,7 +211,7 @@ fn an_unknown_state_on_a_node_that_answers_points_at_the_manager() {
     let finding = run(&CHECK, &cluster(&(yaml + &default("unknown", "")))).report.findings.remove(0);
     assert!(finding.message.ends_with("although the node answers"), "{}", finding.message);
     assert!(
-        finding.evidence.iter().any(|fact| fact.text.contains("longhorn-manager-1 on node-1 is not Ready"))
+        finding.evidence().iter().any(|fact| fact.text.contains("longhorn-manager-1 on node-1 is not Ready"))
     );
 }
 
@@ -316,7 +316,7 @@ fn a_taint_that_drove_the_manager_away_too_is_named() {
     assert!(finding.message.ends_with("taint key=value:NoExecute"), "{}", finding.message);
     assert!(
         finding
-            .evidence
+            .evidence()
             .iter()
             .any(|fact| fact.text.contains("Marking for deletion Pod longhorn-system/im-1"))
     );

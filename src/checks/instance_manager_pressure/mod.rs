@@ -12,11 +12,10 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::text::listed;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{InstanceManager, Pod, Release};
+use crate::longhorn::{DaemonSet, InstanceManager, Pod, Release, Setting};
 
 pub static CHECK: Check = Check {
     id: "instance_manager_pressure",
@@ -211,7 +210,7 @@ fn stock_window(release: Release) -> i64 {
 fn state_window(cluster: &Cluster, number: usize, out: &mut Outcome) {
     out.state(
         "probe_window",
-        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
+        cluster.object::<DaemonSet>("longhorn-manager"),
         format!(
             "the liveness probe of {} gives up in less than {SHORT_WINDOW} s, as in every release before 1.6.4 and 1.7.3",
             counted(number, "instance manager")
@@ -247,9 +246,9 @@ fn about(
     message: String,
 ) -> Option<Finding> {
     let (im, _) = shared.first()?;
-    let object = ObjectRef::new("InstanceManager", &cluster.namespace, &im.metadata.name);
+    let object = cluster.object::<InstanceManager>(&im.metadata.name);
     let facts: Vec<&str> = shared.iter().map(|(_, fact)| fact.as_str()).collect();
-    Some(Finding::new(cause, object, message).node(&im.spec.node_id).fact(format!(
+    Some(Finding::about(cause, object, message).node(&im.spec.node_id).fact(format!(
         "{}: {}",
         counted(facts.len(), "instance manager"),
         listed(&facts)
@@ -318,15 +317,13 @@ fn priority_class_mismatch(
     };
     let mut finding = about(cluster, &causes::PRIORITY_CLASS_MISMATCH, &mismatched, message)?;
     // all of them differ for one reason, which is the setting
-    finding.object = ObjectRef::new("Setting", &cluster.namespace, "priority-class");
+    finding.object = cluster.object::<Setting>("priority-class");
     finding.node = None;
     let mut finding = finding
         .impact("Longhorn replaces idle instance managers every hour, before 1.6 also those in use")
         .with(Name::Value, global.filter(|_| forever).map_or("", |class| class.metadata.name.as_str()));
     if !cluster.can_read(Resource::PriorityClasses) {
-        finding
-            .evidence
-            .push(api("PriorityClasses cannot be read, so a globalDefault one is only suspected"));
+        finding = finding.fact("PriorityClasses cannot be read, so a globalDefault one is only suspected");
     }
     Some(finding)
 }

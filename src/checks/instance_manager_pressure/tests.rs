@@ -124,7 +124,7 @@ fn many_make_one_finding_about_the_busiest() {
     let report = run(&CHECK, &cluster(&yaml)).report;
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.findings[0].object.name, "im-1");
-    assert!(report.findings[0].evidence[0].text.starts_with("2 instance managers"));
+    assert!(report.findings[0].evidence()[0].text.starts_with("2 instance managers"));
 }
 
 #[test]

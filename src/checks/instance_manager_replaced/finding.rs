@@ -1,14 +1,11 @@
 //! What is told about an end: message, impact and what to do.
 
 use crate::check::*;
-use crate::facts::api;
-use crate::facts::text::users_of;
+use crate::facts::text::{self, users_of};
+use crate::longhorn::InstanceManager;
 
 use super::judge::ReplacementVerdict;
 use super::{End, LOOP, causes};
-
-/// How many facts about hit volumes are listed.
-const SHOWN: usize = 10;
 
 /// The finding about one instance manager; `others` are further ends within the day.
 pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
@@ -19,7 +16,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         node => format!("the instance manager on {node}"),
     };
     let message = format!("{which} {fate}: {}", what(end.verdict, end.detail.as_deref()));
-    let object = ObjectRef::new("InstanceManager", &cluster.namespace, end.manager);
+    let object = cluster.object::<InstanceManager>(end.manager);
     let (cause, message) = match end.kills >= LOOP {
         true => {
             let times = counted(end.kills, "time");
@@ -27,24 +24,22 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         }
         false => (end.verdict.cause(), message),
     };
-    let mut finding = Finding::new(cause, object, message)
+    let again = |other: &End| {
+        EvidenceSource::History.says(format!("it also ended at {}: {}", other.at, other.verdict.cause()))
+    };
+    let (hits, remedy) = (&end.hits.facts, remedy(cluster, &end));
+    let finding = Finding::about(cause, object, message)
         .node(end.node)
         .since(Some(end.at))
         .impact(impact(&end, &volumes))
-        .volumes(volumes);
-    if let Some(remedy) = remedy(cluster, &end) {
-        finding = finding.remedy(remedy);
+        .volumes(volumes)
+        .facts(end.evidence)
+        .facts(text::first_ten(hits, "replica or volume that failed then", String::clone))
+        .facts(others.iter().rev().take(10).map(again));
+    match remedy {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
     }
-    finding.evidence = end.evidence;
-    finding.evidence.extend(end.hits.facts.iter().take(SHOWN).map(api));
-    if let Some(more) = end.hits.facts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding.evidence.push(api(format!("{more} more replicas or volumes failed then")));
-    }
-    for other in others.iter().rev().take(SHOWN) {
-        let text = format!("it also ended at {}: {}", other.at, other.verdict.cause());
-        finding = finding.because(EvidenceSource::History, text);
-    }
-    finding
 }
 
 fn what(verdict: ReplacementVerdict, detail: Option<&str>) -> String {

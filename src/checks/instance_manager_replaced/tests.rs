@@ -84,8 +84,8 @@ fn incident_000_is_named_with_cause_and_volumes() {
     assert_eq!((finding.cause.id, finding.node.as_deref()), ("liveness_probe", Some("node-1")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("shop/data-v"));
     assert!(finding.impact.contains("StatefulSet shop/db"), "{}", finding.impact);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("failed liveness probe")));
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("v-r-1")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("failed liveness probe")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("v-r-1")));
     assert_eq!(finding.runbook, Some("LonghornInstanceManagerReplaced"));
     let labels = ["im-1", "node-1", "liveness_probe", "false"];
     let family = "longhorn_health_instance_manager_last_replacement_timestamp_seconds";
@@ -181,7 +181,7 @@ fn a_changed_specification_is_evidence_for_settings() {
     ] {
         let yaml = after().replace(place, &format!("{more} {place}"));
         let finding = run(&CHECK, &saw(&last("Running", ""), &yaml)).report.findings.remove(0);
-        let told = format!("{:?}", finding.evidence).contains(says);
+        let told = format!("{:?}", finding.evidence()).contains(says);
         assert!(told && finding.cause == "settings_sync", "{says}");
     }
 }
@@ -205,7 +205,7 @@ fn volumes_hit_are_kept_when_their_traces_are_gone() {
     rebuilt.objects.replicas = Default::default();
     let finding = run(&CHECK, &rebuilt).report.findings.remove(0);
     assert_eq!(finding.volumes.len(), 1);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("volume v was seen affected")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("volume v was seen affected")));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_volume_that_is_rebuilt_was_hit_all_the_same() {
     for cluster in [seen, recorded] {
         let finding = run(&CHECK, &cluster).report.findings.remove(0);
         assert_eq!((finding.cause.id, finding.volumes.len()), ("unknown", 1), "{finding:?}");
-        assert!(finding.evidence.iter().any(|fact| fact.text.contains("replica v-r-1 failed at")));
+        assert!(finding.evidence().iter().any(|fact| fact.text.contains("replica v-r-1 failed at")));
     }
 }
 
@@ -228,7 +228,7 @@ fn a_volume_that_is_rebuilt_was_hit_all_the_same() {
 fn what_the_kubelet_did_not_stop_ended_by_itself() {
     let said = |gone: &str, events: &str| {
         let finding = run(&CHECK, &saw(gone, &(after() + events))).report.findings.remove(0);
-        let evidence = finding.evidence.into_iter().map(|fact| fact.text).collect::<String>();
+        let evidence = finding.evidence().iter().map(|fact| fact.text.as_str()).collect::<String>();
         (finding.cause.id, finding.message + &evidence)
     };
     let earlier =
@@ -316,7 +316,7 @@ fn the_counter_is_complete_settles_once_and_never_goes_down() {
     cluster.history.pod_gone(Arc::new(again), "uid-3", cluster.now);
     let report = run(&CHECK, &cluster).report;
     assert_eq!((report.findings.len(), report.findings[0].cause.id), (1, "panic"));
-    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("it also ended")));
+    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("it also ended")));
     cluster = later(cluster, 2 * 24 * 3600);
     cluster = later(cluster, 60);
     assert_eq!(count(&cluster, "liveness_probe", "false"), 1.0, "forgotten but counted");

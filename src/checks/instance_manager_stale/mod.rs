@@ -16,7 +16,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::check::*;
-use crate::facts::api;
 use crate::facts::instance_managers::InstanceManagers;
 use crate::facts::text::{listed, users_of};
 use crate::longhorn::Resource::*;
@@ -176,28 +175,28 @@ fn finding(
     let name = &im.metadata.name;
     let volumes = cluster.volume_refs(case.holders.iter().filter_map(|holder| holder.volume));
     let shards = doomed_shards(im, case);
-    let mut finding = Finding::new(
-        case.why,
-        ObjectRef::new("InstanceManager", &cluster.namespace, name),
-        message(im, case, volumes.len()),
-    )
-    .node(&im.spec.node_id)
-    .since(case.since)
-    .impact(impact(case, &volumes, &shards))
-    .volumes(volumes);
+    let mut finding =
+        Finding::about(case.why, cluster.object::<InstanceManager>(name), message(im, case, volumes.len()))
+            .node(&im.spec.node_id)
+            .since(case.since)
+            .impact(impact(case, &volumes, &shards))
+            .volumes(volumes);
     if fleet.is_old(im) {
-        finding.evidence.push(api(format!("spec.image is {}, not the default", im.spec.image)));
+        finding = finding.fact(format!("spec.image is {}, not the default", im.spec.image));
     }
-    finding.evidence.extend(case.evidence.iter().cloned());
-    finding.evidence.extend(case.holders.iter().map(|holder| holder.evidence.clone()));
+    finding = finding
+        .facts(case.evidence.iter().cloned())
+        .facts(case.holders.iter().map(|holder| holder.evidence.clone()));
     for holder in &case.holders {
-        if let Some(orphan) = orphans.get(&(name.as_str(), holder.name)) {
-            finding = finding.fact(format!("Longhorn's Orphan {orphan} names {}", holder.name));
-        }
+        finding = finding.facts(
+            orphans
+                .get(&(name.as_str(), holder.name))
+                .map(|orphan| format!("Longhorn's Orphan {orphan} names {}", holder.name)),
+        );
     }
     if !shards.is_empty() {
         let text = format!("shards that do not hold it in this release run in it: {}", listed(&shards));
-        finding.evidence.push(api(text));
+        finding = finding.fact(text);
     }
     remedy::advise(finding, cluster, fleet, im, case, orphans, &shards)
 }

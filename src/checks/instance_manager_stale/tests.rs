@@ -301,7 +301,7 @@ fn several_holders_are_one_finding_with_the_worst_cause_and_all_volumes() {
     let volumes: Vec<&str> = finding.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(volumes, ["a", "b"]);
     for name in ["a-r-1", "b-e-0", "x-r-9", "orphan-1"] {
-        assert!(finding.evidence.iter().any(|fact| fact.text.contains(name)), "{name}");
+        assert!(finding.evidence().iter().any(|fact| fact.text.contains(name)), "{name}");
     }
     let delete = "kubectl -n longhorn-system delete orphans.longhorn.io orphan-1";
     assert!(finding.remedy.commands.iter().any(|command| command.run == delete && command.changes));

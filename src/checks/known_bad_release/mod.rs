@@ -11,8 +11,8 @@ mod tests;
 use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue, Trigger};
 use crate::facts::releases;
-use crate::longhorn::Release;
 use crate::longhorn::Resource::*;
+use crate::longhorn::{DaemonSet, Release};
 
 /// Causes of the check, one an issue.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
@@ -112,7 +112,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn daemon_set(cluster: &Cluster) -> ObjectRef {
-    ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager")
+    cluster.object::<DaemonSet>("longhorn-manager")
 }
 
 fn headline(issue: &KnownIssue, release: Release) -> String {
@@ -136,7 +136,7 @@ fn finding(
         }
         false => issue.effect,
     };
-    Finding::new(
+    Finding::about(
         cause,
         daemon_set(cluster),
         match issue.affects(release) {

@@ -16,7 +16,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::{api, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Meta, Orphan, OrphanType};
+use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Volume};
 
 causes! {
     REPLICAS_PILED_UP = warning "replicas_piled_up"
@@ -111,7 +111,7 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
         let failed = of_volume.iter().filter(|replica| replica.spec.failed_at.is_set()).count();
         let message =
             format!("{} has {} replicas, and wants {wanted}", text::users_of(&users), of_volume.len());
-        let mut finding = Finding::new(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
+        let mut finding = Finding::about(&REPLICAS_PILED_UP, volumes::object(cluster, volume), message)
             .volumes(users)
             .impact("every manager reads and writes them all, and each may take space on a disk")
             .fact(format!("{healthy} of them are healthy, {failed} failed"));
@@ -147,15 +147,18 @@ fn without_volume(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let names: Vec<String> = objects.iter().map(|(kind, meta)| format!("{kind} {}", meta.name)).collect();
-        let finding = Finding::new(
-            &WITHOUT_VOLUME,
-            ObjectRef::new("Volume", &cluster.namespace, volume),
-            format!("{} of volume {volume}, which does not exist", counted(objects.len(), "object")),
-        )
-        .since(age.since)
-        .impact("they take space and nothing looks after them; a replica among them holds data of the volume")
-        .facts([api(text::listed(&names)), age.evidence()]);
-        out.find(finding);
+        out.find(
+            Finding::about(
+                &WITHOUT_VOLUME,
+                cluster.object::<Volume>(volume),
+                format!("{} of volume {volume}, which does not exist", counted(objects.len(), "object")),
+            )
+            .since(age.since)
+            .impact(
+                "they take space and nothing looks after them; a replica among them holds data of the volume",
+            )
+            .facts([api(text::listed(&names)), age.evidence()]),
+        );
     }
 }
 
@@ -169,9 +172,9 @@ fn orphans(cluster: &Cluster, out: &mut Outcome) {
         let oldest: Option<Timestamp> =
             types.values().flatten().filter_map(|orphan| orphan.metadata.created()).min();
         let severity = if all >= MANY { Severity::Warning } else { Severity::Info };
-        let mut finding = Finding::new(
+        let mut finding = Finding::about(
             &ORPHANS,
-            ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+            cluster.object::<LonghornNode>(node),
             format!("{} on node {node}", counted(all, "orphan")),
         )
         .severity(severity)

@@ -247,7 +247,7 @@ fn finding(
         .filter(|volume| is_hit(cluster, volume))
         .map(|name| cluster.volume_ref(name))
         .collect();
-    let mut found = Finding::new(diagnosis.cause, ObjectRef::new("Pod", &cluster.namespace, name), message)
+    let mut found = Finding::about(diagnosis.cause, cluster.object::<Pod>(name), message)
         .severity(severity)
         .node(node)
         .since(since)
@@ -255,7 +255,7 @@ fn finding(
         .volumes(hit)
         .remedy(remedy::remedy(cluster, pod, &diagnosis));
     found = remedy::values(cluster, pod, &diagnosis, found);
-    found.evidence = diagnosis.evidence;
+    found = found.facts(diagnosis.evidence);
     let running = pod.container_status(CONTAINER).and_then(|status| status.state.running.as_ref());
     if let Some(started) =
         running.and_then(|running| running.started_at.get()).filter(|_| crash.end.is_some())

@@ -135,12 +135,12 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
     };
     let also = if all { ", as do all others" } else { "" };
     let message = format!("longhorn-manager on {node} is Ready and {what}{also}");
-    let found = Finding::new(&API_LOST, ObjectRef::new("Pod", &cluster.namespace, name), message)
+    let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
         .impact(format!(
             "running I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
         ))
-        .because(EvidenceSource::Log, format!("its log says: {}", shortened(complaint.line, 400)))
+        .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .fact(held(cluster, lease));
     found.with(Name::Manager, name.to_string())
 }
@@ -155,7 +155,7 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
         duration(cluster.age(renewed)),
         if ready.len() == 1 { "one is".to_owned() } else { format!("{} are", ready.len()) }
     );
-    Finding::new(&API_LOST, ObjectRef::new("Lease", &cluster.namespace, ROTATION_LOCK), message)
+    Finding::about(&API_LOST, cluster.object::<Lease>(ROTATION_LOCK), message)
         .node(node)
         .since(Some(renewed))
         .impact("running I/O continues, but what a manager cannot write is neither attached, detached nor rebuilt")
@@ -165,12 +165,11 @@ fn silent(cluster: &Cluster, lease: &Lease, renewed: Timestamp, ready: &[&Pod]) 
 }
 
 fn stopped(cluster: &Cluster, lease: &Lease, renewed: Timestamp, written: String) -> Finding {
-    let namespace = &cluster.namespace;
     let message = format!(
         "no longhorn-manager has renewed Lease {ROTATION_LOCK} for {}: certificates of the webhook are not rotated",
         duration(cluster.age(renewed))
     );
-    Finding::new(&ROTATION_STOPPED, ObjectRef::new("Lease", namespace, ROTATION_LOCK), message)
+    Finding::about(&ROTATION_STOPPED, cluster.object::<Lease>(ROTATION_LOCK), message)
         .since(Some(renewed))
         .impact("none until a certificate expires; managers work")
         .fact(held(cluster, lease))

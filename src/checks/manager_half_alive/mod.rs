@@ -189,12 +189,12 @@ fn still<'a>(
 }
 
 fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Option<&Evidence>) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
+    let name = &pod.metadata.name;
     let owned = cluster.volumes_owned_by(node);
     let owned: Vec<VolumeRef> = owned.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
-    let mut finding = Finding::new(
+    Finding::about(
         &WORK_UNDONE,
-        ObjectRef::new("Pod", namespace, name),
+        cluster.object::<Pod>(name),
         format!(
             "longhorn-manager on {node} is Ready but does not work: {} not reconciled for five minutes",
             counted(left.len(), "object")
@@ -207,23 +207,19 @@ fn finding(cluster: &Cluster, pod: &Pod, node: &str, left: &[Undone], still: Opt
         counted(owned.len(), "volume"),
         text::users_of(&owned)
     ))
-    .volumes(owned);
-    for undone in left.iter().take(8) {
-        finding = finding.fact(undone.text.clone());
-    }
-    finding.evidence.extend(still.cloned());
-    finding
+    .volumes(owned)
+    .facts(left.iter().take(8).map(|undone| undone.text.clone()))
+    .facts(still.cloned())
 }
 
 fn standing(cluster: &Cluster, pod: &Pod, node: &str, fact: &Evidence) -> Finding {
-    let (namespace, name) = (&cluster.namespace, &pod.metadata.name);
-    let mut finding = Finding::new(
+    let name = &pod.metadata.name;
+    Finding::about(
         &NODE_STATUS_STILL,
-        ObjectRef::new("Pod", namespace, name),
+        cluster.object::<Pod>(name),
         format!("the status of nodes.longhorn.io {node} stands still, and longhorn-manager {name} writes it"),
     )
     .node(node)
-    .impact("none if the disks are idle; otherwise the manager no longer works");
-    finding.evidence.push(fact.clone());
-    finding
+    .impact("none if the disks are idle; otherwise the manager no longer works")
+    .fact(fact.clone())
 }

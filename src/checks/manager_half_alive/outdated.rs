@@ -4,6 +4,7 @@ use super::NODE_STATUS_WRONG;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::nodes;
+use crate::longhorn::LonghornNode;
 
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     for node in cluster.objects.longhorn_nodes.iter() {
@@ -13,9 +14,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         if !age.at_least(nodes::OUTDATED, Unknown::Counts) {
             continue;
         }
-        let mut finding = Finding::new(
+        let mut finding = Finding::about(
             &NODE_STATUS_WRONG,
-            ObjectRef::new("nodes.longhorn.io", &cluster.namespace, name),
+            cluster.object::<LonghornNode>(name),
             format!("Longhorn calls node {name} down, which is Ready in Kubernetes"),
         )
         .node(name)

@@ -5,7 +5,7 @@ use super::gauges;
 use super::model::{OwnWait, ProbeKind, Probes, Timing};
 use crate::check::*;
 use crate::facts::releases::manager_release;
-use crate::longhorn::{Container, Release};
+use crate::longhorn::{Container, DaemonSet, Release};
 
 /// A probe that can kill needs at least this window: up to about 240 s for the start of one node
 /// (two waits of 120 s) plus the time in the queue for the webhook Lease.
@@ -61,11 +61,11 @@ fn is_https(container: &Container) -> bool {
 }
 
 fn daemon_set(cluster: &Cluster) -> ObjectRef {
-    ObjectRef::new("DaemonSet", &cluster.namespace, DAEMON_SET)
+    cluster.object::<DaemonSet>(DAEMON_SET)
 }
 
 fn about(cluster: &Cluster, cause: &'static Cause, message: impl Into<String>) -> Finding {
-    Finding::new(cause, daemon_set(cluster), message)
+    Finding::about(cause, daemon_set(cluster), message)
 }
 
 fn readiness_timeout_short(cluster: &Cluster, readiness: Timing) -> Finding {

@@ -248,11 +248,11 @@ fn probe_failing(
     }
     for (kind, failing) in failing {
         let text = format!("{} probe: {}; last: {}", kind.as_str(), failing.kinds(), failing.message.trim());
-        finding = finding.because(EvidenceSource::Event, text);
+        finding = finding.fact(EvidenceSource::Event.says(text));
     }
     finding
 }
 
 fn of_pod(cluster: &Cluster, cause: &'static Cause, pod: &str, node: &str, message: String) -> Finding {
-    Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message).node(node)
+    Finding::about(cause, cluster.object::<Pod>(pod), message).node(node)
 }

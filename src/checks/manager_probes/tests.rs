@@ -322,11 +322,11 @@ fn a_slow_start_names_the_container_that_held_it_up() {
     let cluster = at_now(&(release("v1.10.2") + &daemon_set(HTTPS) + &slow));
     let finding =
         run(&CHECK, &cluster).report.findings.into_iter().find(|one| one.cause.id == "slow_start").unwrap();
-    let said = |part: &str| finding.evidence.iter().any(|fact| fact.text.contains(part));
+    let said = |part: &str| finding.evidence().iter().any(|fact| fact.text.contains(part));
     assert!(
         said("container pre-pull-share-manager-image of the pod was started 198 s after"),
         "{:?}",
-        finding.evidence
+        finding.evidence()
     );
 }
 

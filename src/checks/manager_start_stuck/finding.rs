@@ -7,7 +7,7 @@ use crate::facts::start_causes;
 use crate::facts::starts::UnderWay;
 use crate::facts::text::{duration, listed, shortened};
 use crate::facts::unreached;
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
+use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// A manager that hangs.
 pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason: StuckReason) -> Finding {
@@ -40,12 +40,12 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     let ready = if start.pod.is_ready() { ", although its pod is Ready" } else { "" };
     let message =
         format!("longhorn-manager on {node} hangs ({}{ready}): {what}", duration(cluster.age(since)));
-    let mut finding = Finding::new(cause, ObjectRef::new("Pod", &cluster.namespace, pod), message)
+    let mut finding = Finding::about(cause, cluster.object::<Pod>(pod), message)
         .node(node)
         .since(Some(since))
         .impact(impact(cluster, start, cause))
-        .fact(state(start));
-    finding.evidence.extend(reason.evidence);
+        .fact(state(start))
+        .facts(reason.evidence);
     if start.holds {
         finding = finding.fact(format!(
             "Lease {WEBHOOK_LOCK} has been held and renewed by {node} since {}; a finished start releases it",
@@ -176,7 +176,6 @@ fn candidates(start: &UnderWay) -> &'static str {
 
 /// Managers that wait while others have their turn.
 pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
-    let namespace = &cluster.namespace;
     let nodes: Vec<&str> = waiting.iter().map(|start| start.pod.spec.node_name.as_str()).collect();
     let since = waiting.iter().map(|start| start.started).min();
     let holder = crate::facts::leases::holder(cluster, WEBHOOK_LOCK);
@@ -184,9 +183,9 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         Some(node) => format!("node {node} has its turn"),
         None => "no one holds the Lease now".to_owned(),
     };
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::QUEUEING,
-        ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
+        cluster.object::<Lease>(WEBHOOK_LOCK),
         format!("{} for their turn to start: {}; {now}", counted_waiting(nodes.len()), listed(&nodes)),
     )
     .since(since)

@@ -145,7 +145,7 @@ fn without_a_word_in_the_log_the_wait_of_the_release_decides() {
 fn why_the_log_says_nothing_is_said() {
     let yaml = release("v1.12.1") + &hanging("n1", "v1.12.1", "2026-03-01T11:00:00Z");
     let said = |cluster: &Cluster| {
-        first(cluster).evidence.iter().map(|fact| fact.text.clone()).collect::<Vec<_>>().join("\n")
+        first(cluster).evidence().iter().map(|fact| fact.text.clone()).collect::<Vec<_>>().join("\n")
     };
     assert!(said(&at(NOW, &yaml, &[("n1", WAITS)])).contains("names no known reason and ends with: time="));
     assert!(said(&at(NOW, &yaml, &[("n1", "")])).contains("said nothing in the last two minutes"));
@@ -190,7 +190,7 @@ fn those_who_wait_for_their_turn_do_not_hang_whoever_has_it() {
         let both = ["warning unknown Pod longhorn-manager-n1", "warning unknown Pod longhorn-manager-n2"];
         assert_eq!(found(&CHECK, &cluster), both);
         assert!(
-            first(&cluster).evidence.iter().any(|fact| fact.text.contains("no one holds the start Lease"))
+            first(&cluster).evidence().iter().any(|fact| fact.text.contains("no one holds the start Lease"))
         );
     }
     // one that had it, lost it to a slow API server and starts on

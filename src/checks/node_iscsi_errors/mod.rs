@@ -18,8 +18,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::*;
 use crate::facts::api;
 use crate::facts::text::users_of;
-use crate::longhorn::DataEngine;
 use crate::longhorn::Resource::*;
+use crate::longhorn::{DataEngine, KubeNode};
 
 use reports::{Reports, span};
 
@@ -122,8 +122,8 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             out.sample(&EVENTS, &[node, cause.id], count as f64);
             out.sample(&LAST, &[node, cause.id], last.as_second() as f64);
             let finding = match *cause {
-                causes::ISCSI_CONN_ERROR => iscsi_finding(&scene, count),
-                _ => shim_finding(&scene, count),
+                causes::ISCSI_CONN_ERROR => iscsi_finding(cluster, &scene, count),
+                _ => shim_finding(cluster, &scene, count),
             };
             let often = counted(count, "time");
             let when =
@@ -134,17 +134,21 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             };
             let times = format!("{by} {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
-            let mut finding = finding.since(Some(first)).because(EvidenceSource::Event, times);
-            if let Some(message) = quote.filter(|message| !message.is_empty()) {
-                finding = finding.because(EvidenceSource::Event, format!("the last one: {message}"));
-            }
-            finding.evidence.extend(surroundings(cluster, &scene));
-            out.find(finding);
+            let finding = finding.since(Some(first)).fact(EvidenceSource::Event.says(times));
+            out.find(
+                finding
+                    .facts(
+                        quote
+                            .filter(|message| !message.is_empty())
+                            .map(|message| EvidenceSource::Event.says(format!("the last one: {message}"))),
+                    )
+                    .facts(surroundings(cluster, &scene)),
+            );
         }
     }
 }
 
-fn iscsi_finding(scene: &IscsiScene, count: u64) -> Finding {
+fn iscsi_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let (node, lost) = (scene.node, counted(count, "iSCSI connection"));
     let replaced: Vec<&str> = scene.replaced.keys().copied().collect();
     let message = match replaced.as_slice() {
@@ -163,7 +167,7 @@ fn iscsi_finding(scene: &IscsiScene, count: u64) -> Finding {
             users_of(&scene.volumes)
         )
     };
-    let finding = Finding::new(&causes::ISCSI_CONN_ERROR, ObjectRef::cluster("Node", node), message)
+    let finding = Finding::about(&causes::ISCSI_CONN_ERROR, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
         .impact(impact);
@@ -177,20 +181,20 @@ fn iscsi_finding(scene: &IscsiScene, count: u64) -> Finding {
     }
 }
 
-fn shim_finding(scene: &IscsiScene, count: u64) -> Finding {
+fn shim_finding(cluster: &Cluster, scene: &IscsiScene, count: u64) -> Finding {
     let node = scene.node;
     let message = format!(
         "containerd on node {node} lost {} within {} minutes of iSCSI errors",
         counted(count, "shim"),
         reports::TOGETHER.as_mins()
     );
-    Finding::new(&causes::SHIM_DISCONNECTED, ObjectRef::cluster("Node", node), message)
+    Finding::about(&causes::SHIM_DISCONNECTED, cluster.object::<KubeNode>(node), message)
         .node(node)
         .volumes(scene.volumes.clone())
         .impact("if it was the shim of an instance manager, all engines and replicas in that ended")
-        .because(
-            EvidenceSource::Fingerprint,
-            "containerd writes this for containers that end deliberately, too",
+        .fact(
+            EvidenceSource::Fingerprint
+                .says("containerd writes this for containers that end deliberately, too"),
         )
 }
 

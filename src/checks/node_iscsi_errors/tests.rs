@@ -71,7 +71,7 @@ fn incident_000_errors_with_a_replacement_and_a_shim() {
     let volumes: Vec<_> = finding.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(volumes, ["pvc-1"], "those of other nodes and of the v2 data engine have no session there");
     assert_eq!(finding.since, Some(time("2026-03-01T11:48:05Z")));
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("im-1 on this node was replaced")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("im-1 on this node was replaced")));
     assert!(finding.remedy.commands.iter().all(|command| !command.changes));
     let of = |family: &str, cause| sample(&evaluation, family, &["node-1", cause]);
     assert_eq!(of("longhorn_health_node_iscsi_error_events", "iscsi_conn_error"), Some(24.0));
@@ -161,7 +161,7 @@ fn a_replacement_belongs_to_it_only_near_in_time_and_on_the_node() {
     let mut blind = look(&error);
     blind.resources.entry(Resource::Pods).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &blind).report;
-    assert!(report.findings[0].evidence.iter().any(|fact| fact.text.contains("not readable")));
+    assert!(report.findings[0].evidence().iter().any(|fact| fact.text.contains("not readable")));
 }
 
 #[test]

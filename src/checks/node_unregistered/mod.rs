@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::cluster::Readability;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{LonghornNode, Owner, Pod, condition};
+use crate::longhorn::{KubeNode, LonghornNode, Owner, Pod, condition};
 
 /// A first start may take this long: 120 s for its own webhook server and 120 s for the Service, and
 /// before that a queue for the webhook lease.
@@ -120,7 +120,7 @@ fn find_never_started(cluster: &Cluster, out: &mut Outcome) -> usize {
             continue;
         }
         count += 1;
-        out.find(never_started(node, pod).since(since));
+        out.find(never_started(cluster, node, pod).since(since));
     }
     count
 }
@@ -135,16 +135,16 @@ fn knows_kube_nodes(cluster: &Cluster) -> bool {
         && !cluster.objects.kube_nodes.is_empty()
 }
 
-fn never_started(node: &str, pod: &Pod) -> Finding {
+fn never_started(cluster: &Cluster, node: &str, pod: &Pod) -> Finding {
     let name = &pod.metadata.name;
     let restarts = pod.container_status("longhorn-manager").map_or(0, |status| status.restart_count.0);
     let age = match pod.status.start_time.get().or(pod.metadata.created()) {
         Some(since) => format!("since {since}"),
         None => "for an unknown time".to_owned(),
     };
-    Finding::new(
+    Finding::about(
         &causes::NEVER_STARTED,
-        ObjectRef::cluster("Node", node),
+        cluster.object::<KubeNode>(node),
         format!("node {node} runs a longhorn-manager but Longhorn does not know the node"),
     )
     .node(node)
@@ -177,7 +177,7 @@ fn find_gone(cluster: &Cluster, out: &mut Outcome) -> usize {
         let mut finding =
             node_gone(cluster, name, cluster.objects.replicas.of(Owner::Node, name).count()).since(since);
         if since.is_none() {
-            finding = finding.because(EvidenceSource::History, "the recording does not show since when");
+            finding = finding.fact(EvidenceSource::History.says("the recording does not show since when"));
         }
         out.find(finding);
     }
@@ -194,14 +194,13 @@ fn is_gone(cluster: &Cluster, node: &LonghornNode) -> bool {
 }
 
 fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
-    let namespace = &cluster.namespace;
     let how = match knows_kube_nodes(cluster) {
         true => format!("Kubernetes lists no node {node}"),
         false => format!("condition Ready of nodes.longhorn.io {node} has reason KubernetesNodeGone"),
     };
-    Finding::new(
+    Finding::about(
         &causes::NODE_GONE,
-        ObjectRef::new("nodes.longhorn.io", namespace, node),
+        cluster.object::<LonghornNode>(node),
         format!("node {node} has left Kubernetes but is still registered with Longhorn"),
     )
     .node(node)

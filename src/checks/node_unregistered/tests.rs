@@ -78,7 +78,9 @@ fn a_node_that_left_kubernetes() {
     let cluster = cluster_at(NOW, &(kube("node-2") + &longhorn("node-1", "") + replica));
     let finding = &run(&CHECK, &cluster).report.findings[0];
     assert!(finding.impact.starts_with("1 replica on it"), "{}", finding.impact);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("the recording does not show since when")));
+    assert!(
+        finding.evidence().iter().any(|fact| fact.text.contains("the recording does not show since when"))
+    );
     // the webhook refuses to delete a node that may be scheduled on
     let changes: Vec<_> =
         finding.remedy.commands.iter().filter(|c| c.changes).map(|c| c.run.as_str()).collect();

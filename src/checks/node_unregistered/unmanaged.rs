@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{causes, is_gone, knows_kube_nodes};
 use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
-use crate::facts::{api, nodes, pods};
+use crate::facts::{nodes, pods};
 use crate::longhorn::{ConditionStatus, LonghornNode, Pod, PodPhase, condition};
 
 const DAEMON_SET: &str = "longhorn-manager";
@@ -113,9 +113,9 @@ fn finding(
         (None, Some(pod)) => format!("pod {} is being deleted and does not end", pod.metadata.name),
         (None, None) => "it has no pod there, and no object says why".to_owned(),
     };
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &causes::MANAGER_MISSING,
-        ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+        cluster.object::<LonghornNode>(node),
         format!("no longhorn-manager runs on node {node}: {reason}"),
     )
     .node(node)
@@ -125,13 +125,12 @@ fn finding(
     if let Some(why) = &why {
         finding = finding.remedy(not_started::remedy(cluster, DAEMON_SET, Some(node), pod, why.obstacle));
     }
-    if let Some(pod) = pod {
-        finding = finding.fact(format!("pod {} has not started", pod.metadata.name));
-    }
-    finding.evidence.extend(why.iter().flat_map(not_started::evidence));
-    finding.evidence.extend(nodes::taints(cluster, node).filter(|_| pod.is_none()).map(api));
+    finding = finding
+        .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))
+        .facts(why.iter().flat_map(not_started::evidence))
+        .facts(nodes::taints(cluster, node).filter(|_| pod.is_none()));
     match since {
         Some(_) => finding,
-        None => finding.because(EvidenceSource::History, "the recording does not show since when"),
+        None => finding.fact(EvidenceSource::History.says("the recording does not show since when")),
     }
 }

@@ -77,9 +77,9 @@ fn finding(
         }
     };
     let severity = if upload.is_some() && waiting.is_empty() { Severity::Info } else { Severity::Warning };
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &BACKING_IMAGE_STALLED,
-        ObjectRef::new("BackingImage", &cluster.namespace, name),
+        cluster.object::<BackingImage>(name),
         format!("backing image {name} has no usable copy and has stood still for {long}"),
     )
     .severity(severity)
@@ -105,7 +105,7 @@ fn finding(
     }
     let managers = cluster.objects.backing_image_managers.iter();
     for manager in managers.filter(|manager| manager.spec.backing_images.contains_key(name)).take(5) {
-        finding.evidence.extend(manager_says(cluster, manager));
+        finding = finding.facts(manager_says(cluster, manager));
     }
     if upload.is_some() {
         finding = finding.fact("it waits for an upload, which someone has to make or to begin again");

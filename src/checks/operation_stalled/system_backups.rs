@@ -7,7 +7,7 @@ use crate::check::*;
 use crate::facts::patience::PERCENT;
 use crate::facts::standstill::Work;
 use crate::facts::{api, text};
-use crate::longhorn::{BackupState, SystemBackupState, condition};
+use crate::longhorn::{BackupState, Resource, SystemBackupState, condition};
 
 /// A step of it has an hour; a look later it is in error.
 const STEP: SignedDuration = SignedDuration::from_mins(90);
@@ -21,11 +21,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         if meta.is_deleting() {
             continue;
         }
-        let object = Object {
-            kind: "BackupBackingImage",
-            plural: "backupbackingimages.longhorn.io",
-            name: &meta.name,
-        };
+        let object = Object { kind: Resource::BackupBackingImages, name: &meta.name };
         let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
             let error = text::shortened(&status.error, 600);
@@ -53,7 +49,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
     let last_ready: Option<Timestamp> = ready.filter_map(|backup| backup.metadata.created()).max();
     for backup in all() {
         let (meta, state) = (&backup.metadata, backup.status.state);
-        let object = Object { kind: "SystemBackup", plural: "systembackups.longhorn.io", name: &meta.name };
+        let object = Object { kind: Resource::SystemBackups, name: &meta.name };
         let (patience, before) = match state {
             SystemBackupState::Ready | SystemBackupState::Deleting | SystemBackupState::Unrecognized => {
                 continue;
@@ -84,21 +80,20 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
 }
 
 struct Object<'a> {
-    kind: &'static str,
-    plural: &'static str,
+    kind: Resource,
     name: &'a str,
 }
 
 impl Object<'_> {
     fn failed(&self, cluster: &Cluster, created: Option<Timestamp>) -> Finding {
-        let message = format!("{} {} failed", self.kind, self.name);
+        let message = format!("{} {} failed", self.kind.info().kind, self.name);
         self.finding(cluster, &SYSTEM_BACKUP_FAILED, message).since(created)
     }
 
     fn stalled(&self, cluster: &Cluster, out: &mut Outcome, work: &Work<'_>, words: &str) {
         if let Some(still) = work.stands(cluster, out, &SYSTEM_BACKUP_STALLED) {
             let long = text::duration(cluster.age(still.since));
-            let message = format!("{} {} has stood still for {long}", self.kind, self.name);
+            let message = format!("{} {} has stood still for {long}", self.kind.info().kind, self.name);
             let finding = self
                 .finding(cluster, &SYSTEM_BACKUP_STALLED, message)
                 .since(Some(still.since))
@@ -108,8 +103,8 @@ impl Object<'_> {
     }
 
     fn finding(&self, cluster: &Cluster, cause: &'static Cause, message: String) -> Finding {
-        Finding::new(cause, ObjectRef::new(self.kind, &cluster.namespace, self.name), message)
+        Finding::about(cause, cluster.object_of(self.kind, self.name), message)
             .impact("what Longhorn's objects say cannot be restored from it; volumes and their own backups are not affected")
-            .with(Name::Kind, self.plural)
+            .with(Name::Kind, self.kind.label())
     }
 }

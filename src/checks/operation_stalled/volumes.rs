@@ -31,12 +31,15 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
         format!("spec.size is {}, the engine's currentSize {}", volume.spec.size.0, status.current_size.0)
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
-        let finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
-            .since(status.last_expansion_failed_at.get())
-            .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
-            .fact(format!("lastExpansionError: {}", text::shortened(&status.last_expansion_error, 600)))
-            .fact(sizes);
-        out.find(finding);
+        out.find(
+            about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
+                .since(status.last_expansion_failed_at.get())
+                .impact(
+                    "the volume keeps its old size, and no replica of it is rebuilt until it has the new one",
+                )
+                .fact(format!("lastExpansionError: {}", text::shortened(&status.last_expansion_error, 600)))
+                .fact(sizes),
+        );
         return;
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());
@@ -44,18 +47,19 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     let work = Work { fact: "expansion", object: name, mark, progress: 0, begun: None, patience: FIRST_SIGN };
     if let Some(still) = work.stands(cluster, out, &EXPANSION_STALLED) {
         let long = text::duration(cluster.age(still.since));
-        let finding = about(
-            cluster,
-            volume,
-            &EXPANSION_STALLED,
-            "the expansion of",
-            &format!("has stood still for {long}"),
-        )
-        .since(Some(still.since))
-        .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
-        .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
-        .facts([still.evidence]);
-        out.find(finding);
+        out.find(
+            about(
+                cluster,
+                volume,
+                &EXPANSION_STALLED,
+                "the expansion of",
+                &format!("has stood still for {long}"),
+            )
+            .since(Some(still.since))
+            .impact("the volume keeps its old size, and no replica of it is rebuilt until it has the new one")
+            .fact(format!("volume is {}, its engine {state}; {sizes}", volume.status.state.as_str()))
+            .facts([still.evidence]),
+        );
     }
 }
 
@@ -77,12 +81,13 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
     {
         let age = observe(cluster, out, "restore_error", name, Begun::At(None));
         if age.at_least(RETRY, Unknown::Counts) {
-            let finding = about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
-                .since(age.since)
-                .impact(impact)
-                .fact(format!("restoreStatus of {replica}: {}", text::shortened(&failed.error, 600)))
-                .facts([age.evidence()]);
-            out.find(finding);
+            out.find(
+                about(cluster, volume, &RESTORE_FAILED, "the restore into", "fails")
+                    .since(age.since)
+                    .impact(impact)
+                    .fact(format!("restoreStatus of {replica}: {}", text::shortened(&failed.error, 600)))
+                    .facts([age.evidence()]),
+            );
         }
     } else if let Some(least) = runs.iter().min() {
         let begun = volume.metadata.created().filter(|_| !volume.status.is_standby);
@@ -90,12 +95,13 @@ fn restore(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engin
         if let Some(still) = work.stands(cluster, out, &RESTORE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");
-            let finding = about(cluster, volume, &RESTORE_STALLED, "the restore into", &predicate)
-                .since(Some(still.since))
-                .impact(impact)
-                .fact(format!("restoreStatus: at {least} %"))
-                .facts([still.evidence]);
-            out.find(finding);
+            out.find(
+                about(cluster, volume, &RESTORE_STALLED, "the restore into", &predicate)
+                    .since(Some(still.since))
+                    .impact(impact)
+                    .fact(format!("restoreStatus: at {least} %"))
+                    .facts([still.evidence]),
+            );
         }
     }
 }
@@ -106,21 +112,23 @@ fn purge(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: &Engine)
     if let (true, Some((replica, failed))) =
         (runs.is_empty(), purges.iter().find(|(_, one)| !one.error.is_empty()))
     {
-        let finding = about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
-            .impact("the space of removed snapshots is not given back")
-            .fact(format!("purgeStatus of {replica}: {}", text::shortened(&failed.error, 600)));
-        out.find(finding);
+        out.find(
+            about(cluster, volume, &PURGE_FAILED, "the last purge of snapshots of", "failed")
+                .impact("the space of removed snapshots is not given back")
+                .fact(format!("purgeStatus of {replica}: {}", text::shortened(&failed.error, 600))),
+        );
     } else if let Some(least) = runs.iter().min() {
         let work = copy("purge", name, format!("{runs:?}"), *least, None);
         if let Some(still) = work.stands(cluster, out, &PURGE_STALLED) {
             let long = text::duration(cluster.age(still.since));
             let predicate = format!("has made no progress for {long}");
-            let finding = about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
-                .since(Some(still.since))
-                .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
-                .fact(format!("purgeStatus: at {least} %"))
-                .facts([still.evidence]);
-            out.find(finding);
+            out.find(
+                about(cluster, volume, &PURGE_STALLED, "the purge of snapshots of", &predicate)
+                    .since(Some(still.since))
+                    .impact("I/O continues; no replica is rebuilt and no space given back until it ends")
+                    .fact(format!("purgeStatus: at {least} %"))
+                    .facts([still.evidence]),
+            );
         }
     }
 }
@@ -137,14 +145,13 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     if state == "failed" {
         let age = observe(cluster, out, "clone_error", name, Begun::At(None));
         if age.at_least(RETRY, Unknown::Counts) {
-            let mut finding = about(cluster, volume, &CLONE_FAILED, "the clone into", "failed")
-                .since(age.since)
-                .impact("the clone cannot be used; its source is not affected")
-                .fact(source);
-            if let Some(error) = error {
-                finding = finding.fact(format!("its engine: {}", text::shortened(error, 600)));
-            }
-            out.find(finding);
+            out.find(
+                about(cluster, volume, &CLONE_FAILED, "the clone into", "failed")
+                    .since(age.since)
+                    .impact("the clone cannot be used; its source is not affected")
+                    .fact(source)
+                    .facts(error.map(|error| format!("its engine: {}", text::shortened(error, 600)))),
+            );
         }
         return;
     }
@@ -153,11 +160,12 @@ fn clone(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Option<&
     if let Some(still) = work.stands(cluster, out, &CLONE_STALLED) {
         let long = text::duration(cluster.age(still.since));
         let predicate = format!("has made no progress for {long}");
-        let finding = about(cluster, volume, &CLONE_STALLED, "the clone into", &predicate)
-            .since(Some(still.since))
-            .impact("the clone cannot be used; its source is not affected")
-            .facts([api(source), still.evidence]);
-        out.find(finding);
+        out.find(
+            about(cluster, volume, &CLONE_STALLED, "the clone into", &predicate)
+                .since(Some(still.since))
+                .impact("the clone cannot be used; its source is not affected")
+                .facts([api(source), still.evidence]),
+        );
     }
 }
 
@@ -174,5 +182,5 @@ fn copy<'a>(
 fn about(cluster: &Cluster, volume: &Volume, cause: &'static Cause, what: &str, predicate: &str) -> Finding {
     let users = vec![cluster.volume_ref(&volume.metadata.name)];
     let message = format!("{what} {} {predicate}", text::users_of(&users));
-    Finding::new(cause, volumes::object(cluster, volume), message).volumes(users)
+    Finding::about(cause, volumes::object(cluster, volume), message).volumes(users)
 }

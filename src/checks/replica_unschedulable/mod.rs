@@ -18,7 +18,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::placement::{self, Obstacle, PlacementRefusal};
 use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
+use crate::longhorn::{Condition, ConditionStatus, DataLocality, Volume, VolumeRobustness, condition};
 
 causes! {
     SPACE_SHORT = warning "space_short"
@@ -118,9 +118,6 @@ gauges! {
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
 const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
-/// How many disks are shown.
-const SHOWN: usize = 12;
-
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         let scheduled = condition(&volume.status.conditions, "Scheduled");
@@ -142,15 +139,11 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         let without =
             cluster.replicas_of(&volume.metadata.name).filter(|replica| replica.spec.node_id.is_empty());
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
-        let mut finding = finding(cluster, volume, age.since).since(age.since);
-        let said =
-            format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message);
-        finding.evidence.insert(0, crate::facts::api(said));
-        out.find(finding);
+        out.find(finding(cluster, volume, scheduled, age.since));
     }
 }
 
-fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Finding {
+fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Option<Timestamp>) -> Finding {
     let name = &volume.metadata.name;
     let refusals = placement::refusals(cluster, volume);
     let only = placement::only_node(cluster, volume);
@@ -159,24 +152,21 @@ fn finding(cluster: &Cluster, volume: &Volume, since: Option<Timestamp>) -> Find
     let whose = text::users_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
     let placed = cluster.replicas_of(name).filter(|replica| volumes::is_healthy(replica)).count();
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         cause,
         volumes::object(cluster, volume),
         format!("no disk takes a replica of {whose}: {why}"),
     )
     .volumes(users)
+    .since(since)
+    .fact(format!("condition Scheduled is False, reason {}: {}", scheduled.reason, scheduled.message))
     .impact(format!(
         "{whose} has {placed} of {wanted} replicas; robustness says {}",
         volume.status.robustness.as_str()
     ));
     let shown: Vec<&PlacementRefusal> =
         refusals.iter().flatten().filter(|refusal| only.is_none_or(|node| node == refusal.node)).collect();
-    for refusal in shown.iter().take(SHOWN) {
-        finding = finding.fact(refusal.text.clone());
-    }
-    if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        finding = finding.fact(format!("and {}", counted(more, "further disk")));
-    }
+    finding = finding.facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()));
     if let Some(place) = place(cause, refusals.as_deref().unwrap_or_default()) {
         finding = finding.node(&place.node).disk(&place.disk);
     }

@@ -113,7 +113,7 @@ fn the_figures_and_the_robustness_are_told() {
     let yaml = node("node-1", OPEN, 90, 0) + &node("node-2", OPEN, 90, 95) + &volume("", "") + &unplaced("");
     let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
     assert!(finding.impact.ends_with("has 1 of 2 replicas; robustness says healthy"), "{}", finding.impact);
-    let told: Vec<&str> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let told: Vec<&str> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(told[0].ends_with("insufficient storage"), "{told:?}");
     assert!(told.iter().any(|text| text.contains("95 GiB scheduled plus 10 GiB")), "{told:?}");
     assert_eq!(finding.since, Some(time("2026-03-01T11:50:00Z")));

@@ -3,15 +3,15 @@
 use super::{Share, WINDOW, causes};
 use crate::check::*;
 use crate::facts::age::Age;
-use crate::facts::{api, nodes, pods, text};
-use crate::longhorn::{PodPhase, VolumeState};
+use crate::facts::{nodes, pods, text};
+use crate::longhorn::{PodPhase, ShareManager, VolumeState};
 
 /// The volume is not served.
 pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     let (manager, volume) = (share.manager, share.volume);
     let name = &manager.metadata.name;
     let cause = cause(cluster, share);
-    let mut finding = about(
+    let finding = about(
         cluster,
         share,
         cause,
@@ -20,24 +20,21 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
     .since(age.since)
     .impact("every pod that uses the claim hangs in its reads and writes; new ones do not start");
     let owner = &manager.status.owner_id;
-    finding
-        .evidence
-        .push(api(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str())));
     let robustness = volume.status.robustness.as_str();
-    finding
-        .evidence
-        .push(api(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str())));
-    finding.evidence.push(api(match share.pod {
+    let pod = match share.pod {
         None => format!("there is no pod share-manager-{name}"),
         Some(pod) => {
             let why = pods::trouble(pod).unwrap_or_else(|| "it is Ready".to_owned());
             format!("pod share-manager-{name} on {}: {why}", pod.spec.node_name)
         }
-    }));
-    finding.evidence.extend(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)));
-    finding.evidence.extend(nodes::manager_not_ready(cluster, owner).map(api));
-    finding.evidence.push(age.evidence());
+    };
     finding
+        .fact(format!("share manager {name}: state {}, owner {owner}", manager.status.state.as_str()))
+        .fact(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str()))
+        .fact(pod)
+        .facts(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)))
+        .facts(nodes::manager_not_ready(cluster, owner))
+        .fact(age.evidence())
 }
 
 /// The volume is served, but not for long.
@@ -53,12 +50,13 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     };
     let mut finding = about(cluster, share, &causes::RESTARTING, message)
         .impact("each time the pods that use the claim wait for a minute or two, and some restart")
-        .because(source, format!("pod share-manager-{name} {seen} {times}"));
+        .fact(source.says(format!("pod share-manager-{name} {seen} {times}")));
     if let Some(last) = last {
         let why = pods::trouble(&last.last)
             .unwrap_or_else(|| "it was Ready to the end, so it was deleted or its lease ran out".to_owned());
-        finding = finding
-            .because(EvidenceSource::History, format!("the last one on {}: {why}", last.last.spec.node_name));
+        finding = finding.fact(
+            EvidenceSource::History.says(format!("the last one on {}: {why}", last.last.spec.node_name)),
+        );
     }
     finding
 }
@@ -78,7 +76,7 @@ fn whose(cluster: &Cluster, share: &Share) -> String {
 fn about(cluster: &Cluster, share: &Share, cause: &'static Cause, message: String) -> Finding {
     let name = &share.manager.metadata.name;
     let node = share.pod.map_or(share.manager.status.owner_id.as_str(), |pod| &pod.spec.node_name);
-    Finding::new(cause, ObjectRef::new("ShareManager", &cluster.namespace, name), message)
+    Finding::about(cause, cluster.object::<ShareManager>(name), message)
         .node(node)
         .volumes(vec![cluster.volume_ref(name)])
         .with(Name::Pod, share.pod.map_or("", |pod| pod.metadata.name.as_str()))

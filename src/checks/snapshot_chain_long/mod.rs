@@ -130,7 +130,7 @@ fn found(
         () if cause == &NEAR_LIMIT => "none yet; at the limit backups and recurring snapshots fail",
         () => "none yet; reads and rebuilds take longer",
     };
-    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose} {has}"))
+    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose} {has}"))
         .severity(severity)
         .volumes(users)
         .impact(impact)

@@ -18,7 +18,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{AFTER_ROLLOUT, ROLLOUT};
 use crate::facts::{api, releases, text};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, Pod, Release};
+use crate::longhorn::{DaemonSet, DataEngine, Pod, Release};
 
 causes! {
     MANAGERS_DIFFER = warning "managers_differ"
@@ -120,16 +120,17 @@ fn differ(cluster: &Cluster, out: &mut Outcome, managers: &[(&Pod, Release)], ne
     }
     let says = by_release.iter().map(|(release, nodes)| api(format!("{release} on {}", text::listed(nodes))));
     let apart: Vec<String> = by_release.keys().map(Release::to_string).collect();
-    let finding = Finding::new(
-        &MANAGERS_DIFFER,
-        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
-        format!("managers of {} run side by side", apart.join(" and ")),
-    )
-    .since(age.since_or_later())
-    .impact("each writes objects as its own release has them; what one sets the other may not know")
-    .facts(says)
-    .facts([age.evidence()]);
-    out.find(finding);
+    out.find(
+        Finding::about(
+            &MANAGERS_DIFFER,
+            cluster.object::<DaemonSet>("longhorn-manager"),
+            format!("managers of {} run side by side", apart.join(" and ")),
+        )
+        .since(age.since_or_later())
+        .impact("each writes objects as its own release has them; what one sets the other may not know")
+        .facts(says)
+        .facts([age.evidence()]),
+    );
 }
 
 fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Option<Timestamp>) {
@@ -140,9 +141,9 @@ fn half_upgraded(cluster: &Cluster, out: &mut Outcome, running: Release, newest:
     if !age.at_least(ROLLOUT, Unknown::Counts) {
         return;
     }
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &HALF_UPGRADED,
-        ObjectRef::new("DaemonSet", &cluster.namespace, "longhorn-manager"),
+        cluster.object::<DaemonSet>("longhorn-manager"),
         format!("the managers run {running}, and {installed} counts as installed"),
     )
     .since(age.since_or_later())
@@ -175,16 +176,17 @@ fn components(cluster: &Cluster, out: &mut Outcome, running: Release, newest: Op
         if !age.at_least(AFTER_ROLLOUT, Unknown::Counts) {
             continue;
         }
-        let kind = if app == "longhorn-csi-plugin" { "DaemonSet" } else { "Deployment" };
-        let finding = Finding::new(
-            &COMPONENT_OLD,
-            ObjectRef::new(kind, &cluster.namespace, app),
-            format!("{app} runs {release}, and the managers run {running}"),
-        )
-        .since(age.since_or_later())
-        .impact("calls between the two may fail; volumes that are attached keep working")
-        .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]);
-        out.find(finding);
+        let kind = if app == "longhorn-csi-plugin" { DaemonSets } else { Deployments };
+        out.find(
+            Finding::about(
+                &COMPONENT_OLD,
+                cluster.object_of(kind, app),
+                format!("{app} runs {release}, and the managers run {running}"),
+            )
+            .since(age.since_or_later())
+            .impact("calls between the two may fail; volumes that are attached keep working")
+            .facts([api(format!("pod {} runs {release}", pod.metadata.name)), age.evidence()]),
+        );
     }
 }
 

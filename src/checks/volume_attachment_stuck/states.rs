@@ -9,8 +9,8 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
-    ConditionStatus, CsiAttachment, Engine, Event, InstanceState, Volume, VolumeRobustness, VolumeState,
-    condition,
+    ConditionStatus, CsiAttachment, Engine, Event, InstanceState, LonghornNode, Volume, VolumeRobustness,
+    VolumeState, condition,
 };
 
 /// Attaching and detaching take seconds, with a slow start of an engine a minute or two.
@@ -371,7 +371,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let name = &volume.metadata.name;
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(node)
         .since(since)
         .impact(match cause == &DETACHING {
@@ -390,10 +390,10 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
         .with(
             Name::Owner,
             if volume.status.owner_id.is_empty() { "its node" } else { &volume.status.owner_id },
-        );
-    finding.evidence.extend(evidence);
+        )
+        .facts(evidence);
     if cause != &DETACHING {
-        finding.evidence.extend(said::by_others(cluster, volume));
+        finding = finding.facts(said::by_others(cluster, volume));
     }
     // its manifests bring policies that forget the node's own connections (longhorn issue 13802)
     let policies = manager_release(cluster)
@@ -404,9 +404,9 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
              (chart: networkPolicies.restrictInternalTraffic)",
         );
     }
-    finding.evidence.extend(nodes::down(cluster, node));
-    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
     finding
+        .facts(nodes::down(cluster, node))
+        .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id))
 }
 
 /// Several volumes whose engines fail on one node: it is the node.
@@ -414,9 +414,9 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
     let users: Vec<VolumeRef> = all.iter().map(|one| cluster.volume_ref(&one.volume.metadata.name)).collect();
     let whose = text::users_of(&users);
     let elsewhere = counted(elsewhere, "engine");
-    let mut finding = Finding::new(
+    Finding::about(
         &ENGINE_CANNOT_START,
-        ObjectRef::new("nodes.longhorn.io", &cluster.namespace, node),
+        cluster.object::<LonghornNode>(node),
         format!("the engines of {} do not start on node {node}", counted(all.len(), "volume")),
     )
     .node(node)
@@ -432,9 +432,5 @@ fn one_node(cluster: &Cluster, node: &str, all: &[StuckVolume], elsewhere: usize
         .read(format!("kubectl -n {} get nodes.longhorn.io {node} -o yaml", cluster.namespace))
         .read(format!("kubectl -n {} get instancemanagers.longhorn.io -l longhorn.io/node={node}", cluster.namespace))
         .change(format!("kubectl cordon {node}")),
-    );
-    for fact in all.iter().flat_map(|one| &one.evidence).take(8) {
-        finding.evidence.push(fact.clone());
-    }
-    finding
+    ).facts(all.iter().flat_map(|one| &one.evidence).take(8).cloned())
 }

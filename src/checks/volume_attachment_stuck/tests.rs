@@ -113,7 +113,7 @@ fn an_engine_that_fails_is_named_with_its_error() {
     assert_eq!(causes(&cluster), ["critical engine_cannot_start Volume vol"]);
     let finding = run(&CHECK, &cluster).report.findings.remove(0);
     assert!(
-        finding.evidence.iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")),
+        finding.evidence().iter().any(|fact| fact.text.ends_with("iscsiadm exit status 21")),
         "{finding:?}"
     );
     // several on one node: it is the node
@@ -246,7 +246,7 @@ fn an_attachment_that_longhorn_was_never_asked_for_is_told() {
     let asked = [("csi-a", "csi-attacher", "node-1", true, OLD)];
     let cluster = |text: String| cluster_at(NOW, &text.replace("pvcName: data", "pvName: pv, pvcName: data"));
     let finding = run(&CHECK, &cluster(yaml("v1.12.1", OLD, &[]))).report.findings.remove(0);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("no route")), "{:?}", finding.evidence);
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("no route")), "{:?}", finding.evidence());
     assert_eq!(causes(&cluster(yaml("v1.12.1", OLD, &[]))), stuck);
     assert!(causes(&cluster(yaml("v1.12.1", YOUNG, &[]))).is_empty(), "the attacher may pause");
     assert!(causes(&cluster(yaml("v1.12.1", OLD, &asked))).is_empty(), "asked");
@@ -351,8 +351,8 @@ fn what_in_the_objects_keeps_a_volume_from_being_attached_is_told() {
         + &csi("csi-a", "node-1", OLD)
         + &tickets("vol", &[("csi-a", "csi-attacher", "node-1", false, OLD)]);
     let told = |yaml: &str| {
-        let mut finding = run(&CHECK, &cluster_at(NOW, yaml)).report.findings.remove(0);
-        (finding.evidence.remove(0).text, finding.remedy.fix)
+        let finding = run(&CHECK, &cluster_at(NOW, yaml)).report.findings.remove(0);
+        (finding.evidence()[0].text.clone(), finding.remedy.fix)
     };
     let (fact, words) = told(&waits);
     assert!(fact.starts_with("ticket csi-a") && words.ends_with("nothing else holds it."), "{fact} {words}");

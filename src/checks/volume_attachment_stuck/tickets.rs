@@ -173,7 +173,7 @@ fn find_left_over(
         None => format!("Longhorn wants to attach {whose} to node {node} {uses}"),
     };
     let message = format!("a ticket {lacks} holds {whose} for node {node}");
-    let finding = Finding::new(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
+    let finding = Finding::about(&TICKET_LEFT_OVER, volumes::object(cluster, volume), message)
         .node(node)
         .volumes(users)
         .impact(impact)
@@ -211,7 +211,7 @@ fn find(
         }
         (_, at) => format!("the workload on node {} waits, and it is attached to node {at}", ticket.node),
     };
-    let mut finding = Finding::new(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
+    let mut finding = Finding::about(cause, volumes::object(cluster, volume), format!("{whose}: {why}"))
         .node(ticket.node)
         .since(ticket.since)
         .impact(format!("the pod on node {} cannot start without {whose}", ticket.node))
@@ -219,9 +219,10 @@ fn find(
     if !broke && let Some(remedy) = remedy(cluster, volume, migrates, obstacle.as_ref()) {
         finding = finding.remedy(remedy);
     }
-    finding.evidence.extend(obstacle.map(|obstacle| api(obstacle.fact)));
-    finding.evidence.extend(said::by_others(cluster, volume));
-    finding.evidence.extend(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
+    finding = finding
+        .facts(obstacle.map(|obstacle| api(obstacle.fact)))
+        .facts(said::by_others(cluster, volume))
+        .facts(all.iter().take(5).map(|ticket| api(ticket_text(ticket))));
     sample(out, volume, cause);
     out.find(finding);
 }

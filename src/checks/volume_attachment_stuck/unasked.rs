@@ -10,7 +10,7 @@ use super::*;
 use crate::cluster::Readability;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::releases::manager_release;
-use crate::facts::{api, text, volumes};
+use crate::facts::{text, volumes};
 use crate::longhorn::{CsiAttachment, Owner, Pod, Volume, VolumeRobustness};
 
 /// The attacher tries again with growing pauses, of five minutes at most.
@@ -78,7 +78,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let (id, node) = (&csi.metadata.name, csi.spec.node_name.as_str());
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         &TICKET_WAITS,
         volumes::object(cluster, volume),
         format!("{whose}: the workload on node {node} waits, and Longhorn was never asked to attach it"),
@@ -100,7 +100,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     );
     let error = csi.status.attach_error.message.trim();
     if !error.is_empty() {
-        finding.evidence.push(api(format!("its last error: {}", text::shortened(error, 300))));
+        finding = finding.fact(format!("its last error: {}", text::shortened(error, 300)));
     }
     finding
 }

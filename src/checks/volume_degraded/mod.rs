@@ -22,7 +22,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
-use crate::facts::{api, nodes, text, volumes};
+use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness};
 use reasons::DegradedReason;
@@ -168,7 +168,7 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
         1 => "the next failure of a disk or node leaves it without data".to_owned(),
         left => format!("{left} of {wanted} replicas hold its data"),
     };
-    let mut finding = Finding::new(
+    let mut finding = Finding::about(
         reason.cause,
         volumes::object(cluster, volume),
         format!("{whose} has {healthy} of {wanted} replicas: {}", reason.why),
@@ -184,10 +184,11 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     if reason.planned {
         finding = finding.severity(Severity::Info);
     }
-    finding = finding.fact("status.robustness is degraded");
-    finding.evidence.push(age.evidence());
-    finding.evidence.extend(reason.evidence);
-    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
+    finding = finding
+        .fact("status.robustness is degraded")
+        .fact(age.evidence())
+        .facts(reason.evidence)
+        .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));
     let owner = &volume.status.owner_id;
     let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
     match reasons::remedy(cluster, reason.cause, &reason.node) {

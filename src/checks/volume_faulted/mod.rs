@@ -24,7 +24,7 @@ use jiff::SignedDuration;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
-use crate::facts::{api, nodes, text, volumes};
+use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Volume, VolumeRobustness, condition};
 use salvage::{Candidate, is_automatic, newer, together};
@@ -137,7 +137,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
     let young = age.is_some_and(|age| !age.at_least(PASSING, Unknown::Counts));
     let since = failed.or(age.and_then(|age| age.since));
     let mut finding =
-        Finding::new(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
+        Finding::about(cause, volumes::object(cluster, volume), format!("{whose} is faulted: {why}"))
             .volumes(users)
             .since(since)
             .impact(format!("{whose} cannot read or write; {}", state(volume)))
@@ -146,9 +146,7 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
         let spec = &best.replica.spec;
         finding = finding.node(&spec.node_id).disk(cluster.disk(&spec.disk_id).map_or("", |disk| disk.name));
     }
-    for candidate in candidates.iter().take(5) {
-        finding = finding.fact(candidate.text());
-    }
+    finding = finding.facts(candidates.iter().take(5).map(|candidate| candidate.text()));
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 && cause != &NEVER_UP {
         let text = format!(
@@ -164,12 +162,17 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
             format!("condition Restore ({}): {}", restore.reason, text::shortened(&restore.message, 300));
         finding = finding.fact(text);
     }
-    if let Some(at) = volume.status.last_auto_salvaged_at.get() {
-        finding = finding.fact(format!("Longhorn last salvaged it by itself at {at}"));
-    }
+    finding = finding.facts(
+        volume
+            .status
+            .last_auto_salvaged_at
+            .get()
+            .map(|at| format!("Longhorn last salvaged it by itself at {at}")),
+    );
     // it is the manager that owns the volume which salvages it
-    finding = finding.facts(nodes::manager_not_ready(cluster, &volume.status.owner_id).map(api));
-    finding.evidence.extend(age.map(|age| age.evidence()));
+    finding = finding
+        .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id))
+        .facts(age.map(|age| age.evidence()));
     let owner = &volume.status.owner_id;
     finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
     for one in together(&candidates).into_iter().filter(|_| cause == &AUTO_SALVAGE_OFF) {

@@ -101,7 +101,7 @@ fn the_replica_that_failed_last_is_the_one_to_go_on_with() {
     assert!(finding.message.starts_with("claim db/data is faulted"), "{}", finding.message);
     assert_eq!(finding.since, Some(time("2026-03-01T11:00:00Z")));
     assert_eq!(finding.volumes[0].pvc.as_deref(), Some("db/data"));
-    assert!(finding.evidence[1].text.starts_with("replica r-2 on node-2: failed at 2026-03-01T11:00:00Z"));
+    assert!(finding.evidence()[1].text.starts_with("replica r-2 on node-2: failed at 2026-03-01T11:00:00Z"));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let status = &volume.status.kubernetes_status;
-    let finding = Finding::new(
+    let finding = Finding::about(
         &FILE_SYSTEM_READ_ONLY,
         volumes::object(cluster, volume),
         format!("the file system of {whose} is mounted read-only on node {node}"),

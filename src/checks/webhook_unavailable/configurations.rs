@@ -73,9 +73,9 @@ fn foreign_configuration(
     service: &WebhookService,
 ) -> Finding {
     let (namespace, there, service) = (&cluster.namespace, &service.namespace, &service.name);
-    Finding::new(
+    Finding::about(
         &causes::CONFIGURATION_FOREIGN,
-        ObjectRef::cluster(kind.info().kind, name),
+        cluster.object_of(kind, name),
         format!("Longhorn's {} {name} names Service {there}/{service}, but Longhorn is in {namespace}", kind.info().kind),
     )
     .impact(
@@ -93,9 +93,9 @@ fn foreign_configuration(
 /// trusts by itself.
 fn untrusted(cluster: &Cluster, kind: Resource, name: &'static str) -> Finding {
     let kind_name = kind.info().kind;
-    Finding::new(
+    Finding::about(
         &causes::CONFIGURATION_UNTRUSTED,
-        ObjectRef::cluster(kind_name, name),
+        cluster.object_of(kind, name),
         format!("Longhorn's {kind_name} {name} has no CA bundle"),
     )
     .impact("every create and update of a Longhorn object is rejected: x509, certificate signed by unknown authority")
@@ -123,9 +123,9 @@ fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, 
     };
     let what = if exists { "lists no webhook" } else { "does not exist" };
     out.find(
-        Finding::new(
+        Finding::about(
             cause,
-            ObjectRef::cluster(kind.info().kind, name),
+            cluster.object_of(kind, name),
             format!("Longhorn's {} {name} {what}", kind.info().kind),
         )
         .since(since)

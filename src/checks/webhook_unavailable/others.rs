@@ -9,7 +9,7 @@ use super::{gauges, pods};
 use crate::check::*;
 use crate::facts::leases;
 use crate::facts::releases::{manager_release, release_of};
-use crate::longhorn::{ADMISSION_LABEL, Pod, Release, WEBHOOK_LOCK};
+use crate::longhorn::{ADMISSION_LABEL, Lease, Pod, Release, WEBHOOK_LOCK};
 
 /// The label is put on while the manager starts, so that a pod may be Ready a moment before.
 const LABEL_AFTER_READY: SignedDuration = SignedDuration::from_secs(60);
@@ -50,11 +50,11 @@ fn may_start(cluster: &Cluster, pod: &Pod) -> bool {
 }
 
 fn label_missing(cluster: &Cluster, pod: &Pod) -> Finding {
-    let (namespace, name, node) = (&cluster.namespace, &pod.metadata.name, &pod.spec.node_name);
+    let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let (key, value) = ADMISSION_LABEL;
-    Finding::new(
+    Finding::about(
         &causes::LABEL_MISSING,
-        ObjectRef::new("Pod", namespace, name),
+        cluster.object::<Pod>(name),
         format!(
             "manager pod {name} is Ready but lacks label {key}, so the admission Service does not route to it"
         ),
@@ -94,14 +94,13 @@ pub fn lock(cluster: &Cluster, out: &mut Outcome) {
 }
 
 fn lock_stuck(cluster: &Cluster, node: &str, pod: Option<&Pod>, held: SignedDuration) -> Finding {
-    let namespace = &cluster.namespace;
     let state = match pod {
         Some(pod) => format!("manager pod {} is on node {node}, which is not Ready", pod.metadata.name),
         None => format!("there is no manager pod on {node}"),
     };
-    Finding::new(
+    Finding::about(
         &causes::LOCK_STUCK,
-        ObjectRef::new("Lease", namespace, WEBHOOK_LOCK),
+        cluster.object::<Lease>(WEBHOOK_LOCK),
         format!("node {node} has held the webhook start Lease for {} s, and {state}", held.as_secs()),
     )
     .node(node)

@@ -11,7 +11,7 @@ use crate::facts::probes::ForeignProbe;
 use crate::facts::releases::manager_release;
 use crate::facts::text::duration;
 use crate::facts::{age, installation, looping, not_started, probes, starts, unreached};
-use crate::longhorn::{Pod, Release, Suffix, WEBHOOK_LOCK};
+use crate::longhorn::{Pod, Release, Service, Suffix, WEBHOOK_LOCK};
 
 /// Makes the pods that serve it from 1.5 on.
 const DAEMON_SET: &str = "longhorn-manager";
@@ -40,7 +40,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         _ if is_deadlock(cluster, webhook, &states) => &causes::DEADLOCK,
         _ => &causes::NO_READY_ENDPOINT,
     };
-    let object = ObjectRef::new("Service", &cluster.namespace, webhook.service());
+    let object = cluster.object::<Service>(webhook.service());
     let (message, remedy) = match (&selector, &refused) {
         (Some(wrong), _) => (wrong.message(webhook, &states), Remedy::default()),
         (None, Some(refused)) => (
@@ -49,7 +49,7 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
         ),
         (None, None) => (message(cluster, webhook, cause, since, &states), remedy(cluster, webhook, cause)),
     };
-    let mut finding = Finding::new(cause, object, message)
+    let mut finding = Finding::about(cause, object, message)
         .since(since)
         .impact(impact(cluster, webhook, manager_release(cluster)))
         .with(Name::Workload, webhook.container(cluster))
@@ -58,18 +58,17 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     if let Some(pod) = first_to_go(cluster, webhook).filter(|_| cause == &causes::DEADLOCK) {
         finding = finding.with(Name::Pod, pod.metadata.name.to_string());
     }
-    for text in evidence(cluster, webhook, endpoints, &states) {
-        finding = finding.fact(text);
-    }
-    finding.evidence.extend(refused.into_iter().flat_map(|refused| refused.evidence));
+    finding = finding
+        .facts(evidence(cluster, webhook, endpoints, &states))
+        .facts(refused.into_iter().flat_map(|refused| refused.evidence));
     finding = match (since, seen) {
-        (None, _) => finding.because(
-            EvidenceSource::History,
-            "how long it has been down is unknown; assumed longer than a rollout takes",
+        (None, _) => finding.fact(
+            EvidenceSource::History
+                .says("how long it has been down is unknown; assumed longer than a rollout takes"),
         ),
-        (Some(since), Some(seen)) if since == seen => finding.because(
-            EvidenceSource::History,
-            format!("nothing has served it since {since}, as this exporter saw"),
+        (Some(since), Some(seen)) if since == seen => finding.fact(
+            EvidenceSource::History
+                .says(format!("nothing has served it since {since}, as this exporter saw")),
         ),
         (Some(since), _) => finding.fact(format!("no pod behind it has been Ready since {since} or earlier")),
     };

@@ -258,7 +258,7 @@ fn a_recording_reports_the_lasting_class_and_says_so() {
     assert_eq!(found(&CHECK, &recorded), [DOWN]);
     let finding = run(&CHECK, &recorded).report.findings.remove(0);
     assert!(finding.since.is_none());
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("how long it has been down is unknown")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("how long it has been down is unknown")));
 }
 
 #[test]
@@ -368,8 +368,8 @@ fn a_deadlock_says_whom_to_restart() {
     assert_eq!(changes, ["kubectl -n longhorn-system delete pod longhorn-manager-n2"]);
     assert_eq!(finding.since, Some(time(LONG_AGO)));
     assert_eq!(finding.runbook, Some("LonghornWebhookDeadlock"));
-    let has = |text: &str| finding.evidence.iter().any(|fact| fact.text.contains(text));
-    assert!(has("exit code 1 after 120 s") && has("is held by n2"), "{:?}", finding.evidence);
+    let has = |text: &str| finding.evidence().iter().any(|fact| fact.text.contains(text));
+    assert!(has("exit code 1 after 120 s") && has("is held by n2"), "{:?}", finding.evidence());
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn finding_case(finding: &Finding, name: String, fail_on: Option<Severity>) -> T
 
 fn description(finding: &Finding) -> String {
     let mut text = format!("{}\nimpact: {}\n", finding.message, finding.impact);
-    for fact in &finding.evidence {
+    for fact in finding.evidence() {
         let _ = writeln!(text, "because: {}", fact.text);
     }
     let _ = writeln!(text, "fix: {}", finding.remedy.fix);

@@ -150,11 +150,11 @@ pub fn write_command(html: &mut Html, command: &Command) {
 }
 
 fn write_evidence(html: &mut Html, finding: &Finding) {
-    if finding.evidence.is_empty() {
+    if finding.evidence().is_empty() {
         return;
     }
     html.raw("<h4>Evidence</h4><ul class=\"evidence\">");
-    for evidence in &finding.evidence {
+    for evidence in finding.evidence() {
         html.raw("<li><span class=\"source\">")
             .text(evidence.source.as_str())
             .raw("</span> <span>")

@@ -44,7 +44,7 @@ fn cause(out: &mut dyn Write, alike: &[&Finding], now: Option<Timestamp>, style:
     style.wrap(out, INDENT, &sentence(&worst.message))?;
     style.labelled(out, INDENT, "impact", &sentence(&worst.impact))?;
     style.labelled(out, INDENT, "volumes", &volumes(&worst.volumes))?;
-    for evidence in &worst.evidence {
+    for evidence in worst.evidence() {
         style.labelled(out, INDENT, "because", &sentence(&evidence.text))?;
     }
     style.labelled(out, INDENT, "fix", &worst.remedy.fix)?;

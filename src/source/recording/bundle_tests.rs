@@ -135,7 +135,7 @@ fn the_kernel_log_of_a_node_is_read() {
         evaluate(&cluster).report.findings.into_iter().find(|finding| finding.cause.id == "iscsi_conn_error");
     let finding = finding.unwrap();
     assert_eq!(finding.since.unwrap().to_string(), "2026-03-01T11:55:02Z");
-    let says = format!("{:?}", finding.evidence);
+    let says = format!("{:?}", finding.evidence());
     assert!(says.contains("2 times") && says.contains("kernel log in the bundle"), "{says}");
     // hours before the bundle was made, it is history
     let old = String::from_utf8_lossy(dmesg).replace("11:55:02", "09:55:02").replace("11:40", "09:40");

@@ -34,10 +34,9 @@ pub use backoff::Pauses;
 pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, speaks_no_tls};
 
 use super::{ApiTotals, Source};
-use crate::checks;
 use crate::cluster::Cluster;
 use crate::history::FactKey;
-use crate::history::saved::{Restored, Saved};
+use crate::history::saved::{CheckId, Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
 use state::SharedState;
 
@@ -165,10 +164,9 @@ impl Live {
         self.shared.history(|history| history.clone()).saved(namespace, now)
     }
 
-    /// Takes over what was saved before a restart.
-    pub fn restore(&self, saved: Saved, now: Timestamp) -> Restored {
-        self.shared
-            .history(|history| history.restore(saved, now, |id| checks::by_id(id).map(|check| check.id)))
+    /// Takes over what was saved before a restart, of the checks that `check_id` knows.
+    pub fn restore(&self, saved: Saved, now: Timestamp, check_id: CheckId) -> Restored {
+        self.shared.history(|history| history.restore(saved, now, check_id))
     }
 
     /// Ends the background tasks and waits for them.

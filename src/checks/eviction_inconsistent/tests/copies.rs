@@ -81,7 +81,7 @@ fn a_copy_that_does_not_start_and_its_twin() {
         let finding = only(&(version(release) + &twins(second) + &wanted));
         assert_eq!(finding.cause, "copy_not_starting", "{release}");
         assert_eq!(
-            finding.evidence.iter().any(|fact| fact.text.contains("abcd-2")),
+            finding.evidence().iter().any(|fact| fact.text.contains("abcd-2")),
             named,
             "{release} {second}"
         );

@@ -238,7 +238,7 @@ fn run_times_and_exit_codes_beside_the_usual() {
         assert_eq!(cause_of(&cluster_at(NOW, &yaml)), expected, "{name}");
     }
     let evidence = |yaml: &str, part: &str| {
-        let facts = run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].evidence.clone();
+        let facts = run(&CHECK, &cluster_at(NOW, yaml)).report.findings[0].evidence().to_vec();
         assert!(facts.iter().any(|fact| fact.text.contains(part)), "{facts:?}");
     };
     evidence(&m("v1.12.1", 0, 40), "ended from outside");

@@ -71,7 +71,7 @@ fn what_the_kubelet_says_it_killed_was_killed_by_a_probe() {
     }
     let finding = run(&CHECK, &cluster_at(NOW, &(m(0) + &killing("liveness")))).report.findings.remove(0);
     assert!(
-        finding.evidence.iter().any(|fact| fact.text.contains("failed liveness probe, will be restarted"))
+        finding.evidence().iter().any(|fact| fact.text.contains("failed liveness probe, will be restarted"))
     );
     assert!(
         finding.remedy.commands[0].run.contains("{\"livenessProbe\":null,\"name\":\"longhorn-manager\"}")

@@ -251,14 +251,14 @@ fn refused_logs_are_said_and_name_the_right() {
             && fact.text.contains("(forbidden)")
             && fact.text.contains("'pods/log'")
     };
-    assert!(finding.evidence.iter().any(said), "{:?}", finding.evidence);
+    assert!(finding.evidence().iter().any(said), "{:?}", finding.evidence());
     assert_eq!(finding.cause, causes::OPEN_ISCSI_MISSING.id);
 }
 
 #[test]
 fn a_log_that_nobody_can_read_is_said() {
     let mut cluster = live_at(NOW, &manager("v1.9.2", &backing_off(1, 2)));
-    let evidence = |cluster: &Cluster| run(&CHECK, cluster).report.findings[0].evidence.clone();
+    let evidence = |cluster: &Cluster| run(&CHECK, cluster).report.findings[0].evidence().to_vec();
     let said = |cluster: &Cluster, part| evidence(cluster).iter().any(|fact| fact.text.contains(part));
     assert!(said(&cluster, "has not been read yet"));
     let uid = cluster.objects.pods.get("longhorn-manager-a").unwrap().metadata.uid.clone();
@@ -286,7 +286,7 @@ fn the_log_of_an_earlier_run_is_called_that() {
     let mut cluster = with_log(&(manager("v1.9.2", &backing_off(1, 2)) + &node("node-1")), LINES[4].1);
     assert!(cluster.history.crash_log_unread("longhorn-manager-a", "u1", "no route to host"));
     let finding = &run(&CHECK, &cluster).report.findings[0];
-    let texts: Vec<_> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let texts: Vec<_> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(
         texts.iter().any(|text| text.contains("(no route to host); this is that of an earlier one")),
         "{texts:?}"
@@ -318,11 +318,11 @@ fn without_a_release_no_issue_is_named() {
         .remove(0);
     assert_eq!(finding.cause, causes::UNKNOWN.id);
     assert!(
-        !finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue")),
+        !finding.evidence().iter().any(|fact| fact.text.contains("Longhorn issue")),
         "{:?}",
-        finding.evidence
+        finding.evidence()
     );
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("the release is not known")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("the release is not known")));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_fatal_line_of_a_known_issue() {
     };
     let finding = on("v1.6.2");
     assert_eq!(finding.cause, causes::KNOWN_PANIC.id);
-    assert!(finding.evidence.iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
+    assert!(finding.evidence().iter().any(|fact| fact.text.contains("Longhorn issue 9073")));
     assert!(finding.remedy.fix.starts_with("Upgrade to v1.6.3 or later (https://github.com/longhorn/longhorn/issues/9073). Until then: set default-data-path"));
     assert_eq!(on("v1.6.3").cause, causes::UNKNOWN.id);
 }

@@ -37,7 +37,7 @@ fn one_that_a_later_manager_overtook_gets_no_answer() {
     assert_eq!(lines(&yaml, &[]), CUT_OFF);
     let finding = first(&at(NOW, &yaml, &[]));
     assert!(finding.message.contains("most likely it gets no answer"), "{}", finding.message);
-    let why: Vec<&str> = finding.evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let why: Vec<&str> = finding.evidence().iter().map(|fact| fact.text.as_str()).collect();
     assert!(
         why.iter().any(|text| text.contains("the manager of n3, which was started later, took it")),
         "{why:?}"
@@ -87,7 +87,12 @@ fn one_that_does_not_follow_another_gets_no_answer() {
     assert_eq!(lines(&before, &[]), unknown);
     let said = |cluster: &Cluster| {
         let finding = first(cluster);
-        finding.evidence.into_iter().map(|fact| fact.text).chain([finding.remedy.fix]).collect::<String>()
+        finding
+            .evidence()
+            .iter()
+            .map(|fact| fact.text.clone())
+            .chain([finding.remedy.fix.clone()])
+            .collect::<String>()
     };
     let text = said(&cluster_at(NOW, &before));
     assert!(text.contains("candidates are api_unreachable and access_denied"), "{text}");
