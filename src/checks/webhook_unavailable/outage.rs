@@ -21,9 +21,14 @@ const LISTED: SignedDuration = SignedDuration::from_secs(60);
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
-    let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
-    let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
+    // pods that are Ready do not tell since when, and are never without for long: after an outage of the API server the
+    // EndpointSlices come some seconds before the pods that explain them
+    let begins = || states.ready > 0 && age::began_under_watch(cluster, cluster.now);
+    let seen = out
+        .first_seen(causes::NO_READY_ENDPOINT.id, webhook.service())
+        .or_else(|| begins().then_some(cluster.now));
+    let since = since(cluster, webhook, seen);
     let selector = selector::wrong(cluster, webhook);
     // those that are refused are none of a rollout
     let refused = match webhook.has_deployment(cluster) {

@@ -21,6 +21,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     if installation::published(rung.cluster, Some(to)).is_some() {
         steps.extend(read.into_iter().map(|(_, run)| Step::read("See what it would change.", run)));
     }
+    steps.extend(unconverted(rung));
     steps.push(match change.pop() {
         Some((_, run)) => Step::change(how, run),
         None => Step::said(how),
@@ -34,6 +35,20 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps
+}
+
+/// What tools that apply on the server stumble over on the way to 1.10. Helm takes the whole field away.
+fn unconverted(rung: &Rung<'_>) -> Option<Step> {
+    let on_server = matches!(
+        installation::installer(rung.cluster),
+        Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_)
+    );
+    let run = installation::unconverted(Some(rung.from), Some(rung.to)).filter(|_| on_server)?;
+    Some(Step::change(
+        "Take the conversion out of five definitions at once before the next step: server-side apply leaves a part of it, which the API \
+         server refuses. The managers of 1.9 need it no more.",
+        run,
+    ))
 }
 
 /// What a tool does not do by itself.
