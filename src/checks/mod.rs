@@ -5,8 +5,11 @@
     reason = "a field that is added needs no change in the checks that say all others"
 )]
 
+use std::collections::BTreeSet;
+
 use crate::check::{Cause, Check};
 use crate::did_you_mean;
+use crate::longhorn::Resource;
 
 mod attachment_on_dead_node;
 mod backing_image_eviction_crash;
@@ -95,6 +98,11 @@ pub fn named(id: &str, cause: Option<&str>) -> Result<(&'static Check, Option<&'
     let causes: Vec<&str> = check.causes.iter().map(|cause| cause.id).collect();
     let found = check.cause(cause).map(|cause| (check, Some(cause)));
     found.ok_or_else(|| format!("no such cause; {}", did_you_mean::hint(cause, &causes)))
+}
+
+/// The kinds that checks read. What only plans ask for is not among them, so that nothing else pays for it.
+pub fn kinds() -> BTreeSet<Resource> {
+    ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()
 }
 
 /// A check by its id.

@@ -1,6 +1,5 @@
 //! Several clusters side by side: one table, worst first, and the exit code of the worst.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -8,10 +7,10 @@ use clap::Args;
 use futures::future::join_all;
 use serde::Serialize;
 
+use super::source::Wanted;
 use super::{Failure, SourceArgs, exit, print};
 use crate::check::plain;
 use crate::cluster::Cluster;
-use crate::longhorn::Resource;
 use crate::source::connect;
 
 /// Which clusters are looked at.
@@ -76,12 +75,12 @@ impl FleetArgs {
 /// as a node that only others have, is the row of that one; where it is so for every one, the question was wrong.
 pub fn rows<T>(
     sources: &[SourceArgs],
-    kinds: &BTreeSet<Resource>,
+    wanted: &Wanted,
     patience: Duration,
     row: impl Fn(&SourceArgs, &Cluster) -> Result<Row<T>, Failure>,
 ) -> Result<Vec<Row<T>>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let looks = join_all(sources.iter().map(|source| source.look(kinds, patience)));
+    let looks = join_all(sources.iter().map(|source| source.look(wanted, patience)));
     let looked = runtime.map_err(Failure::unknown)?.block_on(looks);
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (source, looked) in sources.iter().zip(looked) {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::{self, FleetArgs};
-use super::source::positive_duration;
+use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs};
 use crate::cluster::Cluster;
 use crate::longhorn::Release;
@@ -155,14 +155,15 @@ impl CommonArgs {
     #[allow(clippy::disallowed_methods, reason = "the clock is read here and handed down")]
     fn answer(&self, which: Which, plan: impl Fn(Looked<'_>) -> Result<Plan, String>) -> Result<u8, Failure> {
         let now = Timestamp::now();
-        let (kinds, patience) = (which.kinds(), self.timeout.unsigned_abs());
+        let wanted = Wanted { kinds: which.kinds(), api_server: which == Which::Upgrade };
+        let patience = self.timeout.unsigned_abs();
         if let Some(sources) = self.fleet.sources(&self.source)? {
             let as_json = match self.output {
                 PlanFormat::Table => false,
                 PlanFormat::Json => true,
                 _ => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
             };
-            let rows = fleet::rows(&sources, &kinds, patience, |source, cluster| {
+            let rows = fleet::rows(&sources, &wanted, patience, |source, cluster| {
                 let plan = self.planned(which, cluster, &source.wish(now)?.address, &plan)?;
                 Ok(fleet::Row {
                     context: source.context().unwrap_or_default().to_owned(),
@@ -180,7 +181,7 @@ impl CommonArgs {
             Some(cluster) => cluster,
             None => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                runtime.map_err(Failure::unknown)?.block_on(self.source.look(&kinds, patience))?
+                runtime.map_err(Failure::unknown)?.block_on(self.source.look(&wanted, patience))?
             }
         };
         let plan = self.planned(which, &cluster, &wish.address, &plan)?;
@@ -196,9 +197,7 @@ impl CommonArgs {
         plan: &impl Fn(Looked<'_>) -> Result<Plan, String>,
     ) -> Result<Plan, Failure> {
         let report = plan::evaluate(which, cluster, address).report;
-        let (findings, summary) = (&report.findings, &report.cluster);
-        let looked = Looked { cluster, findings, summary, accepted: &self.accept };
-        plan(looked).map_err(|message| Failure::usage(anyhow!(message)))
+        plan(Looked::new(cluster, &report, &self.accept)).map_err(|message| Failure::usage(anyhow!(message)))
     }
 
     fn print(&self, plan: &Plan) -> Result<(), Failure> {

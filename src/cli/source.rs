@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::Failure;
 use crate::check::plain;
+use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, Wish};
@@ -126,6 +127,22 @@ impl From<SourceError> for Failure {
     }
 }
 
+/// What is asked of a live cluster.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The kinds to list.
+    pub kinds: BTreeSet<Resource>,
+    /// Whether the API server is asked for its release.
+    pub api_server: bool,
+}
+
+impl Wanted {
+    /// What checks read.
+    pub fn by_checks() -> Self {
+        Wanted { kinds: checks::kinds(), api_server: false }
+    }
+}
+
 impl SourceArgs {
     /// The demo or recorded cluster, or `None` when the live API is asked for. `wall` is the time
     /// of this machine.
@@ -208,16 +225,19 @@ impl SourceArgs {
 
     /// Looks at the live cluster once: lists these kinds, or as much as answers in time. Kinds that
     /// did not answer are told in the cluster; an error is what leaves nothing to judge.
-    pub async fn look(&self, kinds: &BTreeSet<Resource>, patience: Duration) -> Result<Cluster, SourceError> {
+    pub async fn look(&self, wanted: &Wanted, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect(patience).await?;
         connection.probe(patience).await?;
-        let live_options = LiveOptions { kinds: kinds.clone(), ..self.live_options() };
+        let live_options = LiveOptions { kinds: wanted.kinds.clone(), ..self.live_options() };
         let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves
         let _ = tokio::time::timeout(patience, live.complete()).await;
         let mut cluster = live.snapshot((live_options.clock)());
         cluster.one_look = true;
         live.stop().await;
+        if wanted.api_server {
+            cluster.api_server = connection.api_server(patience).await;
+        }
         match obstacle(&cluster) {
             Some(error) => Err(error.into()),
             None => Ok(cluster),

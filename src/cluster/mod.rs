@@ -38,6 +38,8 @@ pub struct Cluster {
     pub one_look: bool,
     /// How far the clock that `now` comes from is ahead of the API server's, where that is known.
     pub clock_skew: Option<SignedDuration>,
+    /// The release of the API server, where a plan asked for it.
+    pub api_server: Option<Release>,
     joins: Joins,
 }
 
@@ -88,7 +90,18 @@ impl Cluster {
         resources: BTreeMap<Resource, ResourceStatus>,
     ) -> Self {
         let (namespace, joins) = (namespace.into(), Joins::default());
-        Cluster { namespace, now, objects, history, resources, one_look: false, clock_skew: None, joins }
+        let (clock_skew, api_server) = (None, None);
+        Cluster {
+            namespace,
+            now,
+            objects,
+            history,
+            resources,
+            one_look: false,
+            clock_skew,
+            api_server,
+            joins,
+        }
     }
 
     /// The object of a kind that has this name, as findings name it.
@@ -161,6 +174,9 @@ impl Cluster {
     /// Why a kind cannot be trusted.
     fn obstacle(&self, resource: Resource) -> String {
         let readability = self.readability(resource);
+        if !self.resources.contains_key(&resource) {
+            return format!("{resource} was not asked for");
+        }
         let state = readability.as_str().replace('_', " ");
         match self.resources.get(&resource).and_then(|status| status.error.as_deref()) {
             Some(error) if readability == Readability::Incomplete => {
@@ -221,6 +237,11 @@ impl Cluster {
     /// The release that the image of the manager DaemonSet names.
     pub fn manager_image_release(&self) -> Option<Release> {
         *self.joins.manager_release.get_or_init(|| Release::from_image(&self.manager_container()?.image))
+    }
+
+    /// The release of Kubernetes: that of the API server, else the oldest of a kubelet.
+    pub fn kubernetes(&self) -> Option<Release> {
+        self.api_server.or_else(|| self.oldest_kubelet())
     }
 
     /// The oldest release of a kubelet; never newer than the API server (Kubernetes version skew policy).

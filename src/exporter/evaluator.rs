@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Budget, RenderError, Rendered, SelfMetrics, WebConfigReload, families};
+use crate::checks;
 use crate::cluster::{Cluster, ResourceStatus};
 use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
@@ -276,13 +277,7 @@ impl Evaluator {
     pub fn plan(&self, make: impl FnOnce(Looked<'_>) -> Result<Plan, String>) -> Result<Plan, String> {
         let moment = self.moment();
         let cluster = self.source.snapshot(self.source.moment((self.clock)()));
-        let report = &moment.evaluation.report;
-        make(Looked {
-            cluster: &cluster,
-            findings: &report.findings,
-            summary: &report.cluster,
-            accepted: &[],
-        })
+        make(Looked::new(&cluster, &moment.evaluation.report, &[]))
     }
 
     /// The time by the clock of this machine; a recording has another one.
@@ -366,7 +361,8 @@ impl Evaluator {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
-        let resources = Resource::all().map(|resource| resource_facts(&cluster, resource)).collect();
+        let kinds = checks::kinds().into_iter();
+        let resources = kinds.map(|resource| resource_facts(&cluster, resource)).collect();
         let instance_managers = instance_managers(&cluster);
         // a history that no one else holds is changed in place
         drop(cluster);

@@ -7,6 +7,8 @@
 
 use std::sync::LazyLock;
 
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use regex::Regex;
 
 /// What a manager that hangs lacks.
@@ -46,7 +48,8 @@ struct Patterns {
     credentials: Regex,
     /// The API server answered: it does not serve the kind.
     kind: Regex,
-    /// Words of client-go's leader election and informers, or the path of an API request.
+    /// Words of client-go's leader election and informers, the path of an API request, or what only an API server says: a
+    /// controller of Longhorn repeats that without path (`failed to sync node for …: etcdserver: …`).
     asked: Regex,
     /// There was no answer, or none that says anything.
     unreached: Regex,
@@ -67,7 +70,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         )
         .ok()?,
         asked: Regex::new(
-            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)|watch (?:of [^ ]+ )?ended with",
+            r"(?i)https?://[^ /]+/(?:apis?|version)[/?\x22]|retrieving (?:resource|lease) lock|failed to (?:list|watch) |leader election record|creating lease lock|failed to (?:update|renew) (?:lock|lease)|watch (?:of [^ ]+ )?ended with|etcdserver: ",
         )
         .ok()?,
         unreached: Regex::new(
@@ -92,6 +95,30 @@ pub fn newest(log: &str) -> Option<Complaint<'_>> {
     }
     all.sort();
     Some(Complaint { lacks, line, about: all })
+}
+
+/// When a line was written: by logrus (`time="2026-…"`), or by klog (`E1123 08:02:21.896237`), which leaves out the year and the
+/// zone; the clock of a container is taken for UTC, as that of Longhorn's images is.
+pub fn written_at(line: &str, now: Timestamp) -> Option<Timestamp> {
+    if let Some((_, rest)) = line.split_once("time=\"") {
+        return rest.split('"').next()?.parse().ok();
+    }
+    let mut words = line.split_whitespace();
+    let (date, time) = (words.next()?, words.next()?);
+    let (month, day) = (date.get(1..3)?, date.get(3..5).filter(|_| date.len() == 5)?);
+    let of = |year: i16| format!("{year}-{month}-{day}T{time}Z").parse::<Timestamp>().ok();
+    let year = now.to_zoned(TimeZone::UTC).year();
+    let at = of(year)?;
+    // written before a new year began
+    if at.duration_since(now) > SignedDuration::from_hours(24) { of(year.checked_sub(1)?) } else { Some(at) }
+}
+
+impl Complaint<'_> {
+    /// True where the API server answers and refuses every write: its etcd has no space left, which does not end by itself
+    /// (etcd's alarm NOSPACE stands until it is disarmed).
+    pub fn is_full(&self) -> bool {
+        self.lacks == Lacks::Api && self.line.contains("database space exceeded")
+    }
 }
 
 impl Patterns {

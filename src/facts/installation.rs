@@ -53,6 +53,10 @@ pub fn installer(cluster: &Cluster) -> Installer<'_> {
     if let Some(name) = meta.label("argocd.argoproj.io/instance") {
         return Installer::Argo(Some(name));
     }
+    // Argo CD that tracks by the label app.kubernetes.io/instance, which charts have, too
+    if let Some(application) = cluster.objects.applications.iter().next() {
+        return Installer::Argo(Some(&application.metadata.name));
+    }
     if let Some(chart) = cluster.objects.helm_charts.iter().find(|chart| chart.is_longhorn()) {
         return Installer::HelmChart(&chart.metadata.namespace, &chart.metadata.name);
     }
@@ -94,30 +98,33 @@ const NO_CONVERSION: Release = Release::new(1, 10, 0);
 /// Definitions that ask for a conversion up to 1.9 (longhorn v1.9.2 deploy/longhorn.yaml).
 const CONVERTED: [&str; 5] = ["backingimages", "backuptargets", "engineimages", "nodes", "volumes"];
 
-/// Up to 1.9 managers own the certificate in `spec.conversion` of five definitions. Server-side apply takes the rest of
-/// that field away and leaves the certificate, which the API server refuses, so it has to go first.
+/// Takes the conversion out of the definitions, where the step is one to a release without: up to 1.9 managers own the
+/// certificate in their `spec.conversion`. Server-side apply takes the rest of that field away and leaves the certificate, which
+/// the API server refuses (`spec.conversion.strategy: Required value`, seen with v1.9.2 and v1.10.2), so it has to go first.
+pub fn unconverted(installed: Option<Release>, to: Option<Release>) -> Option<String> {
+    (installed? < NO_CONVERSION && to? >= NO_CONVERSION).then(|| {
+        let names = CONVERTED.map(|plural| format!("{plural}.longhorn.io")).join(" ");
+        format!(
+            "kubectl patch customresourcedefinitions {names} --type json -p '[{{\"op\":\"remove\",\"path\":\"/spec/conversion\"}}]'"
+        )
+    })
+}
+
+/// The same before what a remedy does.
 fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    if installed.is_none_or(|installed| installed >= NO_CONVERSION)
-        || release.is_none_or(|release| release < NO_CONVERSION)
-    {
-        return remedy;
-    }
+    let Some(unconverted) = unconverted(installed, release) else { return remedy };
     remedy.fix.push_str(
         " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
          status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say.",
     );
-    let first = remedy.read(
-        "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
-         CONVERSION:.spec.conversion.strategy | grep longhorn.io",
-    );
-    CONVERTED.iter().fold(first, |remedy, plural| {
-        remedy.change(format!(
-            "kubectl patch customresourcedefinition {plural}.longhorn.io --type json \
-             -p '[{{\"op\":\"remove\",\"path\":\"/spec/conversion\"}}]'"
-        ))
-    })
+    remedy
+        .read(
+            "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
+             CONVERSION:.spec.conversion.strategy | grep longhorn.io",
+        )
+        .change(unconverted)
 }
 
 /// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.

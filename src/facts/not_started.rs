@@ -93,13 +93,26 @@ pub fn refused(cluster: &Cluster, set: &str) -> Option<NotStarted> {
     refusal(cluster, set).map(|event| by_refusal(set, &event.message))
 }
 
+/// The same of a Deployment, whose ReplicaSets are the ones that are refused.
+pub fn refused_deployment(cluster: &Cluster, deployment: &str) -> Option<NotStarted> {
+    let of_it = |set: &str| {
+        let hash = set.strip_prefix(deployment).and_then(|rest| rest.strip_prefix('-'));
+        hash.is_some_and(|hash| !hash.contains('-'))
+    };
+    let event = last_refusal(cluster, |kind, name| kind == "ReplicaSet" && of_it(name))?;
+    Some(by_refusal(&event.involved_object.name, &event.message))
+}
+
 /// What the DaemonSet controller was refused within the last hour.
 fn refusal<'a>(cluster: &'a Cluster, set: &str) -> Option<&'a Event> {
+    last_refusal(cluster, |kind, name| kind == "DaemonSet" && name == set)
+}
+
+fn last_refusal(cluster: &Cluster, whose: impl Fn(&str, &str) -> bool) -> Option<&Event> {
     let about = |event: &&Event| {
         let object = &event.involved_object;
         event.reason == "FailedCreate"
-            && object.kind == "DaemonSet"
-            && object.name == set
+            && whose(&object.kind, &object.name)
             && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
     };
     cluster.objects.events.iter().filter(about).max_by_key(|event| event.last_seen())

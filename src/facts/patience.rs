@@ -3,8 +3,9 @@
 //! | situation | normal for | rests on |
 //! |---|---|---|
 //! | a node is away, as in a reboot | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
-//! | an instance manager has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most |
-//! | a rollout of managers, or an upgrade of engines | 30 min | a minute or two a node, one after the other |
+//! | what runs on a node is away with it: a disk, a CSI pod | 5 min | the same, and a rollout that takes node after node |
+//! | an instance manager, or an NFS server, has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most; a failover of NFS takes one to two |
+//! | a rollout of managers, an upgrade of engines, or managers of an old image after it | 30 min | a minute or two a node, one after the other |
 //! | what managers create from their own image after an upgrade | 1 h | longhorn-manager v1.12.1 csi/deployment.go: the deployer waits for the managers |
 //! | a percent of a copy (backup, restore, clone, purge) | 1 h | one percent of ten terabytes at 60 MB/s takes half of it |
 //! | the same where nothing but its age tells | 12 h a percent | one percent of ten terabytes at 2 MB/s |
@@ -13,9 +14,9 @@
 
 use jiff::SignedDuration;
 
-/// A node is away, as in a reboot.
+/// A node is away, as in a reboot, and what runs on it.
 pub const NODE_AWAY: SignedDuration = SignedDuration::from_mins(5);
-/// An instance manager has no pod.
+/// An instance manager, or an NFS server, has no pod.
 pub const NEXT_POD: SignedDuration = SignedDuration::from_mins(3);
 /// A rollout of managers, or an upgrade of engines.
 pub const ROLLOUT: SignedDuration = SignedDuration::from_mins(30);

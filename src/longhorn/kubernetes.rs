@@ -33,8 +33,19 @@ manifests! {
     MutatingWebhookConfiguration { webhooks: Vec<Webhook> }
     /// A CustomResourceDefinition; its schemas are not read.
     CustomResourceDefinition { spec: CrdSpec, status: CrdStatus }
+    /// A StorageClass.
+    StorageClass {
+        provisioner: SharedText, reclaim_policy: SharedText, volume_binding_mode: SharedText,
+        allow_volume_expansion: Option<bool>, parameters: StringMap
+    }
+    /// A NetworkPolicy.
+    NetworkPolicy { spec: NetworkPolicySpec }
     /// A chart that the Helm controller of K3s and RKE2 installs.
     HelmChart { spec: HelmChartSpec }
+    /// A chart that Flux installs.
+    HelmRelease { spec: HelmReleaseSpec }
+    /// What Argo CD installs.
+    Application { spec: ApplicationSpec, status: ApplicationStatus }
 }
 
 narrow! {
@@ -53,6 +64,89 @@ narrow! {
         pub target_namespace: SharedText,
         /// `reinstall`, which is the default, or `abort`.
         pub failure_policy: SharedText,
+    }
+
+    /// Which pods it is about, and who may reach them; what it says of ports is not read.
+    pub struct NetworkPolicySpec {
+        pub pod_selector: PolicySelector,
+        /// `Ingress`, `Egress`; without any, `Ingress`.
+        pub policy_types: Vec<SharedText>,
+        pub ingress: Vec<IngressRule>,
+    }
+
+    /// One rule; without any peer it is about everyone.
+    pub struct IngressRule {
+        pub from: Vec<PolicyPeer>,
+    }
+
+    /// Pods of this namespace, unless it names other namespaces or addresses.
+    pub struct PolicyPeer {
+        pub namespace_selector: Option<PolicySelector>,
+        pub ip_block: Option<IpBlock>,
+    }
+
+    pub struct IpBlock {
+        pub cidr: SharedText,
+    }
+
+    /// Labels; nothing in it selects everything.
+    pub struct PolicySelector {
+        pub match_labels: StringMap,
+        pub match_expressions: Vec<LabelExpression>,
+    }
+
+    /// One of the expressions of a selector.
+    pub struct LabelExpression {
+        pub key: SharedText,
+        pub operator: SharedText,
+        pub values: Vec<SharedText>,
+    }
+
+    pub struct HelmReleaseSpec {
+        pub suspend: bool,
+        pub chart: HelmReleaseChart,
+        pub upgrade: HelmReleaseUpgrade,
+    }
+
+    pub struct HelmReleaseChart {
+        pub spec: HelmReleaseChartSpec,
+    }
+
+    pub struct HelmReleaseChartSpec {
+        pub chart: SharedText,
+    }
+
+    pub struct HelmReleaseUpgrade {
+        pub remediation: HelmReleaseRemediation,
+    }
+
+    /// What Flux does when an upgrade fails: nothing without `retries`.
+    pub struct HelmReleaseRemediation {
+        pub retries: Int,
+        pub remediate_last_failure: bool,
+        /// `rollback`, which is the default, or `uninstall`.
+        pub strategy: SharedText,
+    }
+
+    pub struct ApplicationSpec {
+        pub source: ApplicationSource,
+        pub sources: Vec<ApplicationSource>,
+    }
+
+    pub struct ApplicationSource {
+        /// Name of a Helm chart; empty where the source is a repository.
+        pub chart: SharedText,
+    }
+
+    /// The objects that it has.
+    pub struct ApplicationStatus {
+        pub resources: Vec<ApplicationResource>,
+    }
+
+    pub struct ApplicationResource {
+        pub kind: SharedText,
+        pub namespace: SharedText,
+        pub name: SharedText,
     }
 
     /// Whether pods may be scheduled on it.
@@ -320,6 +414,70 @@ impl HelmChart {
     pub fn is_longhorn(&self) -> bool {
         let chart = self.spec.chart.rsplit('/').next().unwrap_or_default();
         chart == "longhorn" || chart.starts_with("longhorn-") && chart.ends_with(".tgz")
+    }
+}
+
+impl StorageClass {
+    /// True where claims that name no class get this one.
+    pub fn is_default(&self) -> bool {
+        self.metadata.annotations.is_default_class == "true"
+    }
+}
+
+impl NetworkPolicy {
+    /// True where it is about what reaches pods with these labels.
+    pub fn guards(&self, labels: &StringMap) -> bool {
+        let types = &self.spec.policy_types;
+        let of_ingress = types.is_empty() || types.iter().any(|kind| kind == "Ingress");
+        of_ingress && self.spec.pod_selector.selects(labels)
+    }
+
+    /// True where it lets in anything from outside of its namespace: a rule without peers lets in everything.
+    pub fn admits_others(&self) -> bool {
+        let outside = |peer: &PolicyPeer| peer.namespace_selector.is_some() || peer.ip_block.is_some();
+        self.spec.ingress.iter().any(|rule| rule.from.is_empty() || rule.from.iter().any(outside))
+    }
+}
+
+impl PolicySelector {
+    /// Kubernetes' rule for label selectors; an operator that is not known selects nothing.
+    fn selects(&self, labels: &StringMap) -> bool {
+        let holds = |expression: &LabelExpression| {
+            let value = labels.get(expression.key.as_str());
+            let listed = value.is_some_and(|value| expression.values.contains(value));
+            match expression.operator.as_str() {
+                "In" => listed,
+                "NotIn" => !listed,
+                "Exists" => value.is_some(),
+                "DoesNotExist" => value.is_none(),
+                _ => false,
+            }
+        };
+        let equal = |(key, wanted): (&SharedText, &SharedText)| labels.get(key.as_str()) == Some(wanted);
+        self.match_labels.iter().all(equal) && self.match_expressions.iter().all(holds)
+    }
+}
+
+impl HelmRelease {
+    /// True for the chart that installs Longhorn. One by reference (`chartRef`) is known by its name alone.
+    pub fn is_longhorn(&self) -> bool {
+        match self.spec.chart.spec.chart.as_str() {
+            "" => self.metadata.name.contains("longhorn"),
+            chart => chart.rsplit('/').next() == Some("longhorn"),
+        }
+    }
+}
+
+impl Application {
+    /// The DaemonSet of the managers, which only what installs Longhorn has.
+    const MANAGERS: (&str, &str) = ("DaemonSet", "longhorn-manager");
+
+    /// True for what installs Longhorn: by the objects it has, or by its chart before it has any.
+    pub fn is_longhorn(&self) -> bool {
+        let sources = std::iter::once(&self.spec.source).chain(&self.spec.sources);
+        let managers = |one: &ApplicationResource| (one.kind.as_str(), one.name.as_str()) == Self::MANAGERS;
+        self.status.resources.iter().any(managers)
+            || sources.into_iter().any(|source| source.chart == "longhorn")
     }
 }
 

@@ -28,6 +28,11 @@ narrow! {
         pub helm_release_name: SharedText = "meta.helm.sh/release-name",
         /// The application of Argo CD, and the object as it tracks it: `APP:GROUP/KIND:NAMESPACE/NAME`.
         pub argocd_tracking_id: SharedText = "argocd.argoproj.io/tracking-id",
+        /// Whether a StorageClass is the default: `true` or `false`.
+        pub is_default_class: SharedText = "storageclass.kubernetes.io/is-default-class",
+        /// The manifest that the manager made the StorageClass `longhorn` of (longhorn-manager v1.3.3 to v1.12.1
+        /// controller/kubernetes_configmap_controller.go).
+        pub last_applied_configmap: SharedText = "longhorn.io/last-applied-configmap",
     }
 
     /// A condition of a Longhorn or Kubernetes object.

@@ -37,9 +37,10 @@ pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
 };
 pub use kubernetes::{
-    CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, Event, HelmChart, KubeNode,
-    Lease, MutatingWebhookConfiguration, NodeEvent, NodeTrouble, PodDisruptionBudget, PriorityClass, Service,
-    Taint, ValidatingWebhookConfiguration, Webhook, WebhookService,
+    Application, CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, Event, HelmChart,
+    HelmRelease, KubeNode, Lease, MutatingWebhookConfiguration, NetworkPolicy, NodeEvent, NodeTrouble,
+    PodDisruptionBudget, PriorityClass, Service, StorageClass, Taint, ValidatingWebhookConfiguration,
+    Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;

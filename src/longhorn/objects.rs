@@ -205,5 +205,9 @@ objects! {
     validating_webhooks: ValidatingWebhookConfiguration = ValidatingWebhookConfigurations;
     mutating_webhooks: MutatingWebhookConfiguration = MutatingWebhookConfigurations;
     custom_resource_definitions: CustomResourceDefinition = CustomResourceDefinitions, kept(crd) { crd.is_longhorn() };
+    storage_classes: StorageClass = StorageClasses, kept(class) { class.provisioner == CSI_DRIVER || class.is_default() };
+    network_policies: NetworkPolicy = NetworkPolicies;
     helm_charts: HelmChart = HelmCharts, kept(chart) { chart.is_longhorn() };
+    helm_releases: HelmRelease = HelmReleases, kept(release) { release.is_longhorn() };
+    applications: Application = Applications, kept(application) { application.is_longhorn() };
 }

@@ -65,6 +65,17 @@ const fn kubernetes(
     ResourceInfo { resource, group, version: "v1", plural, kind, scope, since: None }
 }
 
+/// A kind that another tool brings, where that is installed.
+const fn tool(
+    resource: Resource,
+    group: &'static str,
+    version: &'static str,
+    plural: &'static str,
+    kind: &'static str,
+) -> ResourceInfo {
+    ResourceInfo { resource, group, version, plural, kind, scope: Scope::Cluster, since: None }
+}
+
 macro_rules! kinds {
     ($( $resource:ident = $row:ident($($fact:expr),*); )*) => {
         /// A kind that the checks read.
@@ -120,7 +131,11 @@ kinds! {
     CustomResourceDefinitions = kubernetes(
         "apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", Scope::ClusterLabelled(CRD_LABEL)
     );
-    HelmCharts = kubernetes("helm.cattle.io", "helmcharts", "HelmChart", Scope::Cluster);
+    StorageClasses = kubernetes("storage.k8s.io", "storageclasses", "StorageClass", Scope::Cluster);
+    NetworkPolicies = kubernetes("networking.k8s.io", "networkpolicies", "NetworkPolicy", Scope::Namespaced);
+    HelmCharts = tool("helm.cattle.io", "v1", "helmcharts", "HelmChart");
+    HelmReleases = tool("helm.toolkit.fluxcd.io", "v2", "helmreleases", "HelmRelease");
+    Applications = tool("argoproj.io", "v1alpha1", "applications", "Application");
 }
 
 use Resource::*;
@@ -185,10 +200,14 @@ impl Resource {
         self.info().group == LONGHORN
     }
 
-    /// True where not every supported Longhorn release, or not every Kubernetes, has the kind: HelmChart is one of K3s
-    /// and RKE2.
+    /// True for kinds of other tools: HelmChart is one of K3s and RKE2, HelmRelease of Flux, Application of Argo CD.
+    pub fn is_of_a_tool(self) -> bool {
+        matches!(self, HelmCharts | HelmReleases | Applications)
+    }
+
+    /// True where not every supported Longhorn release, or not every Kubernetes, has the kind.
     pub fn is_optional(self) -> bool {
-        self.info().since.is_some() || self == HelmCharts
+        self.info().since.is_some() || self.is_of_a_tool()
     }
 }
 

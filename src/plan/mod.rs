@@ -19,11 +19,11 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Command, Finding, Severity};
+use crate::check::{Command, Finding, Severity, counted};
 use crate::checks;
 use crate::cluster::Cluster;
 use crate::longhorn::Resource;
-use crate::report::{Address, ClusterSummary, Evaluation, Wish, evaluate_as};
+use crate::report::{Address, ClusterSummary, Evaluation, NotListed, Report, Unknown, Wish, evaluate_as};
 
 use crate::word_enum::word_enum;
 pub(crate) use condition::conditions;
@@ -165,6 +165,10 @@ pub struct Looked<'a> {
     pub cluster: &'a Cluster,
     /// What is wrong by the checks, and how much is known.
     pub findings: &'a [Finding],
+    /// Findings that are not among them, because there are too many.
+    pub not_listed: &'a [NotListed],
+    /// Checks without a full verdict.
+    pub unknown: &'a [Unknown],
     /// What was looked at.
     pub summary: &'a ClusterSummary,
     /// Conditions that are no reason for this user.
@@ -173,11 +177,43 @@ pub struct Looked<'a> {
 
 /// Runs the checks that a plan takes findings from.
 pub fn evaluate(plan: Which, cluster: &Cluster, address: &Address) -> Evaluation {
-    let wish = Wish { address: address.clone(), ..Wish::default() };
+    let wish = Wish { address: address.clone(), bounded: true, findings_alone: true, ..Wish::default() };
     evaluate_as(cluster, |check| plan.reused().contains(&check.id), &wish)
 }
 
 impl<'a> Looked<'a> {
+    /// The cluster with the report on it.
+    pub fn new(cluster: &'a Cluster, report: &'a Report, accepted: &'a [&'static str]) -> Self {
+        let Report { findings, not_listed, unknown, cluster: summary, .. } = report;
+        Looked { cluster, findings, not_listed, unknown, summary, accepted }
+    }
+
+    /// Says what these checks could not tell: a check that could not look has found nothing, and that is no go.
+    pub fn untold(&self, checks: &[&str], out: &mut Found) {
+        let number = self.missing(checks);
+        if number > 0 {
+            let text =
+                format!("{} of check are not listed, because there are too many", counted(number, "finding"));
+            out.unknown(text).fix("Do first what check shows, and ask again.");
+        }
+        let blind: Vec<&Unknown> =
+            self.unknown.iter().filter(|unknown| checks.contains(&unknown.check)).collect();
+        if blind.is_empty() {
+            return;
+        }
+        let reason = out.unknown(format!("{} without a verdict", counted(blind.len(), "check")));
+        reason.fix("Grant the rights that these checks need (docs/access.md), or look by hand.");
+        for unknown in blind {
+            reason.fact(format!("{}: {}", unknown.check, unknown.reason));
+        }
+    }
+
+    /// How many findings of these checks, to be acted on, are not listed.
+    pub fn missing(&self, checks: &[&str]) -> usize {
+        let loud = self.not_listed.iter().filter(|some| some.severity > Severity::Info);
+        loud.filter(|some| checks.contains(&some.check)).map(|some| some.count).sum()
+    }
+
     /// Findings of one of these checks that are to be acted on.
     pub fn found(&self, checks: &'a [&'a str]) -> impl Iterator<Item = &'a Finding> {
         let loud = |finding: &&Finding| finding.severity > Severity::Info;
@@ -204,7 +240,11 @@ impl<'a> Looked<'a> {
                 found.say(format!("cannot tell whether {}: {}", condition.meaning, blind.join(", ")));
             // what would only be good to know decides nothing
             reason.weight(condition.weight.max(Weight::Unknown));
-            reason.fix("Grant the right to read it (docs/access.md), or look by hand.");
+            let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
+            reason.fix(match condition.needs.iter().all(asked) {
+                true => "Grant the right to read it (docs/access.md), or look by hand.",
+                false => "The exporter does not ask for it; the command line does: longhorn-health-exporter plan upgrade.",
+            });
         }
         let mut reasons = found.filled(shared);
         for reason in reasons.iter_mut().filter(|reason| self.accepted.contains(&reason.condition)) {

@@ -26,6 +26,9 @@ pub struct Case {
     /// Kinds that may not be read.
     #[serde(default)]
     forbidden: Vec<String>,
+    /// The release of the API server.
+    #[serde(default)]
+    api_server: Option<String>,
     /// The target of an upgrade.
     #[serde(default)]
     pub to: Option<String>,
@@ -81,8 +84,8 @@ fn base(on: &str) -> String {
         "apiVersion: longhorn.io/v1beta2\nkind: EngineImage\nmetadata: {{name: {image}}}\n\
          status: {{cliAPIVersion: {cli}, controllerAPIVersion: {controller}}}"
     );
-    let crds = include_str!("../../tests/plan/crds.yaml");
-    scenario_files::changed(&text, &[], &format!("{}\n---\n{engine}", crds.trim_end()))
+    let beside = file("beside");
+    scenario_files::changed(&text, &[], &format!("{}\n---\n{engine}", beside.trim_end()))
 }
 
 impl Case {
@@ -101,6 +104,7 @@ impl Case {
             cluster.resources.remove(&kind);
         }
         assert_eq!(cluster.namespace, NAMESPACE);
+        cluster.api_server = self.api_server.as_deref().map(release);
         for label in &self.forbidden {
             let kind = crate::longhorn::Resource::all().find(|kind| kind.label() == *label).unwrap();
             cluster.resources.get_mut(&kind).unwrap().readability = crate::cluster::Readability::Forbidden;
@@ -125,12 +129,7 @@ impl Case {
         let cluster = self.cluster(base, which);
         let report = evaluate(which, &cluster, &Address::default()).report;
         let accepted: Vec<&'static str> = self.accept.iter().map(|id| condition(id).unwrap()).collect();
-        let looked = Looked {
-            cluster: &cluster,
-            findings: &report.findings,
-            summary: &report.cluster,
-            accepted: &accepted,
-        };
+        let looked = Looked::new(&cluster, &report, &accepted);
         let plan = self.plan(which, looked);
         let mut text = Vec::new();
         table::write(&mut text, &plan, crate::report::text::Style::PLAIN, true).unwrap();
@@ -177,13 +176,13 @@ fn kind_of(document: &str) -> Option<Resource> {
     Resource::of(value("apiVersion:"), value("kind:"))
 }
 
+fn file(name: &str) -> String {
+    let path = format!("{}/tests/plan/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
 fn cases(which: Which) -> Vec<Case> {
-    let yaml = match which {
-        Which::Upgrade => include_str!("../../tests/plan/upgrade.yaml"),
-        Which::Drain => include_str!("../../tests/plan/drain.yaml"),
-        Which::Loss => include_str!("../../tests/plan/loss.yaml"),
-    };
-    serde_yaml::from_str(yaml).unwrap()
+    serde_yaml::from_str(&file(which.as_str())).unwrap()
 }
 
 /// Judges every case of a plan.
@@ -230,8 +229,7 @@ fn every_pair_of_releases() {
         let case: Case = serde_yaml::from_str(&yaml).unwrap();
         let cluster = case.cluster(&base(&on), Which::Upgrade);
         let report = evaluate(Which::Upgrade, &cluster, &Address::default()).report;
-        let (findings, summary) = (&report.findings, &report.cluster);
-        let looked = Looked { cluster: &cluster, findings, summary, accepted: &[] };
+        let looked = Looked::new(&cluster, &report, &[]);
         let from = cluster.release().unwrap();
         for to in &targets {
             // Kubernetes of these clusters is older than what 1.11.3 needs
@@ -294,8 +292,7 @@ fn a_plan_of_every_kind_is_served_and_wrong_questions_are_refused() {
     use crate::http::plan::PlanQuery;
     let cluster = crate::source::demo::cluster(crate::testing::time("2026-01-01T12:00:00Z")).unwrap();
     let report = crate::report::evaluate(&cluster).report;
-    let looked =
-        Looked { cluster: &cluster, findings: &report.findings, summary: &report.cluster, accepted: &[] };
+    let looked = Looked::new(&cluster, &report, &[]);
     for (which, query) in [
         (Which::Upgrade, "to=v1.9.2"),
         (Which::Upgrade, ""),
@@ -351,6 +348,64 @@ fn names_of_templates_are_known() {
     }
 }
 
+/// Of many thousand findings the worst are listed; a node without one among them is not therefore without one.
+#[test]
+fn what_is_not_listed_is_not_go() {
+    use crate::report::NotListed;
+    let case: Case =
+        serde_yaml::from_str("{case: cut, on: healthy-1.12, verdict: go, drain: [worker-1]}").unwrap();
+    let plan = |which: Which, not_listed: &[NotListed]| {
+        let cluster = case.cluster(&base(&case.on), which);
+        let report = evaluate(which, &cluster, &Address::default()).report;
+        case.plan(which, Looked { not_listed, ..Looked::new(&cluster, &report, &[]) }).verdict
+    };
+    let some = |check, severity| NotListed { check, cause: "x", severity, count: 9, accepted: false };
+    for (check, severity, expected) in [
+        ("eviction_stalled", Severity::Warning, Verdict::Unknown),
+        ("eviction_stalled", Severity::Info, Verdict::Go),
+        ("volume_degraded", Severity::Warning, Verdict::Go),
+    ] {
+        assert_eq!(plan(Which::Drain, &[some(check, severity)]), expected, "{check}");
+    }
+    assert_eq!(plan(Which::Upgrade, &[some("webhook_unavailable", Severity::Critical)]), Verdict::Unknown);
+}
+
+/// Each condition has a case in which it is the only reason, and a neighbour: a case in which an object that it looks at
+/// is other than in the healthy cluster, and it says nothing.
+#[test]
+fn every_condition_has_a_case_alone_and_a_neighbour() {
+    let mut lacking = Vec::new();
+    for which in Which::ALL {
+        let cases = cases(which);
+        let touches = |case: &Case, kinds: &[Resource]| {
+            let changed = case.change.split("\n---\n").filter_map(kind_of);
+            let other_release = case.api_server.is_some() || case.to.is_some();
+            let any = kinds.is_empty() && (other_release || !case.change.is_empty());
+            any || changed.into_iter().any(|kind| kinds.contains(&kind))
+        };
+        // whose mere presence is what is said
+        let present = |kinds: &[Resource]| kinds == [Resource::Orphans];
+        for condition in which.conditions() {
+            let mine = |said: &String| said.rsplit(' ').next() == Some(condition.id);
+            let alone = |case: &&Case| match condition.weight {
+                Weight::Note => case.notes.iter().any(mine),
+                _ => case.reasons.len() == 1 && case.reasons.iter().all(mine),
+            };
+            let quiet = |case: &&Case| {
+                let silent = !case.reasons.iter().chain(&case.notes).any(mine);
+                silent && case.reasons.is_empty() && touches(case, condition.needs)
+            };
+            if !cases.iter().any(|case| alone(&case)) {
+                lacking.push(format!("{}: no case in which it stands alone", condition.id));
+            }
+            if !present(condition.needs) && !cases.iter().any(|case| quiet(&case)) {
+                lacking.push(format!("{}: no neighbour", condition.id));
+            }
+        }
+    }
+    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+}
+
 /// Every right that a plan uses, withheld by itself: what stood against it is unknown then, and never gone.
 #[test]
 fn no_reason_vanishes_in_silence_with_a_right() {
@@ -389,8 +444,7 @@ fn no_reason_vanishes_in_silence_with_a_right() {
                     };
                 }
                 let report = evaluate(which, &cluster, &Address::default()).report;
-                let (findings, summary) = (&report.findings, &report.cluster);
-                let plan = case.plan(which, Looked { cluster: &cluster, findings, summary, accepted: &[] });
+                let plan = case.plan(which, Looked::new(&cluster, &report, &[]));
                 let reasons = plan.parts.into_iter().flat_map(|part| part.reasons);
                 let heavy = reasons.filter(|reason| reason.weight != Weight::Note);
                 let told: BTreeSet<(&'static str, bool)> =

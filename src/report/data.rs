@@ -1,6 +1,6 @@
 //! Whose data is hurt: the second line of every output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,8 +10,8 @@ use crate::check::{Finding, VolumeRef, counted};
 use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
-use crate::facts::volumes;
-use crate::longhorn::{Resource, Volume, VolumeHealth};
+use crate::facts::{nodes, volumes};
+use crate::longhorn::{Resource, Volume, VolumeHealth, VolumeState};
 use crate::word_enum::word_enum;
 
 /// This many volumes of each state are listed in the report.
@@ -26,6 +26,8 @@ word_enum! {
     pub enum Hurt {
         /// No usable replica: nothing can be read or written.
         Faulted = "faulted",
+        /// Attached on a node that is down: what uses it stands still.
+        NodeAway = "node_away",
         /// The NFS server of an RWX volume is not there: every pod that uses it waits.
         NotServed = "not_served",
         /// Its file system is mounted read-only.
@@ -44,6 +46,7 @@ impl Hurt {
     pub fn told(self) -> &'static str {
         match self {
             Hurt::Faulted => "faulted",
+            Hurt::NodeAway => "on a node that is down",
             Hurt::NotServed => "not served (RWX)",
             Hurt::ReadOnly => "read-only",
             Hurt::LastCopy => "on the last copy",
@@ -95,16 +98,32 @@ pub struct HurtVolume {
 /// Volumes by how they are; every word is there, also with none.
 pub type Counts = BTreeMap<&'static str, usize>;
 
+/// How many volumes are how.
+pub fn counts(cluster: &Cluster) -> Counts {
+    let mut counts: Counts = VolumeHealth::ALL.map(|health| (health.as_str(), 0)).into();
+    for volume in cluster.objects.volumes.iter() {
+        *counts.entry(volume.status.health().as_str()).or_default() += 1;
+    }
+    counts
+}
+
 /// How the data of the cluster is, where these are all findings.
 pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
-    let mut counts: Counts = VolumeHealth::ALL.map(|health| (health.as_str(), 0)).into();
+    let counts = counts(cluster);
     let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
     let found = found(findings);
+    let none_ready = findings.iter().any(|finding| finding.cause == &NO_NODE_READY);
+    // of the loss of all nodes the incident speaks
+    let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
         let health = volume.status.health();
-        *counts.entry(health.as_str()).or_default() += 1;
-        let of_finding = found.get(volume.metadata.name.as_str());
-        let Some(one) = look(cluster, volume, health, of_finding.copied()) else { continue };
+        let stands = volume.status.state == VolumeState::Attached
+            && away.contains(volume.status.current_node_id.as_str());
+        let of_finding = found.get(volume.metadata.name.as_str()).copied();
+        // without its NFS server a shared volume stands still for pods of every node
+        let known =
+            if stands && of_finding != Some(Hurt::NotServed) { Some(Hurt::NodeAway) } else { of_finding };
+        let Some(one) = look(cluster, volume, health, known) else { continue };
         let (how, one) = one;
         let alike = hurt.entry(how).or_insert_with(|| HurtVolumes { how, count: 0, volumes: Vec::new() });
         alike.count += 1;
@@ -116,13 +135,19 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     let known = cluster.can_read(Resource::Volumes) && cluster.absence().is_none();
     let line = match known {
         // nothing is left that would write that a volume is hurt
-        true if findings.iter().any(|finding| finding.cause == &NO_NODE_READY) => {
+        true if none_ready => {
             format!("{}, as Longhorn wrote before no node was Ready", line(&counts, &hurt))
         }
         true => line(&counts, &hurt),
         false => NOT_KNOWN.to_owned(),
     };
     (counts, Data { known, hurt, line, at_risk: at_risk::of(cluster) })
+}
+
+/// The nodes that are down.
+fn away(cluster: &Cluster) -> BTreeSet<&str> {
+    let names = cluster.objects.longhorn_nodes.iter().map(|node| node.metadata.name.as_str());
+    names.filter(|name| nodes::down(cluster, name).is_some()).collect()
 }
 
 /// What findings say of volumes that robustness does not.
@@ -243,6 +268,34 @@ mod tests {
         let quiet = [volume("a", "x", "attached", "healthy"), volume("b", "z", "detached", "unknown")];
         assert_eq!(line_of(&quiet), "1 volume healthy, 1 detached");
         assert_eq!(line_of(&[]), "no volumes");
+    }
+
+    #[test]
+    fn what_is_attached_on_a_node_that_is_down_stands_still() {
+        let node = |name: &str, ready: &str| {
+            format!(
+                "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: longhorn-system}}\n\
+                 status: {{conditions: [{{type: Ready, status: '{ready}', reason: KubernetesNodeNotReady}}]}}\n---\n\
+                 apiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\n\
+                 status: {{conditions: [{{type: Ready, status: '{}'}}]}}\n---\n",
+                if ready == "True" { "True" } else { "Unknown" }
+            )
+        };
+        let on = |volume: String, node: &str| {
+            volume.replace("status: {", &format!("status: {{currentNodeID: {node}, "))
+        };
+        let objects = [
+            node("gone", "False"),
+            node("here", "True"),
+            on(volume("a", "shop", "attached", "unknown"), "gone"),
+            on(volume("b", "wal", "attached", "degraded"), "here"),
+            on(volume("c", "logs", "detached", "unknown"), "gone"),
+            on(volume("d", "data", "attached", "faulted"), "gone"),
+        ];
+        assert_eq!(
+            line_of(&objects),
+            "1 volume faulted: db/data · 1 on a node that is down: db/shop · 1 degraded: db/wal"
+        );
     }
 
     #[test]

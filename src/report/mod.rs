@@ -220,6 +220,8 @@ pub struct Wish {
     pub accepted: Vec<Acceptance>,
     /// True where memory must stay bounded whatever is wrong: then only the worst findings are listed.
     pub bounded: bool,
+    /// True where findings are all that is asked for: no incidents are made of them, and nothing is said of data.
+    pub findings_alone: bool,
 }
 
 /// How many findings of a check are listed where memory is bounded.
@@ -295,7 +297,10 @@ fn report(
         let reason = absence.to_string();
         unknown.insert(0, Unknown { check: EVERY_CHECK, reason, forbidden: false });
     }
-    let (volumes_by_robustness, data) = data::of(cluster, &findings);
+    let (volumes_by_robustness, data) = match wish.findings_alone {
+        true => (data::counts(cluster), Data::default()),
+        false => data::of(cluster, &findings),
+    };
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
     let not_listed = accepted::of_cut(cut_off, &wish.accepted, cluster.moment());
     unknown.retain(|unknown| !wish.accepted.iter().any(|one| one.is_of_whole_check(unknown.check)));
@@ -316,7 +321,10 @@ fn report(
             instance_managers: cluster.objects.instance_managers.len(),
         },
         data,
-        incidents: incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
+        incidents: match wish.findings_alone {
+            true => Vec::new(),
+            false => incidents::of(&findings, cluster.objects.longhorn_nodes.len()),
+        },
         findings,
         not_listed,
         accepted,
@@ -324,12 +332,13 @@ fn report(
         facts,
         time_tells: Vec::new(),
         unknown,
-        not_recorded: Resource::all()
+        not_recorded: checks::kinds()
+            .into_iter()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
             .filter(|resource| cluster.can_read(*resource))
             .map(Resource::label)
             .collect(),
-        resources: Resource::all().map(|resource| resource_report(cluster, resource)).collect(),
+        resources: checks::kinds().into_iter().map(|resource| resource_report(cluster, resource)).collect(),
     };
     report.status = Status::of(report.worst(), report.unknown.is_empty());
     report.exit_code = report.exit_code_from(Some(Severity::Warning));

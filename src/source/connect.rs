@@ -12,6 +12,7 @@ use super::plugin::{Plugin, PluginError, Renewed};
 use super::watch::{describe, is_untrusted, reason_of, speaks_no_tls};
 use super::{ApiErrorReason, kubeconfig};
 use crate::cluster::{Absence, Cluster, Readability};
+use crate::longhorn::Release;
 
 /// Time for the first answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -219,6 +220,12 @@ impl Connection {
     /// A client, whether the API answers or not.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// The release of the API server, which every account may ask for; none where it does not say.
+    pub async fn api_server(&self, patience: Duration) -> Option<Release> {
+        let answer = tokio::time::timeout(patience.min(PATIENCE), self.client.apiserver_version()).await;
+        Release::parse(&answer.ok()?.ok()?.git_version)
     }
 
     /// Asks whether the API answers, accepts the credentials and serves Longhorn's kinds. A refused

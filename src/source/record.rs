@@ -17,7 +17,7 @@ use super::ApiErrorReason;
 use super::wanted_logs::{Run, runs};
 use super::watch::streamed::Split;
 use super::watch::{describe, reason_of, reason_of_code};
-use crate::longhorn::{Lease, Pod, Resource, Scope, Store};
+use crate::longhorn::{Application, HelmChart, HelmRelease, Lease, Pod, Resource, Scope, Store};
 
 /// Objects asked for at once.
 const PAGE: u32 = 200;
@@ -67,7 +67,9 @@ pub async fn record(
 ) -> std::io::Result<Recorded> {
     let mut recorded = Recorded::default();
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
-    sink.put(MANIFEST, manifest().as_bytes())?;
+    let version = timeout(patience, client.apiserver_version()).await;
+    let version = version.ok().and_then(Result::ok).map(|info| info.git_version);
+    sink.put(MANIFEST, manifest(version).as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
@@ -132,6 +134,12 @@ struct Listed {
 impl Listed {
     /// Adds an object. Who wrote which field, and what was applied once, is left out.
     fn add(&mut self, resource: Resource, mut item: Value) {
+        if resource.is_of_a_tool() {
+            match of_a_tool(resource, &item) {
+                Some(bare) => item = bare,
+                None => return,
+            }
+        }
         if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
             if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
@@ -288,10 +296,74 @@ async fn pages(
 }
 
 /// Says before anything else which kinds follow, so that a recording that was interrupted, or has lost a file, is
-/// known by what it lacks.
-fn manifest() -> String {
+/// known by what it lacks; and the release of the API server, where that says it.
+fn manifest(kubernetes: Option<String>) -> String {
     let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
-    format!("{}\n", json!({"apiVersion": MANIFEST_VERSION, "kind": MANIFEST_KIND, "kinds": kinds}))
+    let mut manifest = json!({"apiVersion": MANIFEST_VERSION, "kind": MANIFEST_KIND, "kinds": kinds});
+    if let (Some(kubernetes), Some(fields)) = (kubernetes, manifest.as_object_mut()) {
+        fields.insert("kubernetes".to_owned(), kubernetes.into());
+    }
+    format!("{manifest}\n")
+}
+
+/// What is read of an object of another tool, whose values may hold secrets; none of what installs something else.
+fn of_a_tool(resource: Resource, item: &Value) -> Option<Value> {
+    const READ: &[&str] = &[
+        "/spec/chart",
+        "/spec/targetNamespace",
+        "/spec/failurePolicy",
+        "/spec/suspend",
+        "/spec/upgrade/remediation",
+        "/spec/source/chart",
+    ];
+    let ours = match resource {
+        Resource::HelmCharts => HelmChart::deserialize(item).is_ok_and(|chart| chart.is_longhorn()),
+        Resource::HelmReleases => HelmRelease::deserialize(item).is_ok_and(|release| release.is_longhorn()),
+        _ => Application::deserialize(item).is_ok_and(|application| application.is_longhorn()),
+    };
+    let metadata = |key: &str| item.pointer(&format!("/metadata/{key}")).cloned().unwrap_or_default();
+    let mut bare = json!({
+        "apiVersion": item.get("apiVersion"),
+        "kind": item.get("kind"),
+        "metadata": { "name": metadata("name"), "namespace": metadata("namespace") },
+    });
+    for path in READ {
+        if let Some(value) = item.pointer(path) {
+            put(&mut bare, path, value.clone());
+        }
+    }
+    let managers = |one: &&Value| {
+        let is = |key, value| one.get(key).and_then(Value::as_str) == Some(value);
+        is("kind", "DaemonSet") && is("name", "longhorn-manager")
+    };
+    let charts = |sources: &Vec<Value>| -> Value {
+        sources.iter().map(|source| json!({ "chart": source.get("chart") })).collect()
+    };
+    if let Some(sources) = item.pointer("/spec/sources").and_then(Value::as_array) {
+        put(&mut bare, "/spec/sources", charts(sources));
+    }
+    if let Some(resources) = item.pointer("/status/resources").and_then(Value::as_array) {
+        put(&mut bare, "/status/resources", resources.iter().filter(managers).cloned().collect());
+    }
+    ours.then_some(bare)
+}
+
+/// Puts a value where a pointer says, with the objects on the way.
+fn put(tree: &mut Value, pointer: &str, value: Value) {
+    let mut place = tree;
+    for key in pointer.split('/').skip(1) {
+        let Value::Object(entries) = (match place {
+            Value::Null => {
+                *place = json!({});
+                place
+            }
+            place => place,
+        }) else {
+            return;
+        };
+        place = entries.entry(key).or_insert(Value::Null);
+    }
+    *place = value;
 }
 
 /// Names of pods and containers are DNS labels and subdomains.

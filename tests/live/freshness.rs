@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fake_apiserver::{Fault, Verb};
 use jiff::SignedDuration;
+use longhorn_health_exporter::checks;
 use longhorn_health_exporter::cluster::Readability;
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::source::{ApiErrorReason, LiveOptions, Source};
@@ -17,7 +18,7 @@ async fn a_stopped_api_server_is_seen_and_outlived() {
     let stale_after = SignedDuration::from_secs(2);
     let live = start(&server, LiveOptions { stale_after, ..options() }).await;
     within("the first sync", live.synced()).await;
-    server.wait_for_open_watches("*", Resource::all().count()).await;
+    server.wait_for_open_watches("*", checks::kinds().len()).await;
     server.stop().await;
     let cluster =
         until(&live, "the failure", |cluster| status(cluster, Resource::Volumes).error.is_some()).await;

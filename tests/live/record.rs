@@ -6,10 +6,11 @@ use std::time::Duration;
 use fake_apiserver::{Fault, Verb};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Readability;
-use longhorn_health_exporter::longhorn::Resource;
+use longhorn_health_exporter::longhorn::{Release, Resource};
 use longhorn_health_exporter::source::Recording;
 use longhorn_health_exporter::source::record::{Recorded, Sink, record};
 use longhorn_health_exporter::source::recording::RecordedFile;
+use serde_json::json;
 
 use crate::support::*;
 
@@ -71,6 +72,53 @@ async fn what_was_there_is_recorded_and_what_was_refused_is_unknown() {
     }
     assert!(cluster.history.crash_log("m", "longhorn-manager").is_some());
     assert!(cluster.history.why_crash_log_unread("n", "2").is_some());
+}
+
+/// Values of charts may hold secrets, and what installs something else is of no interest.
+#[tokio::test]
+async fn of_other_tools_only_what_is_read_is_recorded() {
+    let server = server().await;
+    server.set_git_version("v1.34.1+k3s1");
+    let release = |name: &str, chart: &str| {
+        json!({
+            "metadata": { "name": name, "namespace": "flux" },
+            "spec": {
+                "suspend": true,
+                "chart": { "spec": { "chart": chart } },
+                "upgrade": { "remediation": { "retries": 3, "strategy": "uninstall" } },
+                "values": { "password": "hunter2" },
+            },
+        })
+    };
+    server.put("helmreleases.helm.toolkit.fluxcd.io", release("lh", "longhorn"));
+    server.put("helmreleases.helm.toolkit.fluxcd.io", release("shop", "shop"));
+    let application = json!({
+        "metadata": { "name": "storage", "namespace": "argocd", "annotations": { "token": "hunter2" } },
+        "spec": { "source": { "repoURL": "https://hunter2@git.example.org", "helm": { "values": "hunter2" } } },
+        "status": { "resources": [
+            { "kind": "DaemonSet", "namespace": "longhorn-system", "name": "longhorn-manager" },
+            { "kind": "Secret", "namespace": "shop", "name": "hunter2" },
+        ] },
+    });
+    server.put("applications.argoproj.io", application);
+    let chart = json!({
+        "metadata": { "name": "longhorn", "namespace": "kube-system" },
+        "spec": { "chart": "longhorn", "failurePolicy": "abort", "valuesContent": "hunter2" },
+    });
+    server.put("helmcharts.helm.cattle.io", chart);
+    let (recorded, memory, recording) = recorded(&server).await;
+    assert_eq!(recorded.unread.len(), 0, "{:?}", recorded.unread);
+    for (name, content) in &memory.0 {
+        let text = String::from_utf8_lossy(content);
+        assert!(!text.contains("hunter2") && !text.contains("shop"), "{name}: {text}");
+    }
+    let cluster = recording.into_cluster(NAMESPACE, None);
+    assert_eq!(cluster.api_server, Release::parse("v1.34.1+k3s1"));
+    let flux = cluster.objects.helm_releases.get("lh").unwrap();
+    assert!(flux.spec.suspend && flux.is_longhorn());
+    assert_eq!(flux.spec.upgrade.remediation.strategy, "uninstall");
+    assert!(cluster.objects.applications.get("storage").unwrap().is_longhorn());
+    assert_eq!(cluster.objects.helm_charts.get("longhorn").unwrap().spec.failure_policy, "abort");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub fn now() -> Timestamp {
 pub async fn server() -> FakeApiServer {
     let server = FakeApiServer::start().await;
     server.serve_builtin();
-    let custom = |info: &&ResourceInfo| info.resource.is_longhorn() || info.resource == Resource::HelmCharts;
+    let custom = |info: &&ResourceInfo| info.resource.is_longhorn() || info.resource.is_of_a_tool();
     for info in TABLE.iter().filter(custom) {
         server.serve(definition(info.resource));
     }

@@ -1,8 +1,9 @@
 //! The four Deployments of which one working pod each is needed.
 
-use super::{AWAY, causes, crashing};
+use super::{causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, nodes, pods};
 use crate::longhorn::{Deployment, Pod};
 
@@ -55,7 +56,7 @@ fn down(
     }
     let last = all.iter().filter_map(|pod| pods::since(pod)).max().max(deployment.metadata.created());
     let age = observe(cluster, out, "down", name, Begun::At(last));
-    if !looping && !age.at_least(AWAY, Unknown::Counts) {
+    if !looping && !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
     let mut finding =

@@ -14,15 +14,10 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::facts::looping;
 use crate::longhorn::Pod;
 use crate::longhorn::Resource::*;
-
-/// How long a pod may need to come back: images are pulled, a node reboots, a rollout takes node after node.
-const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "csi_plugin_down",

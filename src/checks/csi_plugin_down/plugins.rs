@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{AWAY, PLUGINS, causes, crashing};
+use super::{PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, condition};
 
@@ -54,7 +55,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
     let (name, node) = (&pod.metadata.name, &pod.spec.node_name);
     let object = cluster.object::<Pod>(name);
     // after a reboot it ends until the manager of the node answers
-    let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= AWAY);
+    let settled = back(cluster, node).is_none_or(|since| cluster.age(since) >= NODE_AWAY);
     if let Some((container, crash)) = crashing(cluster, pod).filter(|_| settled) {
         let end = match crash.end {
             Some(end) => format!("exit code {} ({}) at last", end.exit_code, end.reason),
@@ -68,7 +69,7 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         );
     }
     let since = pods::since(pod);
-    if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < AWAY) {
+    if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
         return None;
     }
     let trouble = pods::trouble(pod).unwrap_or_else(|| "nothing says why".to_owned());
@@ -101,7 +102,7 @@ fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Fin
     }
     let not_before = pods::since(pod).max(back(cluster, node));
     let age = observe(cluster, out, "unregistered", node, Begun::NotBefore(not_before));
-    if !age.at_least(AWAY, Unknown::Counts) {
+    if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
     let drivers: Vec<&str> = registered.iter().map(|driver| driver.name.as_str()).collect();
@@ -144,7 +145,7 @@ fn missing(cluster: &Cluster, out: &mut Outcome, node: &str) -> Option<Finding> 
     let known = objects.longhorn_nodes.get(node).and_then(|node| node.metadata.created());
     let not_before = set.metadata.created().max(known).max(back(cluster, node));
     let age = observe(cluster, out, "missing", node, Begun::NotBefore(not_before));
-    if !age.at_least(AWAY, Unknown::Counts) {
+    if !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
     let wanted = set.status.desired_number_scheduled.0;

@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 
-use super::{AWAY, causes};
+use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, Owner, condition};
 
@@ -205,7 +206,7 @@ fn is_lasting(
     condition: &Condition,
 ) -> bool {
     let begun = Begun::At(condition.last_transition_time.get());
-    observe(cluster, out, fact, node, begun).at_least(AWAY, Unknown::Counts)
+    observe(cluster, out, fact, node, begun).at_least(NODE_AWAY, Unknown::Counts)
 }
 
 fn said(object: &str, condition: &Condition) -> String {

@@ -1,8 +1,9 @@
 //! Disks whose condition Ready is False.
 
-use super::{AWAY, causes};
+use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
 
@@ -55,7 +56,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let since = ready.last_transition_time.get();
     let age = observe(cluster, out, cause.id, &object, Begun::At(since));
     // a node that is down or restarts has its own finding, and its disks come back with it
-    if !age.at_least(AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
+    if !age.at_least(NODE_AWAY, Unknown::Counts) || nodes::down(cluster, disk.node_name()).is_some() {
         return;
     }
     let volumes = disk.volumes(cluster);

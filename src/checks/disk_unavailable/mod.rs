@@ -20,13 +20,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use jiff::SignedDuration;
-
 use crate::check::*;
 use crate::longhorn::Resource::*;
-
-/// How long a disk or a node may be away: a reboot takes two or three minutes, and mounts come late.
-const AWAY: SignedDuration = SignedDuration::from_mins(5);
 
 pub static CHECK: Check = Check {
     id: "disk_unavailable",

@@ -1,8 +1,9 @@
 //! How much room a ready disk has for more replicas, by Longhorn's own arithmetic.
 
+use super::causes;
 use super::disks::Disk;
-use super::{AWAY, causes};
 use crate::check::*;
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::placement::DiskSpace;
 use crate::facts::{api, text};
 use crate::longhorn::{Condition, ConditionStatus, condition};
@@ -35,7 +36,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     let finding = match pressure(disk) {
         Some(full) => {
             let since = full.last_transition_time.get();
-            if since.is_some_and(|since| cluster.age(since) < AWAY) {
+            if since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
                 return;
             }
             let why = match space.as_ref().map(DiskSpace::is_short) {

@@ -6,17 +6,14 @@
 //! (longhorn-manager v1.3.3 to v1.12.1 controller/volume_controller.go upgradeEngineForVolume, constructReplicaAddressMap,
 //! cleanupReplicas). Images of the same commit are not upgraded live, and get no such replicas.
 
-use jiff::SignedDuration;
-
 use super::causes;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::ROLLOUT;
 use crate::facts::releases::manager_release;
 use crate::facts::{text, volumes};
 use crate::longhorn::{DataEngine, InstanceState, Release, Replica, Volume, VolumeRobustness, VolumeState};
 
-/// One upgrade takes a minute or two; many at once wait for each other.
-const UPGRADE: SignedDuration = SignedDuration::from_mins(30);
 /// From these on, as many new replicas as run are enough.
 const SURPLUS_ALLOWED: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
 
@@ -33,7 +30,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             continue; // not begun, or about to end
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
-        if age.at_least(UPGRADE, Unknown::Counts) {
+        if age.at_least(ROLLOUT, Unknown::Counts) {
             out.find(
                 finding(cluster, volume, &new)
                     .since(age.since)

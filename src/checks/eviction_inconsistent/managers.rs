@@ -1,20 +1,17 @@
 //! Backing image managers and data sources that are not where they should be.
 
 use super::causes;
-use jiff::SignedDuration;
-
 use super::{Found, Suspicion};
 use crate::check::*;
 use crate::facts::age::Unknown;
 use crate::facts::eviction::gives_up_missing_disks;
+use crate::facts::patience::ROLLOUT;
 use crate::facts::releases::manager_release;
 use crate::longhorn::{BackingImageDataSource, BackingImageManager, DataEngine, Release, Resource};
 
 /// The data source follows its pod from these releases on (issue of the Longhorn knowledge base article
 /// on downloads that are stuck after a node outage; affected up to 1.9.2 and 1.10.0).
 const FOLLOWS_POD: &[Release] = &[Release::new(1, 9, 3), Release::new(1, 10, 1)];
-/// Managers of the old image go once those of the new one run; an upgrade takes its time.
-const UPGRADE: SignedDuration = SignedDuration::from_mins(30);
 
 pub fn look(cluster: &Cluster, found: &mut Found) {
     for source in cluster.objects.backing_image_data_sources.iter() {
@@ -77,7 +74,7 @@ fn stale(cluster: &Cluster, manager: &BackingImageManager) -> Option<Suspicion> 
         if images.is_empty() { "none".to_owned() } else { images.join(", ") }
     ))
     .impact("its copies are not kept up, and eviction of the disk may wait for it")
-    .after(UPGRADE)
+    .after(ROLLOUT)
     .not_before(manager.metadata.created());
     if no_disk && !old_image && gives_up_missing_disks(manager_release(cluster)) {
         suspicion.unknown = Unknown::Waits;

@@ -6,7 +6,7 @@
 use super::causes;
 use std::collections::HashMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
@@ -163,8 +163,27 @@ impl<'a> DrainView<'a> {
                 self.budgets.policy
             ));
         }
-        let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()))?;
-        Some(format!("the node has the taint {}", taint.key))
+        let taint = node.spec.taints.iter().find(|taint| DRAIN_TAINTS.contains(&taint.key.as_str()));
+        taint.map(|taint| format!("the node has the taint {}", taint.key)).or_else(|| self.emptied(name))
+    }
+
+    /// A drain evicts what DaemonSets do not own, Longhorn's Deployments too: where none of their pods is left, and one was
+    /// created elsewhere soon after the cordon, someone drains.
+    fn emptied(&self, node: &str) -> Option<String> {
+        let since = cordoned_since(self.cluster, node)?;
+        let of_deployments = || {
+            let pods = self.cluster.objects.pods.iter();
+            pods.filter(|pod| pod.metadata.label("pod-template-hash").is_some() && !pod.is_over())
+        };
+        if of_deployments().any(|pod| pod.spec.node_name == *node) {
+            return None;
+        }
+        let soon = |at: Timestamp| at >= since && at.duration_since(since) < USUAL_DRAIN;
+        let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
+        let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
+        Some(format!(
+            "no pod of a Deployment is left on the node, and {name} was created on {now_on} soon after the cordon"
+        ))
     }
 
     fn finding(&self, manager: &InstanceManager, blocker: &Blocker) -> Finding {

@@ -10,7 +10,7 @@ mod refused;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
@@ -18,7 +18,7 @@ use crate::facts::nodes;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Volume, VolumeState};
 
 use diagnose::ManagerTrouble;
 
@@ -165,14 +165,25 @@ fn finding(
     trouble: ManagerTrouble,
 ) -> Finding {
     let (name, node) = (&im.metadata.name, &im.spec.node_id);
-    let volumes = volumes_of(cluster, fleet, im);
+    let mut volumes = volumes_of(cluster, fleet, im);
+    let reached = nodes::down(cluster, node).is_none();
+    let standing = match trouble.cause == &causes::NODE_DOWN && !reached {
+        true => standing(cluster, im),
+        false => Vec::new(),
+    };
+    let names: BTreeSet<&str> = standing.iter().map(|volume| &*volume.name).collect();
+    volumes.retain(|volume| !names.contains(&*volume.name));
     let which = match node.as_str() {
         "" => format!("instance manager {name}"),
         node => format!("the instance manager on {node}"),
     };
-    let reached = nodes::down(cluster, node).is_none();
     let message = match &trouble.detail {
         Some(detail) => format!("{which} {}: {detail}", what(trouble.cause, reached)),
+        None if !standing.is_empty() => {
+            let stand = if standing.len() == 1 { "stands" } else { "stand" };
+            let number = counted(standing.len(), "volume");
+            format!("{which} {}; {number} attached there {stand} still", what(trouble.cause, reached))
+        }
         None => format!("{which} {}", what(trouble.cause, reached)),
     };
     let impact = match (trouble.cause, volumes.is_empty()) {
@@ -182,9 +193,16 @@ fn finding(
         (&causes::LABEL_MISSING, _) => {
             "what runs in it keeps running, but no engine or replica can start on the node".to_owned()
         }
+        _ if !standing.is_empty() => {
+            format!(
+                "pods that use these stand still until the node is back or they are moved: {}",
+                users_of(&standing)
+            )
+        }
         (_, true) => "no volume can be attached on the node and no replica is served from it".to_owned(),
         (_, false) => format!("no volume can be attached on the node; affected: {}", users_of(&volumes)),
     };
+    let volumes = [standing, volumes].concat();
     let mut finding = Finding::about(trouble.cause, cluster.object::<InstanceManager>(name), message)
         .node(node)
         .since(trouble.since)
@@ -228,6 +246,21 @@ fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
         }
     }
     nodes
+}
+
+/// The volumes that are attached on the node, said with the first of its instance managers alone.
+fn standing(cluster: &Cluster, im: &InstanceManager) -> Vec<VolumeRef> {
+    let node = im.spec.node_id.as_str();
+    let mut managers = cluster.objects.instance_managers.of(Owner::Node, node);
+    let first = managers.find(|manager| !manager.metadata.is_deleting());
+    if first.is_none_or(|first| first.metadata.name != im.metadata.name) {
+        return Vec::new();
+    }
+    let attached = |volume: &&Volume| {
+        volume.status.state == VolumeState::Attached && volume.status.current_node_id == *node
+    };
+    let volumes = cluster.objects.volumes.iter().filter(attached);
+    cluster.volume_refs(volumes.map(|volume| volume.metadata.name.as_str()))
 }
 
 /// The volumes that run in it, else (its maps are emptied when it does not run) those whose engine

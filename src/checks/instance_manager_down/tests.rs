@@ -90,6 +90,31 @@ fn the_node_explains_more_than_the_pod() {
     }
 }
 
+/// However many volumes and instance managers a node has, they are said once.
+#[test]
+fn what_stands_still_with_a_node_is_said_once() {
+    let volumes: String = (0..10).map(|number| volume(&format!("v{number}"), "engine:new")).collect();
+    let elsewhere = volume("w", "engine:new").replace("currentNodeID: node-1", "currentNodeID: node-2");
+    let detached = volume("x", "engine:new").replace("state: attached", "state: detached");
+    let managers = default("unknown", "") + &im("im-2", NEW, "type: aio, dataEngine: v2", "unknown", "");
+    let down = base("v1.9.2").replace(&node(), &node_down());
+    let yaml = down + &managers + &volumes + &elsewhere + &detached;
+    let findings = run(&CHECK, &cluster(&yaml)).report.findings;
+    let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "the instance manager on node-1 cannot be reached because its node is down; 10 volumes attached there stand still",
+            "the instance manager on node-1 cannot be reached because its node is down",
+        ]
+    );
+    let names: Vec<&str> = findings[0].volumes.iter().map(|volume| &*volume.name).collect();
+    assert_eq!(names, ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"]);
+    // one that is back has what was attached there for itself
+    let back = base("v1.9.2") + &default("unknown", "") + &volumes;
+    assert!(!headline(&cluster(&back)).contains("stand still"));
+}
+
 #[test]
 fn what_waits_or_is_switched_off_is_not_down() {
     let v2 = |name: &str, image: &str, state: &str| im(name, image, "type: aio, dataEngine: v2", state, "");

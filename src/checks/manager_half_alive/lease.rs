@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{API_LOST, ROTATION_STOPPED};
 use crate::check::*;
-use crate::facts::complaints::{self, Lacks};
+use crate::facts::complaints::{self, Complaint, Lacks};
 use crate::facts::text::{duration, shortened};
 use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LOCK, condition};
 
@@ -25,6 +25,8 @@ const STALE: SignedDuration = SignedDuration::from_secs(90);
 const RECOVERY: SignedDuration = SignedDuration::from_secs(30);
 /// A manager takes part soon after it is Ready, and waits for the duration of the Lease.
 const TAKES_PART: SignedDuration = SignedDuration::from_mins(2);
+/// For so long after another manager took the Lease the logs are read (source/wanted_logs.rs).
+const TAKEN_LATELY: SignedDuration = SignedDuration::from_mins(10);
 /// A log holds two minutes; what is still said later is repeated.
 const REPEATED: SignedDuration = SignedDuration::from_secs(150);
 
@@ -43,17 +45,20 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
         let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
         !cluster.is_watched() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
     };
-    let complaining: Vec<(&Pod, &str)> = ready
+    let said: Vec<(&Pod, Complaint<'_>)> =
+        ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
+    let taken = taken_from(cluster, lease, &ready, &said);
+    let complaining: Vec<&(&Pod, Complaint<'_>)> = said
         .iter()
-        .filter_map(|pod| Some((*pod, complaint(cluster, pod)?)))
-        .filter(|(pod, _)| {
+        .filter(|(pod, complaint)| {
             let since = out.first_seen("complains", &pod.metadata.name);
-            stale || since.is_some_and(|since| cluster.age(since) >= REPEATED)
+            let repeated = since.is_some_and(|since| cluster.age(since) >= REPEATED);
+            stale || repeated || complaint.is_full() || taken.contains(&pod.metadata.name.as_str())
         })
         .collect();
     let all = complaining.len() == ready.len();
-    for (pod, line) in &complaining {
-        out.find(cut_off(cluster, pod, lease, line, all));
+    for (pod, complaint) in &complaining {
+        out.find(cut_off(cluster, pod, lease, complaint, all));
     }
     if !stale || !complaining.is_empty() {
         return;
@@ -72,10 +77,36 @@ fn takes_part(cluster: &Cluster, pod: &Pod) -> bool {
 }
 
 /// That it gets no answer of the API server, as its log says last.
-fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<&'a str> {
+fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     let log = cluster.history.current_log(pod, CONTAINER)?;
-    let found = complaints::newest(&log.text)?;
-    (found.lacks == Lacks::Api).then_some(found.line)
+    complaints::newest(&log.text).filter(|complaint| complaint.lacks == Lacks::Api)
+}
+
+/// Those who complain later than another manager took the Lease, while at least one does not: the API server answered that one.
+/// Where all complain, what they say may be left of an outage that is over: an attempt to connect lasts up to 30 s.
+fn taken_from<'a>(
+    cluster: &Cluster,
+    lease: &Lease,
+    ready: &[&'a Pod],
+    said: &[(&'a Pod, Complaint<'_>)],
+) -> Vec<&'a str> {
+    let Some(taken) = lease.spec.acquire_time.get().filter(|taken| cluster.age(*taken) < TAKEN_LATELY) else {
+        return Vec::new();
+    };
+    let later: Vec<&Pod> = said
+        .iter()
+        .filter(|(_, complaint)| {
+            complaints::written_at(complaint.line, cluster.now).is_some_and(|at| at > taken)
+        })
+        .map(|(pod, _)| *pod)
+        .collect();
+    let is_well = |pod: &Pod| {
+        let complains = later.iter().any(|one| one.metadata.name == pod.metadata.name);
+        !complains && cluster.history.current_log(pod, CONTAINER).is_some()
+    };
+    let well = ready.iter().any(|pod| is_well(pod));
+    let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
+    lost.map(|pod| pod.metadata.name.as_str()).collect()
 }
 
 /// Something that only managers write, after the Lease was renewed for the last time and would have been renewed again.
@@ -96,20 +127,20 @@ fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
     })
 }
 
-fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, line: &str, all: bool) -> Finding {
+fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_>, all: bool) -> Finding {
     let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
-    let message = match all {
-        true => format!(
-            "longhorn-manager on {node} is Ready and gets no answer of the API server, as do all others"
-        ),
-        false => format!("longhorn-manager on {node} is Ready and gets no answer of the API server"),
+    let what = match complaint.is_full() {
+        true => "can write nothing: etcd of the API server has no space left",
+        false => "gets no answer of the API server",
     };
+    let also = if all { ", as do all others" } else { "" };
+    let message = format!("longhorn-manager on {node} is Ready and {what}{also}");
     let found = Finding::about(&API_LOST, cluster.object::<Pod>(name), message)
         .node(node)
         .impact(format!(
             "running I/O continues, but nothing attaches, detaches or rebuilds what the manager of {node} owns"
         ))
-        .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(line, 400))))
+        .fact(EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400))))
         .fact(held(cluster, lease));
     found.with(Name::Manager, name.to_string())
 }

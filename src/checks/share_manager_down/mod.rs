@@ -23,12 +23,11 @@ pub(crate) use causes::DOWN;
 
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
+use crate::facts::patience::NEXT_POD;
 use crate::facts::pods;
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, ShareManager, ShareManagerState, Volume, VolumeRobustness};
 
-/// How long a server may be away: a failover takes one to two minutes, and the volume is attached again.
-const AWAY: SignedDuration = SignedDuration::from_mins(3);
 /// This many replaced pods within [`WINDOW`] are no longer a failover.
 const OFTEN: usize = 3;
 /// How far back replaced pods are counted.
@@ -83,10 +82,10 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             let young = share.pod.filter(|_| share.replaced == 0).and_then(pods::since);
             let age = observe(cluster, out, "down", name, Begun::At(young));
             // where nothing tells how long, one that has just followed another moves, or they end one after the other
-            let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < AWAY);
+            let new = share.pod.and_then(pods::since).is_some_and(|since| cluster.age(since) < NEXT_POD);
             let follows_another = share.replaced > 0 && new;
             let unknown = if follows_another { Unknown::Waits } else { Unknown::Counts };
-            if age.at_least(AWAY, unknown) {
+            if age.at_least(NEXT_POD, unknown) {
                 out.find(finding::down(cluster, &share, &age));
                 continue;
             }

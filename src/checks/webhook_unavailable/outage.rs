@@ -21,13 +21,21 @@ const LISTED: SignedDuration = SignedDuration::from_secs(60);
 
 /// Judges one webhook without a ready endpoint.
 pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoints, out: &mut Outcome) {
-    let seen = out.first_seen(causes::NO_READY_ENDPOINT.id, webhook.service());
-    let since = since(cluster, webhook, seen);
     let states = States::of(cluster, webhook.pods(cluster), webhook.container(cluster));
+    // pods that are Ready do not tell since when, and are never without for long: after an outage of the API server the
+    // EndpointSlices come some seconds before the pods that explain them
+    let begins = || states.ready > 0 && age::began_under_watch(cluster, cluster.now);
+    let seen = out
+        .first_seen(causes::NO_READY_ENDPOINT.id, webhook.service())
+        .or_else(|| begins().then_some(cluster.now));
+    let since = since(cluster, webhook, seen);
     let selector = selector::wrong(cluster, webhook);
     // those that are refused are none of a rollout
-    let refused = not_started::refused(cluster, DAEMON_SET)
-        .filter(|_| !webhook.has_deployment(cluster) && webhook.pods(cluster).next().is_none());
+    let refused = match webhook.has_deployment(cluster) {
+        _ if webhook.pods(cluster).next().is_some() => None,
+        true => not_started::refused_deployment(cluster, webhook.service()),
+        false => not_started::refused(cluster, DAEMON_SET),
+    };
     let cause = match since {
         _ if selector.is_some() => &causes::SELECTOR_WRONG,
         _ if refused.is_some() => &causes::NO_READY_ENDPOINT,
@@ -38,6 +46,15 @@ pub fn judge(cluster: &Cluster, webhook: WebhookRole, endpoints: ServiceEndpoint
     let object = cluster.object::<Service>(webhook.service());
     let (message, remedy) = match (&selector, &refused) {
         (Some(wrong), _) => (wrong.message(webhook, &states), Remedy::default()),
+        (None, Some(refused)) if webhook.has_deployment(cluster) => (
+            format!("there is no pod to serve {}: {}", webhook.service(), refused.text),
+            Remedy::new(
+                "Change what the refusal names, often the webhook of another product that no one serves; the controller tries again \
+                 within minutes.",
+            )
+            .read(format!("kubectl -n {} describe replicasets -l app={}", cluster.namespace, webhook.service()))
+            .read("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"),
+        ),
         (None, Some(refused)) => (
             format!("there is no longhorn-manager to serve {}: {}", webhook.service(), refused.text),
             not_started::remedy(cluster, DAEMON_SET, None, None, refused.obstacle),

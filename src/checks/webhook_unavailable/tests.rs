@@ -85,6 +85,13 @@ fn at_now(yaml: &str) -> Cluster {
     live_at(NOW, &(yaml.to_owned() + configurations))
 }
 
+/// The same for an exporter that has just come.
+fn at_first(yaml: &str) -> Cluster {
+    let mut cluster = at_now(yaml);
+    cluster.history.started = Some(cluster.now);
+    cluster
+}
+
 fn modern(managers: &str, endpoints: &[&str]) -> String {
     release("v1.12.1") + &daemon_set(2) + managers + &admission(endpoints)
 }
@@ -194,7 +201,7 @@ fn a_rollout_is_no_outage_for_three_minutes() {
     // pods that became Ready a moment ago are not in the slices yet
     for (since, expected) in [("2026-03-01T11:59:10Z", ROLLOUT), ("2026-03-01T11:59:00Z", DOWN)] {
         let fresh = manager("n1", "True", since, RUNNING);
-        assert_eq!(found(&CHECK, &at_now(&modern(&fresh, &[]))), [expected], "{since}");
+        assert_eq!(found(&CHECK, &at_first(&modern(&fresh, &[]))), [expected], "{since}");
     }
     // all were told to go, and the next ones are not there yet
     let going = |end: &str| {
@@ -206,7 +213,7 @@ fn a_rollout_is_no_outage_for_three_minutes() {
     assert_eq!(found(&CHECK, &at_now(&going("2026-03-01T11:50:00Z"))), [DOWN]);
     // Ready for hours and still not there
     let settled = manager("n1", "True", LONG_AGO, RUNNING);
-    assert_eq!(found(&CHECK, &at_now(&modern(&settled, &[]))), [DOWN]);
+    assert_eq!(found(&CHECK, &at_first(&modern(&settled, &[]))), [DOWN]);
 }
 
 #[test]
@@ -391,4 +398,21 @@ fn odd_objects_do_not_matter() {
     let deleting = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: longhorn-manager}, \
                     deletionTimestamp: '2026-03-01T11:59:00Z'}\n---\n";
     assert_eq!(found(&CHECK, &at_now(deleting)), Vec::<String>::new());
+}
+
+#[test]
+fn endpoints_that_go_before_the_pods_do_begin_a_rollout() {
+    let managers = manager("n1", "True", LONG_AGO, RUNNING) + &manager("n2", "True", LONG_AGO, RUNNING);
+    let up = modern(&managers, &["longhorn-manager-n1=true", "longhorn-manager-n2=true"]);
+    let down = modern(&managers, &["longhorn-manager-n1=false", "longhorn-manager-n2=false"]);
+    let only = |cluster: &Cluster| {
+        let lines = found(&CHECK, cluster).into_iter();
+        lines.filter(|line| line.ends_with("longhorn-admission-webhook")).collect::<Vec<_>>()
+    };
+    let cluster = next(at_now(&up), 600, &down);
+    assert_eq!(only(&cluster), [ROLLOUT], "at the first look");
+    let cluster = later(cluster, 60);
+    assert_eq!(only(&cluster), [ROLLOUT]);
+    assert_eq!(only(&later(cluster, 180)), [DOWN], "no rollout takes so long");
+    assert_eq!(only(&at_first(&down)), [DOWN], "there when the exporter came");
 }

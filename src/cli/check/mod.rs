@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::wait::Waited;
 use super::fleet::{self, FleetArgs};
-use super::source::positive_duration;
+use super::source::{Wanted, positive_duration};
 use super::{Failure, SourceArgs, exit};
 use crate::check::{Check, Severity, counted};
 use crate::checks;
@@ -193,8 +193,7 @@ impl CheckArgs {
             match self.wait_healthy {
                 Some(limit) => wait::until_healthy(self, limit.unsigned_abs(), wish).await,
                 None => {
-                    let cluster =
-                        self.source.look(&Resource::all().collect(), self.timeout.unsigned_abs()).await?;
+                    let cluster = self.source.look(&Wanted::by_checks(), self.timeout.unsigned_abs()).await?;
                     Ok(Waited::Report(Box::new(self.report(&cluster, wish)?)))
                 }
             }
@@ -211,30 +210,30 @@ impl CheckArgs {
             Some(OutputFormat::Json) => true,
             Some(_) => return Err(Failure::usage(anyhow!("several clusters are printed as table or json"))),
         };
-        let kinds = Resource::all().collect();
-        let rows = fleet::rows(sources, &kinds, self.timeout.unsigned_abs(), |source, cluster| {
-            let mut wish = source.wish(now)?;
-            wish.accepted.extend(self.shown.skip.iter().cloned());
-            let report = self.shown(&self.evaluate(cluster, &wish).report);
-            let first = report.incidents.first().map(|incident| incident.title.clone());
-            let count = report.incidents.len();
-            let answer = match (first, report.unknown.first()) {
-                (Some(first), _) if count > 1 => {
-                    format!("{first}; {}", counted(count - 1, "incident") + " more")
-                }
-                (Some(first), _) => first,
-                (None, Some(unknown)) => format!("{}: {}", unknown.check, unknown.reason),
-                (None, None) => report.data.line.clone(),
-            };
-            Ok(fleet::Row {
-                context: source.context().unwrap_or_default().to_owned(),
-                exit_code: report.exit_code,
-                word: report.status.as_str().to_owned(),
-                answer,
-                rank: u8::from(report.status != Status::Critical),
-                report: Some(report),
-            })
-        })?;
+        let rows =
+            fleet::rows(sources, &Wanted::by_checks(), self.timeout.unsigned_abs(), |source, cluster| {
+                let mut wish = source.wish(now)?;
+                wish.accepted.extend(self.shown.skip.iter().cloned());
+                let report = self.shown(&self.evaluate(cluster, &wish).report);
+                let first = report.incidents.first().map(|incident| incident.title.clone());
+                let count = report.incidents.len();
+                let answer = match (first, report.unknown.first()) {
+                    (Some(first), _) if count > 1 => {
+                        format!("{first}; {}", counted(count - 1, "incident") + " more")
+                    }
+                    (Some(first), _) => first,
+                    (None, Some(unknown)) => format!("{}: {}", unknown.check, unknown.reason),
+                    (None, None) => report.data.line.clone(),
+                };
+                Ok(fleet::Row {
+                    context: source.context().unwrap_or_default().to_owned(),
+                    exit_code: report.exit_code,
+                    word: report.status.as_str().to_owned(),
+                    answer,
+                    rank: u8::from(report.status != Status::Critical),
+                    report: Some(report),
+                })
+            })?;
         fleet::show(&rows, as_json)
     }
 

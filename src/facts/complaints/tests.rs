@@ -1,4 +1,4 @@
-use super::{Complaint, Lacks, newest};
+use super::{Complaint, Lacks, newest, written_at};
 
 /// As longhorn-manager v1.12.1 printed them against a kube-apiserver.
 const NO_ROUTE: &str = r#"E1121 22:13:25.184589      12 leaderelection.go:461] "Error retrieving lease lock" err="Get \"https://10.99.0.2:36443/apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-manager-webhook-lock\": dial tcp 10.99.0.2:36443: connect: no route to host" lock="longhorn-system/longhorn-manager-webhook-lock""#;
@@ -77,4 +77,23 @@ fn a_manager_that_got_on_complains_no_more() {
     assert!(newest(&on(19)).is_some());
     assert_eq!(newest(&on(20)), None);
     assert_eq!(newest(&all(&[NO_ROUTE, NO_KIND])).map(|complaint| complaint.lacks), Some(Lacks::Kind));
+}
+
+#[test]
+fn when_a_line_was_written() {
+    let now = "2026-01-01T00:10:00Z".parse().unwrap();
+    for (line, expected) in [
+        (
+            r#"time="2026-11-23T08:02:30.384408858Z" level=error msg="x""#,
+            Some("2026-11-23T08:02:30.384408858Z"),
+        ),
+        ("E0101 00:02:21.896237       1 leaderelection.go:323] x", Some("2026-01-01T00:02:21.896237Z")),
+        ("I1231 23:59:21.896237       1 leaderelection.go:323] x", Some("2025-12-31T23:59:21.896237Z")),
+        ("E1341 08:02:21.896237       1 x", None),
+        ("E11é3 08:02:21.896237 x", None),
+        ("panic: runtime error", None),
+        ("", None),
+    ] {
+        assert_eq!(written_at(line, now), expected.map(|at| at.parse().unwrap()), "{line}");
+    }
 }

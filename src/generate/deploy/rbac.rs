@@ -127,6 +127,22 @@ fn right_of(resource: Resource) -> (&'static str, &'static str) {
             "helmcharts",
             "What K3s and RKE2 do when an upgrade of Longhorn's chart fails, for plan upgrade; others have no such kind.",
         ),
+        Resource::HelmReleases => (
+            "helmreleases",
+            "What Flux does when an upgrade of Longhorn's chart fails, for plan upgrade; clusters without Flux have no such kind.",
+        ),
+        Resource::Applications => (
+            "applications",
+            "Which application of Argo CD installed Longhorn, for plan upgrade; clusters without Argo CD have no such kind.",
+        ),
+        Resource::StorageClasses => (
+            "storageclasses",
+            "StorageClasses of Longhorn, for plan upgrade: one that was changed by hand loses that.",
+        ),
+        Resource::NetworkPolicies => (
+            "networkpolicies",
+            "NetworkPolicies of Longhorn's namespace, for plan upgrade: who may still scrape Longhorn's own metrics.",
+        ),
         _ => (LONGHORN, "Longhorn's objects, and its pods with what Kubernetes keeps for them."),
     }
 }

@@ -64,6 +64,9 @@ pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
 pub fn unwell(draining: &Draining<'_>, out: &mut Found) {
     let about = |finding: &&crate::check::Finding| finding.node.as_deref() == Some(draining.node);
     draining.looked.found(REUSED).filter(about).for_each(|finding| reuse(out, finding));
+    if out.reasons.is_empty() {
+        draining.looked.untold(REUSED, out);
+    }
 }
 
 pub fn how(draining: &Draining<'_>, out: &mut Found) {

@@ -41,7 +41,8 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
     let set = |spec: serde_json::Value| patch(namespace, "nodes.longhorn.io", node, &json!({ "spec": spec }));
     let drain = || {
         Step::change(
-            "Drain it. Longhorn removes the budgets of its instance managers once its volumes are detached.",
+            "Drain it. Longhorn removes the budgets of its instance managers once the node is cordoned and its volumes are detached; \
+             so a dry run before the cordon is always refused, and says nothing.",
             format!("kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --timeout=30m"),
         )
     };

@@ -3,12 +3,11 @@
 use super::super::{Found, Weight, held, reuse};
 use super::{LATER, REUSED, Rung};
 use crate::check::{Finding, Severity, counted};
-use crate::cluster::{Cluster, Readability};
 use crate::facts::known_issues;
 use crate::facts::nodes::down;
 use crate::facts::text::listed;
 use crate::longhorn::{
-    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, Resource, condition,
+    BackingImage, Condition, ConditionStatus, CopyState, DataEngine, LonghornNode, condition,
 };
 
 /// Checks whose findings wait for volumes and are in no one's way.
@@ -25,7 +24,10 @@ pub fn unwell(rung: &Rung<'_>, out: &mut Found) {
     let (fixed, standing): (Vec<&Finding>, Vec<&Finding>) = findings.partition(fixed);
     let text = |finding: &Finding| format!("{} ({}/{})", finding.message, finding.check, finding.cause);
     match standing.as_slice() {
-        [] => {}
+        [] => {
+            let decide: Vec<&str> = REUSED.iter().copied().filter(|check| !WAITING.contains(check)).collect();
+            rung.looked.untold(&decide, out);
+        }
         [one] => {
             out.say(text(one));
         }
@@ -146,6 +148,14 @@ pub fn no_backup_target(rung: &Rung<'_>, out: &mut Found) {
     }
 }
 
+pub fn orphans_refused(rung: &Rung<'_>, out: &mut Found) {
+    let orphans = rung.cluster.objects.orphans.len();
+    if orphans > 0 {
+        let holds = format!("is|are there, on which {} fails; v1.5.1 does not", rung.to);
+        out.say(held(orphans, "orphan", &holds));
+    }
+}
+
 pub fn orphans(rung: &Rung<'_>, out: &mut Found) {
     let orphans = &rung.cluster.objects.orphans;
     if orphans.is_empty() {
@@ -155,46 +165,5 @@ pub fn orphans(rung: &Rung<'_>, out: &mut Found) {
     nodes.sort_unstable();
     nodes.dedup();
     let holds = format!("is|are left behind on {}", listed(&nodes));
-    let reason = out.say(held(orphans.len(), "orphan", &holds));
-    if rung.to.minor == 5 && rung.to.patch == 0 {
-        reason
-            .weight(Weight::NotYet)
-            .fact("v1.5.0 fails on orphans of older releases (issue 6246), v1.5.1 does not");
-    }
-}
-
-pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
-    let cluster = rung.cluster;
-    for chart in cluster.objects.helm_charts.iter().filter(|chart| chart.is_longhorn()) {
-        let policy = chart.spec.failure_policy.as_str();
-        if policy == "abort" {
-            continue;
-        }
-        let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
-        let said =
-            if policy.is_empty() { "not set, which is reinstall".to_owned() } else { policy.to_owned() };
-        let reason = out.say(format!("HelmChart {namespace}/{name}: failurePolicy is {said}"));
-        reason.with("object", name).with("chart_namespace", namespace);
-    }
-    let seen = cluster.readability(Resource::HelmCharts) == Readability::Readable;
-    if !seen && on_k3s_or_rke2(cluster) {
-        let text = "this is K3s or RKE2, and no recording of HelmCharts is here";
-        out.unknown(text).fix("Look for a HelmChart of Longhorn: kubectl get helmcharts -A.");
-    }
-}
-
-/// False where the kind is none of this Kubernetes: others than K3s and RKE2 have no Helm controller of their own, and
-/// the right to list it matters to no one there.
-pub fn may_have_helm_charts(cluster: &Cluster) -> bool {
-    !cluster.objects.helm_charts.is_empty()
-        || on_k3s_or_rke2(cluster)
-        || !cluster.can_read(Resource::KubeNodes)
-}
-
-/// By the release of the kubelets.
-fn on_k3s_or_rke2(cluster: &Cluster) -> bool {
-    cluster.objects.kube_nodes.iter().any(|node| {
-        let kubelet = node.status.node_info.kubelet_version.as_str();
-        kubelet.contains("+k3s") || kubelet.contains("+rke2")
-    })
+    out.say(held(orphans.len(), "orphan", &holds));
 }

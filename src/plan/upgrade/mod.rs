@@ -2,6 +2,7 @@
 
 mod after;
 mod cluster_state;
+mod installed;
 mod steps;
 mod target;
 mod traps;
@@ -42,7 +43,7 @@ pub struct Rung<'a> {
     pub to: Release,
     /// What is known of the line of the target.
     pub line: Option<&'static Line>,
-    /// The oldest Kubernetes of any node, if nodes can be read.
+    /// The release of the API server, or the oldest of a kubelet.
     pub kubernetes: Option<Release>,
 }
 
@@ -56,10 +57,11 @@ conditions! {
         source "the releases known to this build"
         needs [] EachStep(target::unknown);
     KUBERNETES_TOO_OLD = NotYet "kubernetes" "Kubernetes is of a release that the target does not run on"
-        fix "Bring every node to Kubernetes <kubernetes> first<instead>."
+        fix "Bring Kubernetes to <kubernetes> first<instead>."
+        read "kubectl version"
         read "kubectl get nodes"
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
-        needs [KubeNodes] EachStep(target::kubernetes);
+        needs [] EachStep(target::kubernetes);
     STORED_VERSIONS = NotYet "stored_versions" "CustomResourceDefinitions of Longhorn have stored v1beta1, which 1.10 removes"
         fix "On <from>, rewrite the objects of these kinds and take v1beta1 out of status.storedVersions, as the important notes of 1.10 say; the API server refuses the new definitions otherwise."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
@@ -79,7 +81,12 @@ conditions! {
         read "kubectl -n <chart_namespace> get helmchart <object> -o yaml"
         change "kubectl -n <chart_namespace> patch helmchart <object> --type merge -p '{\"spec\":{\"failurePolicy\":\"abort\"}}'"
         source "Longhorn documentation, upgrade of Longhorn manager; k3s-io/helm-controller api/v1 HelmChartSpec"
-        needs [HelmCharts] Now(cluster_state::reinstalls);
+        needs [HelmCharts] Now(installed::reinstalls);
+    FLUX_REMEDIATION = NotYet "flux_remediation" "Flux removes Longhorn, or puts the old release back, when the upgrade fails"
+        fix "Set spec.upgrade.remediation.retries of HelmRelease <object> to 0 in its source, or the strategy to rollback: uninstall removes Longhorn when an upgrade fails."
+        read "kubectl -n <chart_namespace> get helmreleases.helm.toolkit.fluxcd.io <object> -o yaml"
+        source "fluxcd/helm-controller api/v2/helmrelease_types.go (UpgradeRemediation); longhorn-manager v1.5.0 upgrade/util/util.go"
+        needs [HelmReleases] Now(installed::remediation);
     UNFINISHED = NotYet "upgrade_unfinished" "an upgrade is under way or was given up half way"
         fix "Let the upgrade that is under way finish first: look at the manager pods that are not Ready."
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
@@ -134,6 +141,11 @@ conditions! {
         read "kubectl -n <namespace> get backups.longhorn.io"
         source "longhorn-manager v1.12.1 controller/backup_controller.go: a backup dies with its engine's proxy"
         needs [Backups] Now(cluster_state::backups);
+    ORPHANS_REFUSED = NotYet "orphans_refused" "orphans of older releases make the managers of v1.5.0 fail"
+        fix "Take v1.5.1 or later, or delete the orphans whose data is no longer needed."
+        read "kubectl -n <namespace> get orphans.longhorn.io"
+        source "issue 6246; longhorn-manager v1.5.1 upgrade/v14xto150"
+        needs [Orphans] EachStep(cluster_state::orphans_refused);
     DELETING_FLAG = NotYet "deleting_flag" "the setting deleting-confirmation-flag lets an uninstallation through"
         fix "Set it to false: it is the guard against an upgrade that becomes an uninstallation."
         change "kubectl -n <namespace> patch settings.longhorn.io deleting-confirmation-flag --type merge -p '{\"value\":\"false\"}'"
@@ -155,6 +167,20 @@ conditions! {
         fix ""
         source "release notes of each release; src/plan/upgrade/traps.rs"
         needs [] EachStep(traps::changes);
+    METRICS_CUT_OFF = Note "metrics_cut_off" "the target keeps others than Longhorn from Longhorn's own metrics"
+        fix "Let your Prometheus through with a NetworkPolicy of your own, or set networkPolicies.restrictInternalTraffic to false."
+        read "kubectl -n <namespace> get networkpolicies"
+        source "longhorn v1.12.1 chart/templates/network-policies, deploy/longhorn.yaml; issues 13438, 13740"
+        needs [NetworkPolicies, Pods] EachStep(installed::metrics_cut_off);
+    STORAGE_CLASS = Note "storage_class_changed" "the StorageClass longhorn was changed by hand, which managers do not keep"
+        fix "Make the change where the ConfigMap longhorn-storageclass comes from (Helm values persistence.*), or in a class of another name: managers delete the class and make it again as soon as the ConfigMap has another text."
+        read "kubectl get storageclass longhorn -o yaml"
+        source "longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_configmap_controller.go (needToUpdateStorageClass)"
+        needs [StorageClasses] Now(installed::storage_class);
+    RENDERED = Note "rendered" "the chart was rendered by something else than Helm"
+        fix "Find out what renders the chart (helm template, or a tool that does), and upgrade through it: helm upgrade finds no release."
+        source "Helm 3.2 and later (annotation meta.helm.sh/release-name)"
+        needs [Applications] Now(installed::rendered);
     NO_WAY_BACK = Note "no_backup_target" "no backup target is set up"
         fix "Set one up and take a system backup before the upgrade: downgrades are refused, so that it is the only way back."
         source "Longhorn documentation, upgrade; longhorn-manager v1.5.0 upgrade/util/util.go"
@@ -174,6 +200,11 @@ conditions! {
         read "longhorn-health-exporter check"
         source "the checks of this program"
         needs [] After(cluster_state::unwell);
+    METRICS_DARK = Note "metrics_dark" "Longhorn's own metrics cannot be scraped from other namespaces"
+        fix "Let your Prometheus through with a NetworkPolicy of your own, or set networkPolicies.restrictInternalTraffic to false."
+        read "kubectl -n <namespace> get networkpolicies"
+        source "longhorn v1.12.1 chart/templates/network-policies; issues 13740, 13947"
+        needs [NetworkPolicies, Pods] After(installed::metrics_dark);
     ENGINES_LEFT = Note "engines_left" "volumes still run an engine of an older release"
         fix "Upgrade their engines: in the UI, or by the setting concurrent-automatic-engine-upgrade-per-node-limit above 0; those that are named as offline need to be detached."
         read "kubectl -n <namespace> get engineimages.longhorn.io"
@@ -196,7 +227,7 @@ pub struct Asked {
 /// The plan.
 pub fn plan(looked: Looked<'_>, asked: Asked) -> Plan {
     let cluster = looked.cluster;
-    let kubernetes = cluster.oldest_kubelet();
+    let kubernetes = cluster.kubernetes();
     let Some(installed) = cluster.release() else {
         return without_release(looked, asked);
     };
@@ -287,7 +318,11 @@ impl<'a> Rung<'a> {
     fn concerns(&self, condition: &Condition) -> bool {
         match condition.id {
             id if id == STORED_VERSIONS.id => !self.from.at_least(1, 10, 0) && self.to.at_least(1, 10, 0),
-            id if id == REINSTALLS.id => cluster_state::may_have_helm_charts(self.cluster),
+            id if id == REINSTALLS.id => installed::may_have_helm_charts(self.cluster),
+            id if id == ORPHANS_REFUSED.id => self.to == Release::new(1, 5, 0),
+            id if id == FLUX_REMEDIATION.id => installed::is_of_flux(self.cluster),
+            id if id == RENDERED.id => installed::is_rendered(self.cluster),
+            id if id == METRICS_CUT_OFF.id => !self.from.at_least(1, 12, 1) && self.to.at_least(1, 12, 1),
             id if id == ENGINE_TOO_OLD.id => self.line.is_some_and(|line| line.cli.is_some()),
             _ => true,
         }

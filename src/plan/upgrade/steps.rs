@@ -21,6 +21,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     if installation::published(rung.cluster, Some(to)).is_some() {
         steps.extend(read.into_iter().map(|(_, run)| Step::read("See what it would change.", run)));
     }
+    steps.extend(unconverted(rung));
     steps.push(match change.pop() {
         Some((_, run)) => Step::change(how, run),
         None => Step::said(how),
@@ -36,13 +37,26 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     steps
 }
 
+/// What tools that apply on the server stumble over on the way to 1.10. Helm takes the whole field away.
+fn unconverted(rung: &Rung<'_>) -> Option<Step> {
+    let on_server = matches!(
+        installation::installer(rung.cluster),
+        Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_)
+    );
+    let run = installation::unconverted(Some(rung.from), Some(rung.to)).filter(|_| on_server)?;
+    Some(Step::change(
+        "Take the conversion out of five definitions at once before the next step: server-side apply leaves a part of it, which the API \
+         server refuses. The managers of 1.9 need it no more.",
+        run,
+    ))
+}
+
 /// What a tool does not do by itself.
 fn before(installer: &Installer<'_>) -> Option<&'static str> {
     match installer {
         Installer::Argo(_) => Some(
             "Have preUpgradeChecker.jobEnabled false in the values: Argo CD runs no check of Longhorn before, and this plan stands for it.",
         ),
-        Installer::FluxHelm(..) => Some("Have crds: CreateReplace in spec.upgrade of the HelmRelease."),
         _ => None,
     }
 }

@@ -72,9 +72,10 @@ pub fn unknown(rung: &Rung<'_>, out: &mut Found) {
 pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
     let Some(line) = rung.line else { return };
     let Some(is) = rung.kubernetes else {
-        out.unknown("no node tells its Kubernetes release").fix("");
+        out.unknown("neither the API server nor a node tells its Kubernetes release").fix("");
         return;
     };
+    let oldest = rung.cluster.oldest_kubelet();
     let least = line.kubernetes_for(rung.to.patch);
     let nodes = |wrong: &dyn Fn(Release) -> bool| {
         let all = rung.cluster.objects.kube_nodes.iter();
@@ -88,15 +89,24 @@ pub fn kubernetes(rung: &Rung<'_>, out: &mut Found) {
         let runs = is >= Release::new(1, line.kubernetes_for(other.patch), 0) && other != rung.to;
         let instead = if runs { format!(", or take {other}, which runs on it") } else { String::new() };
         let behind = nodes(&|release| release < Release::new(1, least, 0));
-        let text = format!("{} needs Kubernetes 1.{least}, and kubelets are of {is}", rung.to);
-        out.say(text)
-            .with("kubernetes", format!("1.{least}"))
-            .with("instead", instead)
-            .fact(format!("on {behind}"));
+        let whose = if rung.cluster.api_server.is_some() { "the API server is" } else { "kubelets are" };
+        let text = format!("{} needs Kubernetes 1.{least}, and {whose} of {is}", rung.to);
+        let reason = out.say(text);
+        reason.with("kubernetes", format!("1.{least}")).with("instead", instead);
+        if !behind.is_empty() {
+            reason.fact(format!("kubelets on {behind}"));
+        }
     } else if rung.to.minor == 3 && is >= Release::new(1, NEWEST_FOR_1_3 + 1, 0) {
         let text =
             format!("{} installs PodSecurityPolicies, which Kubernetes has not had since 1.25", rung.to);
         out.say(text).fix("Take 1.4 or later.");
+    } else if let Some(oldest) = oldest.filter(|oldest| *oldest < Release::new(1, least, 0)) {
+        // the chart and the CSI sidecars ask the API server, and kubelets may be three releases older
+        let text = format!(
+            "the API server is of {is}, new enough for {}; the oldest kubelet is of {oldest}",
+            rung.to
+        );
+        out.note(text).fix("");
     }
 }
 

@@ -138,18 +138,11 @@ pub fn settings_removed(rung: &Rung<'_>, out: &mut Found) {
 }
 
 /// What an operator notices only later, by the first release that has it.
-const CHANGES: &[(Release, &str, &str)] = &[
-    (
-        r(11, 0),
-        "rules that compare longhorn_volume_robustness or longhorn_volume_state with a number no longer fire (issue 10723)",
-        "Look through your own rules: these metrics have a label for the state now, and the value 1 or 0.",
-    ),
-    (
-        r(12, 1),
-        "NetworkPolicies are on by default and cut off scrapes of Longhorn's metrics from other namespaces (issues 13438, 13740)",
-        "Let your Prometheus through with a NetworkPolicy of your own, or set networkPolicies.restrictInternalTraffic to false.",
-    ),
-];
+const CHANGES: &[(Release, &str, &str)] = &[(
+    r(11, 0),
+    "rules that compare longhorn_volume_robustness or longhorn_volume_state with a number no longer fire (issue 10723)",
+    "Look through your own rules: these metrics have a label for the state now, and the value 1 or 0.",
+)];
 
 pub fn changes(rung: &Rung<'_>, out: &mut Found) {
     for (since, what, fix) in CHANGES {

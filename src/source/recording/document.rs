@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::tree::{Broken, Count, Tree};
 use super::{RecordedFile, RecordingError, json, yaml};
-use crate::longhorn::Resource;
+use crate::longhorn::{Release, Resource};
 use crate::source::record;
 
 /// What a file holds.
@@ -23,6 +23,8 @@ pub(super) struct Content {
     pub promised: BTreeSet<Resource>,
     /// Pods whose log could not be recorded, and why.
     pub unread_logs: Vec<[String; 2]>,
+    /// The release of the API server.
+    pub api_server: Option<Release>,
 }
 
 /// Something that was to be in a file and is not.
@@ -201,6 +203,7 @@ impl<'a> DocumentReader<'a> {
                 };
                 self.content.promised.extend(kinds.iter().flat_map(text));
             }
+            self.content.api_server = Release::parse(tree.text(&["kubernetes"]));
             return;
         }
         match kind.strip_suffix("List") {
@@ -256,6 +259,10 @@ impl<'a> DocumentReader<'a> {
             // the last one may have lost its end, too
             items.pop();
             return items.into_iter().for_each(|item| self.document(item, line, false));
+        }
+        // of the answer of the API server, of `kubectl version`, and of a support bundle
+        for path in [&["gitVersion"][..], &["serverVersion", "gitVersion"], &["kubernetesVersion"]] {
+            self.content.api_server = self.content.api_server.or(Release::parse(tree.text(path)));
         }
         let is_part = |key: &&str| matches!(tree.get(key), Some(Tree::Map(_)));
         if tree.get("apiVersion").is_some() || ["metadata", "spec", "status"].iter().any(is_part) {

@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::cluster::{Cluster, NO_MOMENT, Readability, ResourceStatus};
 use crate::history::History;
-use crate::longhorn::{Objects, Resource, Scope};
+use crate::longhorn::{Objects, Release, Resource, Scope};
 use archive::Member;
 use files::FileKind;
 use tree::Tree;
@@ -129,6 +129,8 @@ pub struct Recording {
     times: Times,
     /// Objects that a cluster makes once, with their uid and file.
     lasting: BTreeMap<(Resource, String), (String, String)>,
+    /// The release of the API server.
+    api_server: Option<Release>,
     /// Nodes whose kernel log was read.
     kernel_logs: BTreeSet<String>,
     /// Whether Longhorn is in the namespace asked for.
@@ -349,7 +351,9 @@ impl Recording {
     pub fn into_cluster(self, namespace: &str, now: Option<Timestamp>) -> Cluster {
         let now = now.or(self.newest()).unwrap_or(NO_MOMENT);
         let resources = Resource::all().map(|resource| (resource, self.status(resource))).collect();
-        Cluster::new(namespace, now, self.objects, self.history, resources)
+        let mut cluster = Cluster::new(namespace, now, self.objects, self.history, resources);
+        cluster.api_server = self.api_server;
+        cluster
     }
 
     fn status(&self, resource: Resource) -> ResourceStatus {
@@ -444,6 +448,7 @@ impl Recording {
         let losses = content.losses.into_iter();
         self.losses.extend(losses.map(|loss| (format!("{name}:{}: {}", loss.line, loss.what), loss.kinds)));
         self.whole.extend(content.empty);
+        self.api_server = self.api_server.or(content.api_server);
         self.promised.extend(content.promised);
         let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
         self.files.extend(stem.map(str::to_owned));

@@ -34,6 +34,7 @@ pub use backoff::Pauses;
 pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, speaks_no_tls};
 
 use super::{ApiTotals, Source};
+use crate::checks;
 use crate::cluster::Cluster;
 use crate::history::FactKey;
 use crate::history::saved::{CheckId, Restored, Saved};
@@ -104,7 +105,7 @@ impl LiveOptions {
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
-            kinds: Resource::all().collect(),
+            kinds: checks::kinds(),
         }
     }
 
@@ -193,7 +194,8 @@ impl Source for Live {
     }
 
     fn totals(&self) -> BTreeMap<Resource, ApiTotals> {
-        Resource::all().map(|resource| (resource, self.shared.traffic.totals(resource))).collect()
+        let asked = self.shared.options.kinds.iter().copied();
+        asked.map(|resource| (resource, self.shared.traffic.totals(resource))).collect()
     }
 }
 

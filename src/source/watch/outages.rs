@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::checks;
 use crate::longhorn::Resource;
 use crate::source::ApiErrorReason;
 use crate::sync;
@@ -178,7 +179,7 @@ impl OutageLine {
 }
 
 fn names(kinds: &BTreeSet<Resource>) -> String {
-    if Resource::all().all(|kind| kinds.contains(&kind)) {
+    if checks::kinds().is_subset(kinds) {
         return format!("all {}", kinds.len());
     }
     kinds.iter().map(|kind| kind.label()).collect::<Vec<_>>().join(",")

@@ -97,3 +97,62 @@ fn a_log_names_the_manager() {
         ["warning api_lost Pod longhorn-manager-node-2"]
     );
 }
+
+/// What the manager of 1.12.1 that held the Lease wrote last, 80 s after it was cut off, of its own and of a controller.
+const CUT_OFF: &str = concat!(
+    r#"E1123 08:02:21.896237       1 leaderelection.go:323] "error retrieving resource lock" err="Get \"https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-webhook-cert-rotation?timeout=15m0s\": context deadline exceeded - error from a previous attempt: http2: client connection lost" lock="longhorn-system/longhorn-webhook-cert-rotation""#,
+    "\n",
+    r#"time="2026-11-23T08:02:21.896263737Z" level=info msg="Webhook cert rotation leader lost: node-3" func=cert.RotateLoop.func2 file="rotate.go:56""#,
+    "\n"
+);
+const STILL_CUT_OFF: &str = r#"time="2026-11-23T08:02:30.384408858Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-3 controller=longhorn-node error="failed to sync node for longhorn-system/node-3: Put \"https://10.96.0.1:443/apis/longhorn.io/v1beta2/namespaces/longhorn-system/nodes/node-3/status\": dial tcp 10.96.0.1:443: i/o timeout" node=node-3
+"#;
+const WELL: &str = "time=\"2026-11-23T08:02:42.530452412Z\" level=info msg=\"Webhook cert rotation leader changed: node-2\"\n";
+
+#[test]
+fn who_complains_after_another_took_the_lease_is_cut_off() {
+    let now = "2026-11-23T08:02:47Z";
+    let taken = three()
+        + &lease("node-2", "2026-11-23T08:02:37.57Z")
+            .replace("2026-03-01T09:00:00.000000Z", "2026-11-23T08:02:27.552040Z");
+    let logs = |of_node_3: &str, of_node_2: Option<&str>, of_node_1: Option<&str>| {
+        let mut cluster = with_log(cluster_at(now, &taken), "node-3", of_node_3);
+        for (node, log) in [("node-2", of_node_2), ("node-1", of_node_1)] {
+            cluster = match log {
+                Some(log) => with_log(cluster, node, log),
+                None => cluster,
+            };
+        }
+        causes(&cluster)
+    };
+    let both = CUT_OFF.to_owned() + STILL_CUT_OFF;
+    let all = STILL_CUT_OFF;
+    assert_eq!(
+        logs(&both, Some(WELL), Some(WELL)),
+        ["warning api_lost Pod longhorn-manager-node-3"],
+        "as it was recorded"
+    );
+    assert!(logs(CUT_OFF, Some(WELL), Some(WELL)).is_empty(), "it complained before that");
+    assert!(logs(&both, None, None).is_empty(), "nothing says that another got an answer");
+    assert!(logs(&both, Some(all), Some(all)).is_empty(), "left of an outage of all");
+    assert!(logs(WELL, Some(all), Some(WELL)).is_empty(), "the one that took it got an answer");
+    let quiet = both + &WELL.repeat(20);
+    assert!(logs(&quiet, Some(WELL), Some(WELL)).is_empty(), "it went on");
+}
+
+/// What controllers of 1.12.1 wrote for as long as etcd was full, without a word of client-go.
+const FULL: &str = r#"time="2026-11-23T08:08:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
+E1123 08:08:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"
+"#;
+
+#[test]
+fn an_etcd_without_space_is_told_by_any_log() {
+    // the moment of a recording is the last write before etcd was full
+    let fresh = three() + &lease("node-2", "2026-03-01T11:59:50Z");
+    let full = with_log(cluster_at(NOW, &fresh), "node-1", FULL);
+    assert_eq!(causes(&full), ["warning api_lost Pod longhorn-manager-node-1"]);
+    let finding = run(&CHECK, &full).report.findings.remove(0);
+    assert!(finding.message.ends_with("can write nothing: etcd of the API server has no space left"));
+    let slow = FULL.replace("mvcc: database space exceeded", "request timed out");
+    assert!(causes(&with_log(cluster_at(NOW, &fresh), "node-1", &slow)).is_empty(), "that may pass");
+}

@@ -59,7 +59,7 @@ fn up_to_1_9_a_manager_that_holds_the_lease_is_no_endpoint() {
         + &admission(&ready[..1])
         + &slice("c", "longhorn-conversion-webhook", &ready[..1])
         + &held;
-    assert_eq!(found(&CHECK, &at_now(&yaml)), [DOWN]);
+    assert_eq!(found(&CHECK, &at_first(&yaml)), [DOWN]);
 }
 
 /// Crashed three times after 20 s, and is Ready now since its start.

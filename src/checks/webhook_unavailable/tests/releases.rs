@@ -8,7 +8,7 @@ fn the_conversion_webhook_is_needed_up_to_1_9() {
     for (version, expected) in [("v1.9.2", true), ("v1.10.0", false)] {
         let yaml = release(version) + &daemon_set(1) + &managers + &admission(&["longhorn-manager-n1=true"]);
         let conversion = "critical no_ready_endpoint Service longhorn-conversion-webhook".to_owned();
-        assert_eq!(found(&CHECK, &at_now(&yaml)).contains(&conversion), expected, "{version}");
+        assert_eq!(found(&CHECK, &at_first(&yaml)).contains(&conversion), expected, "{version}");
     }
     // both down, same pods: one finding
     let two = ["n1", "n2"].map(|node| manager(node, "False", LONG_AGO, LOOPING)).concat();

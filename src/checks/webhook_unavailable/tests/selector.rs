@@ -22,7 +22,7 @@ fn a_selector_of_another_release_is_named_at_once() {
         ("the right one, not listed", base("v1.12.1", LONG_AGO) + &service(LABEL), DOWN),
         ("no selector is known", base("v1.12.1", LONG_AGO) + &service(""), DOWN),
     ] {
-        assert_eq!(found(&CHECK, &at_now(&yaml)), [expected], "{name}");
+        assert_eq!(found(&CHECK, &at_first(&yaml)), [expected], "{name}");
     }
     let finding = run(
         &CHECK,
@@ -37,5 +37,5 @@ fn a_selector_of_another_release_is_named_at_once() {
     // managers without their label are another matter
     let bare = pod("longhorn-manager", "n1", "", "True", LONG_AGO, RUNNING);
     let yaml = release("v1.12.1") + &daemon_set(1) + &bare + &service("a: b");
-    assert!(found(&CHECK, &at_now(&yaml)).contains(&DOWN.to_owned()));
+    assert!(found(&CHECK, &at_first(&yaml)).contains(&DOWN.to_owned()));
 }
