@@ -3,7 +3,7 @@
 use super::super::{Part, Step, Verdict};
 use super::Rung;
 use crate::check::counted;
-use crate::facts::installation::{self, Installer};
+use crate::facts::installation::{self, Installer, NO_CONVERSION};
 use crate::longhorn::Release;
 
 /// The steps for one rung.
@@ -21,6 +21,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     if installation::published(rung.cluster, Some(to)).is_some() {
         steps.extend(read.into_iter().map(|(_, run)| Step::read("See what it would change.", run)));
     }
+    steps.extend(unconverted(rung));
     steps.push(match change.pop() {
         Some((_, run)) => Step::change(how, run),
         None => Step::said(how),
@@ -34,6 +35,23 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
         format!("longhorn-health-exporter plan upgrade {to}"),
     ));
     steps
+}
+
+/// What tools that apply on the server stumble over on the way to 1.10, or later where a downgrade was tried in between. Helm takes
+/// the whole field away.
+fn unconverted(rung: &Rung<'_>) -> Option<Step> {
+    let on_server = matches!(
+        installation::installer(rung.cluster),
+        Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_)
+    );
+    let converted = installation::converted(rung.cluster, Some(rung.from));
+    (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
+        Step::change(
+            "Take the conversion out of these definitions right before the next step: server-side apply leaves a part of it, which the \
+             API server refuses. Nothing is converted any more.",
+            installation::unconverted(&converted),
+        )
+    })
 }
 
 /// What a tool does not do by itself.
