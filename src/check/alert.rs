@@ -80,6 +80,8 @@ pub struct Threshold {
     pub least: f64,
     /// What it counts, for the reference: `seconds`, `restarts`, …
     pub unit: &'static str,
+    /// True for the seconds of a range selector: it stands in brackets, where PromQL wants whole seconds with their unit.
+    pub is_range: bool,
     /// Why this value.
     pub why: &'static str,
 }

@@ -22,7 +22,8 @@ pub const ALERTS: &[Alert] = &[
             name: "window",
             default: 604_800.0,
             least: 3_600.0,
-            unit: "seconds of a range",
+            unit: "seconds",
+            is_range: true,
             why: "A cluster whose exporter is gone for longer is forgotten: a week outlives every weekend. Clusters that must never \
                   be forgotten are listed as expected_clusters, or have this rule in a Prometheus of their own.",
         }],

@@ -94,27 +94,46 @@ pub fn to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> 
 }
 
 /// The release whose definitions convert nothing any more.
-const NO_CONVERSION: Release = Release::new(1, 10, 0);
+pub const NO_CONVERSION: Release = Release::new(1, 10, 0);
 /// Definitions that ask for a conversion up to 1.9 (longhorn v1.9.2 deploy/longhorn.yaml).
-const CONVERTED: [&str; 5] = ["backingimages", "backuptargets", "engineimages", "nodes", "volumes"];
+const CONVERTED: [&str; 5] = [
+    "backingimages.longhorn.io",
+    "backuptargets.longhorn.io",
+    "engineimages.longhorn.io",
+    "nodes.longhorn.io",
+    "volumes.longhorn.io",
+];
 
-/// Takes the conversion out of the definitions, where the step is one to a release without: up to 1.9 managers own the
-/// certificate in their `spec.conversion`. Server-side apply takes the rest of that field away and leaves the certificate, which
-/// the API server refuses (`spec.conversion.strategy: Required value`, seen with v1.9.2 and v1.10.2), so it has to go first.
-pub fn unconverted(installed: Option<Release>, to: Option<Release>) -> Option<String> {
-    (installed? < NO_CONVERSION && to? >= NO_CONVERSION).then(|| {
-        let names = CONVERTED.map(|plural| format!("{plural}.longhorn.io")).join(" ");
-        format!(
-            "kubectl patch customresourcedefinitions {names} --type json -p '[{{\"op\":\"remove\",\"path\":\"/spec/conversion\"}}]'"
-        )
-    })
+/// Takes the conversion out of definitions before those of 1.10 or later are applied: up to 1.9 managers own the certificate in
+/// their `spec.conversion`. Server-side apply takes the rest of that field away and leaves the certificate, which the API server
+/// refuses (`spec.conversion.strategy: Required value`, seen with v1.9.2 and v1.10.2), so it has to go first.
+pub fn unconverted(definitions: &[&str]) -> String {
+    format!(
+        "kubectl patch customresourcedefinitions {} --type json -p '[{{\"op\":\"remove\",\"path\":\"/spec/conversion\"}}]'",
+        definitions.join(" ")
+    )
 }
 
-/// The same before what a remedy does.
+/// The definitions that ask for a conversion: as they are, where they can be read; else those of 1.9. For plans: checks do not read
+/// definitions.
+pub fn converted(cluster: &Cluster, installed: Option<Release>) -> Vec<&str> {
+    let definitions = &cluster.objects.custom_resource_definitions;
+    if definitions.is_empty() {
+        let old = installed.is_some_and(|installed| installed < NO_CONVERSION);
+        return if old { CONVERTED.to_vec() } else { Vec::new() };
+    }
+    let asked = definitions.iter().filter(|definition| definition.spec.conversion.strategy == "Webhook");
+    asked.map(|definition| definition.metadata.name.as_str()).collect()
+}
+
+/// That before what a remedy does.
 fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    let Some(unconverted) = unconverted(installed, release) else { return remedy };
+    let old = |release: Option<Release>| release.is_some_and(|release| release < NO_CONVERSION);
+    if !old(installed) || release.is_none() || old(release) {
+        return remedy;
+    }
     remedy.fix.push_str(
         " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
          status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say.",
@@ -124,7 +143,7 @@ fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: R
             "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
              CONVERSION:.spec.conversion.strategy | grep longhorn.io",
         )
-        .change(unconverted)
+        .change(unconverted(&CONVERTED))
 }
 
 /// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.

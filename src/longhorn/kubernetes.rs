@@ -51,6 +51,12 @@ manifests! {
 narrow! {
     pub struct CrdSpec {
         pub group: SharedText,
+        pub conversion: CrdConversion,
+    }
+
+    pub struct CrdConversion {
+        /// `None` or `Webhook`.
+        pub strategy: SharedText,
     }
 
     /// In which versions objects of it may lie in etcd.

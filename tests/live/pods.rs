@@ -90,7 +90,7 @@ async fn a_storm_of_410_and_new_lists_under_churn_counts_each_replacement_once()
         server.put("pods", pod("neighbour", &format!("neighbour-{round}")));
         server.delete("pods", NAMESPACE, "neighbour");
         let is_new = |cluster: &Cluster| {
-            cluster.objects.pods.get(&*name).is_some_and(|pod| pod.metadata.uid.as_str() == new)
+            cluster.objects.pods.get(&name).is_some_and(|pod| pod.metadata.uid.as_str() == new)
         };
         until(&live, "the replacement", is_new).await;
         expected.push(replaced(&name, &old, &new));

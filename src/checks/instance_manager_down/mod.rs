@@ -10,6 +10,7 @@ mod refused;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::check::*;
@@ -116,7 +117,7 @@ const UNLABELLED: Alert = Alert {
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let fleet = InstanceManagers::of(cluster);
-    let active_v2 = active_v2(cluster);
+    let (active_v2, attached) = (active_v2(cluster), OnceCell::new());
     let mut states: BTreeMap<&str, usize> =
         InstanceManagerState::KNOWN.iter().map(|state| (state.as_str(), 0)).collect();
     for im in cluster.objects.instance_managers.iter() {
@@ -134,7 +135,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 true => None,
                 false => Some(Severity::Warning),
             };
-            let finding = finding(cluster, &fleet, im, trouble);
+            let finding = finding(cluster, &fleet, &attached, im, trouble);
             out.find(match severity {
                 Some(severity) => finding.severity(severity),
                 None => finding,
@@ -158,9 +159,10 @@ fn leaves(cluster: &Cluster, im: &InstanceManager) -> bool {
     gone && empty && nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY)
 }
 
-fn finding(
-    cluster: &Cluster,
+fn finding<'a>(
+    cluster: &'a Cluster,
     fleet: &InstanceManagers,
+    attached: &Attached<'a>,
     im: &InstanceManager,
     trouble: ManagerTrouble,
 ) -> Finding {
@@ -168,7 +170,7 @@ fn finding(
     let mut volumes = volumes_of(cluster, fleet, im);
     let reached = nodes::down(cluster, node).is_none();
     let standing = match trouble.cause == &causes::NODE_DOWN && !reached {
-        true => standing(cluster, im),
+        true => standing(cluster, attached, im),
         false => Vec::new(),
     };
     let names: BTreeSet<&str> = standing.iter().map(|volume| &*volume.name).collect();
@@ -248,19 +250,26 @@ fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
     nodes
 }
 
+/// Attached volumes by node, looked for once a node is down.
+type Attached<'a> = OnceCell<BTreeMap<&'a str, Vec<&'a str>>>;
+
 /// The volumes that are attached on the node, said with the first of its instance managers alone.
-fn standing(cluster: &Cluster, im: &InstanceManager) -> Vec<VolumeRef> {
+fn standing<'a>(cluster: &'a Cluster, attached: &Attached<'a>, im: &InstanceManager) -> Vec<VolumeRef> {
     let node = im.spec.node_id.as_str();
     let mut managers = cluster.objects.instance_managers.of(Owner::Node, node);
     let first = managers.find(|manager| !manager.metadata.is_deleting());
     if first.is_none_or(|first| first.metadata.name != im.metadata.name) {
         return Vec::new();
     }
-    let attached = |volume: &&Volume| {
-        volume.status.state == VolumeState::Attached && volume.status.current_node_id == *node
-    };
-    let volumes = cluster.objects.volumes.iter().filter(attached);
-    cluster.volume_refs(volumes.map(|volume| volume.metadata.name.as_str()))
+    let by_node = attached.get_or_init(|| {
+        let mut by_node = BTreeMap::<&str, Vec<&str>>::new();
+        let attached = |volume: &&Volume| volume.status.state == VolumeState::Attached;
+        for volume in cluster.objects.volumes.iter().filter(attached) {
+            by_node.entry(&volume.status.current_node_id).or_default().push(&volume.metadata.name);
+        }
+        by_node
+    });
+    cluster.volume_refs(by_node.get(node).into_iter().flatten().copied())
 }
 
 /// The volumes that run in it, else (its maps are emptied when it does not run) those whose engine

@@ -105,6 +105,7 @@ const BUSY: Threshold = Threshold {
     default: 100.0,
     least: 0.0,
     unit: "instances",
+    is_range: false,
     why: "processes on one node; the knowledge base article on restarted instance managers names none, so this is a start, not a limit",
 };
 
@@ -114,6 +115,7 @@ const IMPATIENT: Threshold = Threshold {
     // below is no window of any release, so that the alert could not fire
     least: 1.0,
     unit: "seconds",
+    is_range: false,
     why: "releases with the first fix tolerate 30 seconds",
 };
 

@@ -120,6 +120,7 @@ const REPLACED: Alert = Alert {
         // shorter than an evaluation of the rules would be seen by chance
         least: 60.0,
         unit: "seconds",
+        is_range: false,
         why: "an hour is enough to notify and to read, and events of the kubelet last as long",
     }],
     summary: "A Longhorn instance manager died and was replaced.",

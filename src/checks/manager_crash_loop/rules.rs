@@ -11,6 +11,7 @@ const RESTARTS: Threshold = Threshold {
     default: 3.0,
     least: 0.0,
     unit: "restarts",
+    is_range: false,
     why: "A rollout or a reboot causes one or two. A loop causes at least six an hour even when each \
           start lasts its full 120 s for the Service check, 120 s for its own server and five minutes of back-off.",
 };

@@ -73,8 +73,8 @@ fn thresholds(settings: &Settings) -> Result<BTreeMap<&'static str, Open>> {
             let place = |threshold: &Threshold| Some(format!("@{}@", threshold.name));
             let mut rule = rules::rule_with(area, alert, settings, &place)?;
             let thresholds = alert.thresholds.iter().map(|threshold| {
-                let range = threshold.unit == rules::RANGE;
-                (threshold.name, OpenThreshold { value: threshold.default, least: threshold.least, range })
+                let (value, least, range) = (threshold.default, threshold.least, threshold.is_range);
+                (threshold.name, OpenThreshold { value, least, range })
             });
             let description = rule.annotations.remove("description").unwrap_or_default();
             open.insert(alert.name, Open { expr: rule.expr, description, thresholds: thresholds.collect() });

@@ -91,25 +91,23 @@ fn series(page: &mut Document, gauge: &Gauge) {
         true => "no labels".to_owned(),
         false => format!("labels {}", codes(&gauge.labels)),
     };
-    let (help, unit, absent) = (gauge.help, unit(gauge), gauge.absent);
+    let (help, absent) = (gauge.help, gauge.absent);
+    let unit = unit(gauge).map(|unit| format!(" ({unit})")).unwrap_or_default();
     let stable =
         if exporter::STABLE.iter().any(|stable| stable.name == gauge.name) { " Stable." } else { "" };
-    page.paragraph(&format!("{help} A {kind} ({unit}) with {labels}; absent when: {absent}.{stable}"));
+    page.paragraph(&format!("{help} A {kind}{unit} with {labels}; absent when: {absent}.{stable}"));
     page.code("promql", gauge.example);
 }
 
 /// The unit, which the name says as Prometheus' conventions want it.
-fn unit(gauge: &Gauge) -> &'static str {
-    let name = gauge.name.trim_end_matches("_total");
-    if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" {
-        return "Unix time in seconds";
-    }
-    match gauge.help {
-        _ if name.ends_with("_seconds") => "seconds",
-        _ if name.ends_with("_bytes") => "bytes",
-        help if help.starts_with("1 for") => "always 1",
-        help if help.starts_with("1 ") => "1 or 0",
-        _ => "number",
+fn unit(gauge: &Gauge) -> Option<&'static str> {
+    match gauge.name.trim_end_matches("_total") {
+        name if name.ends_with("_timestamp_seconds") || name == "process_start_time_seconds" => {
+            Some("Unix time in seconds")
+        }
+        name if name.ends_with("_seconds") => Some("seconds"),
+        name if name.ends_with("_bytes") => Some("bytes"),
+        _ => None,
     }
 }
 

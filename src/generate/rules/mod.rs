@@ -137,9 +137,6 @@ fn common(name: &str, settings: &Settings) -> Option<String> {
     }
 }
 
-/// The unit of a threshold that stands in brackets.
-pub const RANGE: &str = "seconds of a range";
-
 /// Clusters without an exporter that answers: those that are listed, else all of them together if there is none at all.
 fn clusters_without_exporter(settings: &Settings) -> String {
     let (selector, label) = (settings.matchers(), settings.cluster_label.as_str());
@@ -160,8 +157,7 @@ pub fn rule(area: &Check, alert: &Alert, settings: &Settings) -> Result<Rule> {
     let set = settings.alert(alert).thresholds;
     rule_with(area, alert, settings, &|threshold| {
         let value = set.get(threshold.name)?;
-        // in brackets a number needs a unit, and must be whole
-        Some(if threshold.unit == RANGE { format!("{value:.0}s") } else { value.to_string() })
+        Some(if threshold.is_range { format!("{value:.0}s") } else { value.to_string() })
     })
 }
 

@@ -7,7 +7,7 @@ use crate::check::counted;
 use crate::cluster::Cluster;
 use crate::facts::releases::{Path, path, release_of};
 use crate::facts::text::listed;
-use crate::longhorn::{EngineImage, InstanceManager, Release};
+use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Release};
 
 /// What is not of the release that the setting names: the DaemonSet, and manager pods.
 fn others(cluster: &Cluster, release: Release) -> Vec<String> {
@@ -39,6 +39,20 @@ pub fn managers_old(rung: &Rung<'_>, out: &mut Found) {
     let names: Vec<&str> = not_ready.map(|pod| pod.metadata.name.as_str()).collect();
     if !names.is_empty() {
         out.say(held(names.len(), "manager pod", "is|are not Ready")).fact(listed(&names));
+    }
+}
+
+/// Those that were refused when the manifest was applied, as after a downgrade that was tried (see `installation::unconverted`), or
+/// that a tool left out. They carry the release in a label (longhorn deploy/longhorn.yaml and chart, v1.3.3 to v1.12.1).
+pub fn definitions_left(rung: &Rung<'_>, out: &mut Found) {
+    let other = |definition: &&CustomResourceDefinition| {
+        let label = definition.metadata.label("app.kubernetes.io/version").and_then(Release::parse);
+        label.is_some_and(|label| path(label, rung.from) != Path::Same)
+    };
+    let definitions = rung.cluster.objects.custom_resource_definitions.iter().filter(other);
+    let names: Vec<&str> = definitions.map(|definition| definition.metadata.name.as_str()).collect();
+    if !names.is_empty() {
+        out.say(held(names.len(), "definition", "is|are of another release")).fact(listed(&names));
     }
 }
 

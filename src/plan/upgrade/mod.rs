@@ -195,6 +195,11 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.12.1 upgrade/upgrade.go"
         needs [Settings, Pods, DaemonSets] After(after::managers_old);
+    DEFINITIONS_LEFT = NotYet "definitions_left" "CustomResourceDefinitions of another release lie beneath the managers, and fields they do not know are lost"
+        fix "Apply the definitions of <to> again, as they were installed. What the API server refuses it names; where that is spec.conversion, take it out of these definitions first."
+        read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version,CONVERSION:.spec.conversion.strategy"
+        source "longhorn v1.9.2 and v1.10.2 deploy/longhorn.yaml applied to a real API server, after a downgrade that managers refused"
+        needs [CustomResourceDefinitions, Settings] After(after::definitions_left);
     UNWELL_AFTER = NotYet "unwell_after" "Longhorn itself is not well"
         fix "Do first what check shows; managers and webhooks have to work for this."
         read "longhorn-health-exporter check"

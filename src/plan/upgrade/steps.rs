@@ -3,7 +3,7 @@
 use super::super::{Part, Step, Verdict};
 use super::Rung;
 use crate::check::counted;
-use crate::facts::installation::{self, Installer};
+use crate::facts::installation::{self, Installer, NO_CONVERSION};
 use crate::longhorn::Release;
 
 /// The steps for one rung.
@@ -37,18 +37,21 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
     steps
 }
 
-/// What tools that apply on the server stumble over on the way to 1.10. Helm takes the whole field away.
+/// What tools that apply on the server stumble over on the way to 1.10, or later where a downgrade was tried in between. Helm takes
+/// the whole field away.
 fn unconverted(rung: &Rung<'_>) -> Option<Step> {
     let on_server = matches!(
         installation::installer(rung.cluster),
         Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_)
     );
-    let run = installation::unconverted(Some(rung.from), Some(rung.to)).filter(|_| on_server)?;
-    Some(Step::change(
-        "Take the conversion out of five definitions at once before the next step: server-side apply leaves a part of it, which the API \
-         server refuses. The managers of 1.9 need it no more.",
-        run,
-    ))
+    let converted = installation::converted(rung.cluster, Some(rung.from));
+    (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
+        Step::change(
+            "Take the conversion out of these definitions right before the next step: server-side apply leaves a part of it, which the \
+             API server refuses. Nothing is converted any more.",
+            installation::unconverted(&converted),
+        )
+    })
 }
 
 /// What a tool does not do by itself.

@@ -53,7 +53,7 @@ fn series_that_texts_dashboards_and_rules_name_exist() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(
-        series("a longhorn_health_x{} ```rust\nlonghorn_health_y\n``` longhorn_ longhorn_volume_state"),
+        series("a longhorn_health_x{} longhorn_ longhorn_volume_state"),
         ["longhorn_health_x", "longhorn_volume_state"].map(str::to_owned).into()
     );
 }
