@@ -45,9 +45,9 @@ impl VolumeRef {
 }
 
 impl ObjectRef {
-    /// True for both kinds of node, Longhorn's and Kubernetes', which share their name.
-    pub fn is_node(&self) -> bool {
-        [Resource::LonghornNodes, Resource::KubeNodes].iter().any(|kind| kind.info().called() == self.kind)
+    /// True for an object of this kind.
+    pub fn is(&self, kind: Resource) -> bool {
+        kind.info().called() == self.kind
     }
 }
 

@@ -50,13 +50,18 @@ impl Selection {
         let any = |wanted: &[String], found: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|name| found(name))
         };
+        // Longhorn's node and Kubernetes' share their name
+        let object = |kinds: &[Resource], name: &str| {
+            finding.object.name == name && kinds.iter().any(|kind| finding.object.is(*kind))
+        };
         any(&self.nodes, &|name| {
-            finding.node.as_deref() == Some(name) || finding.object.is_node() && finding.object.name == name
-        }) && any(&self.volumes, &|name| finding.volumes.iter().any(|volume| volume.name == name))
-            && any(&self.pvcs, &|name| {
-                finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
-            })
-            && any(&self.checks, &|id| finding.check == id)
+            let nodes = [Resource::KubeNodes, Resource::LonghornNodes];
+            finding.node.as_deref() == Some(name) || object(&nodes, name)
+        }) && any(&self.volumes, &|name| {
+            finding.volumes.iter().any(|volume| volume.name == name) || object(&[Resource::Volumes], name)
+        }) && any(&self.pvcs, &|name| {
+            finding.volumes.iter().any(|volume| volume.pvc.as_deref() == Some(name))
+        }) && any(&self.checks, &|id| finding.check == id)
     }
 
     /// Says which name exists nowhere in the cluster: nothing is wrong with what does not exist, which would
@@ -210,6 +215,22 @@ mod tests {
             (selected.by.as_str(), selected.left_out),
             ("node worker-1", whole.findings.len() - of_1.findings.len())
         );
+    }
+
+    /// What is left of a volume that is gone names it as its object alone.
+    #[test]
+    fn a_finding_about_a_volume_is_one_of_it() {
+        use crate::testing::{MANAGER, cluster_at, object_with};
+        let made = "creationTimestamp: '2026-01-01T00:00:00Z', labels: {longhornvolume: gone}";
+        let left = object_with("Replica", "gone-r-1", made, "spec: {volumeName: gone}");
+        let report =
+            crate::report::evaluate(&cluster_at("2026-03-01T12:00:00Z", &(MANAGER.to_owned() + &left)));
+        let of = |name: &str| {
+            let part =
+                report.report.select(&Selection { volumes: vec![name.into()], ..Selection::default() });
+            causes(&part).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!((of("gone"), of("other")), (vec!["without_volume".to_owned()], Vec::new()));
     }
 
     #[test]
