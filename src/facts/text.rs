@@ -63,6 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ten_lines_and_the_number_of_the_others() {
+        let lines = |count: usize| first_ten(&vec![1; count], "failure", ToString::to_string);
+        assert_eq!(lines(10), ["1"; 10]);
+        assert_eq!(lines(11)[10], "and 1 further failure");
+        assert_eq!(lines(13)[10..], ["and 3 further failures"]);
+    }
+
+    #[test]
     fn five_names_and_the_number_of_the_others() {
         let names = ["a", "b", "c", "d", "e", "f", "g"];
         assert_eq!(listed(&names[..5]), "a, b, c, d, e");

@@ -34,7 +34,7 @@ pub(super) fn finding(cluster: &Cluster, end: End, others: &[End]) -> Finding {
         .impact(impact(&end, &volumes))
         .volumes(volumes)
         .facts(end.evidence)
-        .facts(text::first_ten(hits, "replica or volume that failed then", String::clone))
+        .facts(text::first_ten(hits, "failure", String::clone))
         .facts(others.iter().rev().take(10).map(again));
     match remedy {
         Some(remedy) => finding.remedy(remedy),
