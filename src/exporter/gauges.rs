@@ -31,7 +31,7 @@ gauges! {
         "1 for every volume that a finding hits or that holds its object.",
         absent "the finding names no volume, or it is one of those that longhorn_health_findings_truncated counts",
         example "count by (pvc_namespace) (max without (instance, pod) (longhorn_health_finding_volume))";
-    ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "check", "cause", "node", "root_alert", "root_node"]
+    ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
         "1 for every alert about a node whose findings all follow from others at least as severe, with an alert that tells of those; Alertmanager mutes the first while the second fires.",
         absent "one of its findings follows from no other",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";

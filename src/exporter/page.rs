@@ -155,9 +155,9 @@ impl Page {
     }
 
     fn add_relations(&mut self, findings: &[Finding]) {
-        for (Told { alert, check, cause, node }, roots) in incidents::muted(findings) {
+        for (Told { alert, cause, node }, roots) in incidents::muted(findings) {
             for (root_alert, root_node) in roots {
-                self.add(&ALERT_FOLLOWS, &[alert, check, cause, node, root_alert, root_node], 1.0);
+                self.add(&ALERT_FOLLOWS, &[alert, cause, node, root_alert, root_node], 1.0);
             }
         }
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::shape::Shape;
 use super::{Artifact, Settings, Target, yaml};
 use crate::check::{Alert, Cause, Check};
 use crate::checks::{self, relations};
@@ -166,7 +165,7 @@ pub fn inhibitions(settings: &Settings) -> Vec<Inhibition> {
     general.into_iter().chain(by_relation).collect()
 }
 
-/// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has its check, cause and node as far as the alert
+/// What mutes an alert whose causes may follow from others. [`INHIBITOR`] has its cause and node as far as the alert
 /// has them: one of it serves however many objects there are.
 fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhibition> {
     if NEVER_MUTED.contains(&alert.name) {
@@ -174,9 +173,8 @@ fn by_relation(check: &Check, alert: &Alert, settings: &Settings) -> Option<Inhi
     }
     let caused = relations::caused().filter(|relation| relation.check.id == check.id);
     let follows: Vec<&Cause> = caused.flat_map(|relation| relation.causes).copied().collect();
-    alert.causes().find(|cause| follows.contains(cause))?;
-    let labels = Shape::of(check, alert)?.labels();
-    let common = ["check", "cause", "node"].into_iter().filter(|label| labels.contains(label));
+    follows.into_iter().find(|cause| alert.tells_of(cause))?;
+    let common = ["cause", "node"].into_iter().filter(|label| alert.keeps(label));
     let common: Vec<&str> = ["namespace"].into_iter().chain(common).collect();
     Some(inhibition(
         &[("alertname", "=", INHIBITOR), ("alert", "=", alert.name)],

@@ -120,8 +120,6 @@ pub const NEVER_MUTED: [&str; 3] =
 pub struct Told<'a> {
     /// The alert.
     pub alert: &'static str,
-    /// Its check.
-    pub check: &'static str,
     /// The cause; empty where the alert has no such label.
     pub cause: &'static str,
     /// The node; empty where the alert has no such label, or the findings name none.
@@ -138,7 +136,6 @@ pub fn muted(findings: &[Finding]) -> BTreeMap<Told<'_>, BTreeSet<(&'static str,
         let Some(alert_of) = alert(finding).filter(|alert| alert.tells_of(finding.cause)) else { continue };
         let key = Told {
             alert: alert_of.name,
-            check: finding.check,
             cause: if alert_of.keeps("cause") { finding.cause.id } else { "" },
             node: node_of(alert_of, finding),
         };

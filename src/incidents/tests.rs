@@ -115,7 +115,7 @@ fn scenarios_name_their_root_first() {
 fn finding(check: &str, cause: &str, node: &str) -> Finding {
     let check = checks::by_id(check).unwrap();
     let cause = check.cause(cause).unwrap();
-    let object = ObjectRef { kind: "Pod", namespace: None, name: format!("pod-{node}") };
+    let object = crate::testing::cluster("").object::<crate::longhorn::Pod>(&format!("pod-{node}"));
     let mut finding = Finding::about(cause, object, format!("{cause} of {node}")).node(node);
     finding.check = check.id;
     finding

@@ -79,7 +79,7 @@ fn told(alert: &Alert) -> String {
 /// Who is muted, with the alerts that it follows from. Alertmanager names one of several reasons, whichever it met first,
 /// so all are looked for among the alerts that mute.
 fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
-    let about = ["check", "cause", "node"];
+    let about = ["cause", "node"];
     let sources: Vec<Alert> =
         stack.alerts("").into_iter().filter(|alert| alert.name() == INHIBITOR).collect();
     let (muted, _) = stack.muted_and_heard();
@@ -100,7 +100,7 @@ fn muted(stack: &Stack) -> BTreeSet<(String, String)> {
 fn settle(stack: &Stack) {
     stack::wait("the relations to mute", || {
         let sources = stack.alerts("").iter().filter(|alert| alert.name() == INHIBITOR).count();
-        let expr = "count(count by (alert, check, cause, node, root_alert, root_node) \
+        let expr = "count(count by (alert, cause, node, root_alert, root_node) \
                     (longhorn_health_alert_follows) and on (root_alert, root_node) \
                     label_replace(label_replace(ALERTS{alertname!=\"LonghornHealthInhibitor\", alertstate=\"firing\"}, \"root_alert\", \"$1\", \
                     \"alertname\", \"(.*)\"), \"root_node\", \"$1\", \"node\", \"(.*)\")) or vector(0)";
