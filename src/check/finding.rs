@@ -313,7 +313,7 @@ mod tests {
         let long = "\u{1f980}".repeat(100_000);
         let mut finding = Finding::about(
             const { &Cause::info("c", "") },
-            ObjectRef { kind: "Node", namespace: None, name: "n".to_owned() },
+            crate::testing::cluster("").object::<crate::longhorn::KubeNode>("n"),
             format!("x{long}"),
         )
         .impact("short")

@@ -6,6 +6,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::check::{Cause, Check};
 use crate::did_you_mean;
@@ -101,8 +102,11 @@ pub fn named(id: &str, cause: Option<&str>) -> Result<(&'static Check, Option<&'
 }
 
 /// The kinds that checks read. What only plans ask for is not among them, so that nothing else pays for it.
-pub fn kinds() -> BTreeSet<Resource> {
-    ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()
+pub fn kinds() -> &'static BTreeSet<Resource> {
+    static KINDS: LazyLock<BTreeSet<Resource>> = LazyLock::new(|| {
+        ALL.iter().flat_map(|check| check.needs.iter().chain(check.uses)).copied().collect()
+    });
+    &KINDS
 }
 
 /// A check by its id.

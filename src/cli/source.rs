@@ -139,7 +139,7 @@ pub struct Wanted {
 impl Wanted {
     /// What checks read.
     pub fn by_checks() -> Self {
-        Wanted { kinds: checks::kinds(), api_server: false }
+        Wanted { kinds: checks::kinds().clone(), api_server: false }
     }
 }
 

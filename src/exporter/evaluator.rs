@@ -361,8 +361,8 @@ impl Evaluator {
         let begin = (self.clock)();
         let cluster = self.source.snapshot(now);
         let mut evaluation = evaluate_as(&cluster, |_| true, &self.wish);
-        let kinds = checks::kinds().into_iter();
-        let resources = kinds.map(|resource| resource_facts(&cluster, resource)).collect();
+        let kinds = checks::kinds().iter();
+        let resources = kinds.map(|resource| resource_facts(&cluster, *resource)).collect();
         let instance_managers = instance_managers(&cluster);
         // a history that no one else holds is changed in place
         drop(cluster);

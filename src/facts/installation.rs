@@ -130,8 +130,9 @@ pub fn converted(cluster: &Cluster, installed: Option<Release>) -> Vec<&str> {
 fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    let old = |release: Option<Release>| release.is_some_and(|release| release < NO_CONVERSION);
-    if !old(installed) || release.is_none() || old(release) {
+    let crosses =
+        matches!((installed, release), (Some(from), Some(to)) if from < NO_CONVERSION && to >= NO_CONVERSION);
+    if !crosses {
         return remedy;
     }
     remedy.fix.push_str(

@@ -71,6 +71,11 @@ pub fn was_never_up(cluster: &Cluster, volume: &Volume) -> bool {
     !traced && replicas.peek().is_some() && replicas.all(|replica| last_healthy(replica).is_none())
 }
 
+/// The node that an attached volume is on.
+pub fn attached_on(volume: &Volume) -> Option<&str> {
+    (volume.status.state == VolumeState::Attached).then_some(volume.status.current_node_id.as_str())
+}
+
 /// The engine that serves the volume: during a migration and a live upgrade there are two.
 pub fn current_engine<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a Engine> {
     let node = &volume.status.current_node_id;

@@ -188,7 +188,7 @@ mod tests {
 
     fn finding(object: &str) -> Finding {
         let check = checks::by_id("instance_manager_stale").unwrap();
-        let object = ObjectRef { kind: "InstanceManager", namespace: None, name: object.to_owned() };
+        let object = crate::testing::cluster("").object::<crate::longhorn::InstanceManager>(object);
         let mut finding = Finding::about(check.cause("orphan_held").unwrap(), object, "m");
         finding.check = check.id;
         finding

@@ -11,7 +11,7 @@ use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
 use crate::facts::{nodes, volumes};
-use crate::longhorn::{Resource, Volume, VolumeHealth, VolumeState};
+use crate::longhorn::{Resource, Volume, VolumeHealth};
 use crate::word_enum::word_enum;
 
 /// This many volumes of each state are listed in the report.
@@ -117,8 +117,7 @@ pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
     let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
         let health = volume.status.health();
-        let stands = volume.status.state == VolumeState::Attached
-            && away.contains(volume.status.current_node_id.as_str());
+        let stands = volumes::attached_on(volume).is_some_and(|node| away.contains(node));
         let of_finding = found.get(volume.metadata.name.as_str()).copied();
         // without its NFS server a shared volume stands still for pods of every node
         let known =
@@ -301,11 +300,7 @@ mod tests {
     #[test]
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
-        let none = Finding::about(
-            &NO_NODE_READY,
-            crate::check::ObjectRef { kind: "Node", namespace: None, name: "n".to_owned() },
-            "…",
-        );
+        let none = Finding::about(&NO_NODE_READY, cluster.object::<crate::longhorn::KubeNode>("n"), "…");
         assert_eq!(
             of(&cluster, &[none]).1.line,
             "1 volume healthy, as Longhorn wrote before no node was Ready"

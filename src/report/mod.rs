@@ -333,12 +333,13 @@ fn report(
         time_tells: Vec::new(),
         unknown,
         not_recorded: checks::kinds()
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|resource| cluster.readability(*resource) == Readability::NotRecorded)
             .filter(|resource| cluster.can_read(*resource))
             .map(Resource::label)
             .collect(),
-        resources: checks::kinds().into_iter().map(|resource| resource_report(cluster, resource)).collect(),
+        resources: checks::kinds().iter().map(|resource| resource_report(cluster, *resource)).collect(),
     };
     report.status = Status::of(report.worst(), report.unknown.is_empty());
     report.exit_code = report.exit_code_from(Some(Severity::Warning));

@@ -321,6 +321,9 @@ fn of_a_tool(resource: Resource, item: &Value) -> Option<Value> {
         Resource::HelmReleases => HelmRelease::deserialize(item).is_ok_and(|release| release.is_longhorn()),
         _ => Application::deserialize(item).is_ok_and(|application| application.is_longhorn()),
     };
+    if !ours {
+        return None;
+    }
     let metadata = |key: &str| item.pointer(&format!("/metadata/{key}")).cloned().unwrap_or_default();
     let mut bare = json!({
         "apiVersion": item.get("apiVersion"),
@@ -345,7 +348,7 @@ fn of_a_tool(resource: Resource, item: &Value) -> Option<Value> {
     if let Some(resources) = item.pointer("/status/resources").and_then(Value::as_array) {
         put(&mut bare, "/status/resources", resources.iter().filter(managers).cloned().collect());
     }
-    ours.then_some(bare)
+    Some(bare)
 }
 
 /// Puts a value where a pointer says, with the objects on the way.

@@ -40,7 +40,9 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode,
         .since(away.iter().filter_map(|(_, ready)| ready.last_transition_time.get()).max())
         .impact(impact(cluster))
         .with(Name::Node, first.metadata.name.as_str())
-        .facts(words(away).chain(times(away)).chain(others(cluster)));
+        .facts(words(away))
+        .facts(times(away))
+        .facts(others(cluster));
     out.find(finding);
 }
 
@@ -55,7 +57,7 @@ fn impact(cluster: &Cluster) -> String {
 }
 
 /// What is said of the nodes, the commonest first.
-fn words(away: &[(&LonghornNode, &Condition)]) -> impl Iterator<Item = String> {
+fn words(away: &[(&LonghornNode, &Condition)]) -> Vec<String> {
     let mut by_words: BTreeMap<(&str, &str, &str), Vec<&str>> = BTreeMap::new();
     for (node, ready) in away {
         let said = (ready.status.as_str(), ready.reason.as_str(), ready.message.trim());
@@ -63,8 +65,7 @@ fn words(away: &[(&LonghornNode, &Condition)]) -> impl Iterator<Item = String> {
     }
     let mut said: Vec<_> = by_words.into_iter().collect();
     said.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
-    let lines: Vec<String> = said
-        .into_iter()
+    said.into_iter()
         .take(MOST)
         .map(|((status, reason, message), nodes)| {
             let reason = if reason.is_empty() { String::new() } else { format!(", reason {reason}") };
@@ -74,8 +75,7 @@ fn words(away: &[(&LonghornNode, &Condition)]) -> impl Iterator<Item = String> {
             };
             format!("{}: Ready is {status}{reason}{message}", text::listed(&nodes))
         })
-        .collect();
-    lines.into_iter()
+        .collect()
 }
 
 /// Whether they went together.

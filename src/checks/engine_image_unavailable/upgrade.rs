@@ -31,11 +31,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         }
         let age = observe(cluster, out, "upgrade", name, Begun::At(begun));
         if age.at_least(ROLLOUT, Unknown::Counts) {
-            out.find(
-                finding(cluster, volume, &new)
-                    .since(age.since)
-                    .fact(EvidenceSource::Api.says(since(begun.is_some()))),
-            );
+            out.find(finding(cluster, volume, &new).since(age.since).fact(since(begun.is_some())));
         }
     }
 }

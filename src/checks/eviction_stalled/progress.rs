@@ -205,6 +205,8 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     if !age.at_least(UNPLACED, Unknown::Counts) {
         return;
     }
+    let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));
+    let refusals = first.and_then(|volume| placement::refusals(cluster, volume)).unwrap_or_default();
     let finding = Finding::about(
         &causes::NO_SCHEDULABLE_DISK,
         object(cluster, disk),
@@ -215,21 +217,12 @@ fn no_schedulable_disk(cluster: &Cluster, out: &mut Outcome, disk: &EvictingDisk
     .volumes(unplaced.iter().map(|volume| cluster.volume_ref(volume.volume)).collect())
     .since(age.since)
     .impact("their replicas stay on the disk, and until another is made the volumes have one copy less than they should")
-    .fact(asks(disk)).facts(unplaced.iter().take(10).map(|volume| volume.fact.clone()));
-    let first = unplaced.first().and_then(|first| cluster.objects.volumes.get(first.volume));
-    out.find(
-        finding
-            .facts(
-                first
-                    .and_then(|volume| placement::refusals(cluster, volume))
-                    .iter()
-                    .flatten()
-                    .take(10)
-                    .map(|refusal| refusal.text.clone()),
-            )
-            .facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)))
-            .fact(age.evidence()),
-    );
+    .fact(asks(disk))
+    .facts(unplaced.iter().take(10).map(|volume| volume.fact.clone()))
+    .facts(refusals.iter().take(10).map(|refusal| refusal.text.clone()))
+    .facts(strict_local(cluster, unplaced.iter().map(|volume| volume.volume)))
+    .fact(age.evidence());
+    out.find(finding);
 }
 
 fn no_progress(

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::check::*;
 use crate::facts::instance_managers::InstanceManagers;
-use crate::facts::nodes;
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
+use crate::facts::{nodes, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner, Volume, VolumeState};
+use crate::longhorn::{DataEngine, InstanceManager, InstanceManagerState, Owner};
 
 use diagnose::ManagerTrouble;
 
@@ -250,8 +250,8 @@ fn active_v2(cluster: &Cluster) -> HashMap<&str, usize> {
     nodes
 }
 
-/// Attached volumes by node, looked for once a node is down.
-type Attached<'a> = OnceCell<BTreeMap<&'a str, Vec<&'a str>>>;
+/// Nodes with the volumes that are attached there, in order; looked for once a node is down.
+type Attached<'a> = OnceCell<Vec<(&'a str, &'a str)>>;
 
 /// The volumes that are attached on the node, said with the first of its instance managers alone.
 fn standing<'a>(cluster: &'a Cluster, attached: &Attached<'a>, im: &InstanceManager) -> Vec<VolumeRef> {
@@ -262,14 +262,15 @@ fn standing<'a>(cluster: &'a Cluster, attached: &Attached<'a>, im: &InstanceMana
         return Vec::new();
     }
     let by_node = attached.get_or_init(|| {
-        let mut by_node = BTreeMap::<&str, Vec<&str>>::new();
-        let attached = |volume: &&Volume| volume.status.state == VolumeState::Attached;
-        for volume in cluster.objects.volumes.iter().filter(attached) {
-            by_node.entry(&volume.status.current_node_id).or_default().push(&volume.metadata.name);
-        }
-        by_node
+        let volumes = cluster.objects.volumes.iter();
+        let on = volumes.filter_map(|volume| Some((volumes::attached_on(volume)?, &*volume.metadata.name)));
+        let mut on: Vec<(&str, &str)> = on.collect();
+        on.sort_unstable();
+        on
     });
-    cluster.volume_refs(by_node.get(node).into_iter().flatten().copied())
+    let here = by_node.partition_point(|(on, _)| *on < node);
+    let here = by_node.iter().skip(here).take_while(|(on, _)| *on == node);
+    cluster.volume_refs(here.map(|(_, volume)| *volume))
 }
 
 /// The volumes that run in it, else (its maps are emptied when it does not run) those whose engine

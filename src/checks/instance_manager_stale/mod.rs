@@ -184,16 +184,14 @@ fn finding(
     if fleet.is_old(im) {
         finding = finding.fact(format!("spec.image is {}, not the default", im.spec.image));
     }
+    let orphaned = case.holders.iter().filter_map(|holder| {
+        let orphan = orphans.get(&(name.as_str(), holder.name))?;
+        Some(format!("Longhorn's Orphan {orphan} names {}", holder.name))
+    });
     finding = finding
         .facts(case.evidence.iter().cloned())
-        .facts(case.holders.iter().map(|holder| holder.evidence.clone()));
-    for holder in &case.holders {
-        finding = finding.facts(
-            orphans
-                .get(&(name.as_str(), holder.name))
-                .map(|orphan| format!("Longhorn's Orphan {orphan} names {}", holder.name)),
-        );
-    }
+        .facts(case.holders.iter().map(|holder| holder.evidence.clone()))
+        .facts(orphaned);
     if !shards.is_empty() {
         let text = format!("shards that do not hold it in this release run in it: {}", listed(&shards));
         finding = finding.fact(text);

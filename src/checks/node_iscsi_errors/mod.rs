@@ -134,13 +134,13 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
             };
             let times = format!("{by} {often} {when}");
             let quote = events.iter().max_by_key(|report| report.last).map(|report| report.message);
-            let finding = finding.since(Some(first)).fact(EvidenceSource::Event.says(times));
+            let quote = quote.filter(|message| !message.is_empty());
             out.find(
                 finding
+                    .since(Some(first))
+                    .fact(EvidenceSource::Event.says(times))
                     .facts(
-                        quote
-                            .filter(|message| !message.is_empty())
-                            .map(|message| EvidenceSource::Event.says(format!("the last one: {message}"))),
+                        quote.map(|message| EvidenceSource::Event.says(format!("the last one: {message}"))),
                     )
                     .facts(surroundings(cluster, &scene)),
             );

@@ -118,6 +118,7 @@ gauges! {
 /// Placing takes seconds; a node that reboots is back in ten minutes.
 const QUIET: SignedDuration = SignedDuration::from_mins(10);
 const MAINTENANCE: SignedDuration = SignedDuration::from_hours(1);
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
         let scheduled = condition(&volume.status.conditions, "Scheduled");

@@ -98,11 +98,9 @@ pub fn is_rendered(cluster: &Cluster) -> bool {
     matches!(installer(cluster), Installer::Helm(_)) && set.metadata.annotations.helm_release_name.is_empty()
 }
 
-pub fn rendered(rung: &Rung<'_>, out: &mut Found) {
-    if is_rendered(rung.cluster) {
-        let text = "the DaemonSet of the managers was rendered from the chart, and names no Helm release";
-        out.say(text).fact("no Application of Argo CD has it either");
-    }
+pub fn rendered(_: &Rung<'_>, out: &mut Found) {
+    let text = "the DaemonSet of the managers was rendered from the chart, and names no Helm release";
+    out.say(text).fact("no Application of Argo CD has it either");
 }
 
 /// What differs between the class and what managers made it of; they compare that text with their ConfigMap, not with

@@ -105,7 +105,7 @@ impl LiveOptions {
             look_again: Duration::from_secs(30),
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
-            kinds: checks::kinds(),
+            kinds: checks::kinds().clone(),
         }
     }
 
