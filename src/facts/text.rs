@@ -48,6 +48,17 @@ pub fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
+/// The same of what passed through many hands: each puts its own words in front, and the last ones say what happened.
+pub fn both_ends(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(longest / 3).collect();
+    let end: String = text.chars().skip(count - (longest - longest / 3)).collect();
+    format!("{begin}…{end}")
+}
+
 /// Who uses these volumes, for a sentence: claims where bound, else volume names.
 pub fn users_of(volumes: &[VolumeRef]) -> String {
     let names = volumes.iter().map(|volume| match (&volume.pvc, volume.workloads.first()) {
@@ -90,5 +101,8 @@ mod tests {
     fn texts_are_cut_between_characters() {
         assert_eq!(shortened("äöü", 3), "äöü");
         assert_eq!(shortened("äöü", 2), "äö…");
+        assert_eq!(both_ends("äöü", 3), "äöü");
+        assert_eq!(both_ends("begin, middle and end", 9), "beg…nd end");
+        assert_eq!(both_ends("äöü", 0), "…");
     }
 }

@@ -84,6 +84,15 @@ pub fn current_engine<'a>(cluster: &'a Cluster, volume: &Volume) -> Option<&'a E
         .max_by_key(|engine| (engine.spec.active, engine.spec.node_id == *node, engine.metadata.created()))
 }
 
+/// True where a replica was enlarged behind Longhorn's back: its engine is larger than the volume, which an expansion cannot make good and
+/// which no new replica fits to (longhorn-manager v1.4.2 and v1.12.0 controller/engine_controller.go IsValidForExpansion, whose error is
+/// kept; #6078). The engine of an encrypted volume is larger by its header, and that is no error.
+pub fn is_oversized(volume: &Volume, engine: &Engine) -> bool {
+    let status = &engine.status;
+    let said = status.last_expansion_error.contains("should not be smaller than the current size");
+    said && status.current_state == InstanceState::Running && status.current_size.0 > volume.spec.size.0
+}
+
 /// True where Longhorn sees the file system on the engine's device mounted read-only. The condition is reset only when the engine
 /// is seen to stop.
 pub fn is_read_only(engine: &Engine) -> bool {

@@ -283,6 +283,7 @@ fn every_cause_of_unfinished_work_and_leftovers_is_in_a_case() {
     let expected: BTreeSet<String> = cases()
         .into_values()
         .flatten()
+        .filter(|case| case.expected(false).1 == Verdict::Right)
         .map(|case| case.expect)
         .chain(["snapshot_chain_long/many".to_owned()])
         .collect();

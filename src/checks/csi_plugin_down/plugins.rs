@@ -10,7 +10,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, condition};
+use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
 
 const PLUGIN: &str = "longhorn-csi-plugin";
 
@@ -25,7 +25,7 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
     for pod in cluster.pods_of(PLUGIN) {
         let node = pod.spec.node_name.as_str();
         seen.insert(node);
-        if pod.metadata.is_deleting() {
+        if pod.metadata.is_deleting() || is_replaced(cluster, pod) {
             continue;
         }
         let found = match nodes::down(cluster, node) {
@@ -49,6 +49,14 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
         }
     }
     counts.into_iter().for_each(|(state, count)| out.sample(&PLUGINS, &[state], f64::from(count)));
+}
+
+/// True for a pod that ended, as evicted ones do, and that another pod on its node has taken over from: it lies about until someone or
+/// the garbage collector deletes it.
+fn is_replaced(cluster: &Cluster, pod: &Pod) -> bool {
+    let ended = |pod: &Pod| matches!(pod.status.phase, PodPhase::Failed | PodPhase::Succeeded);
+    let mut others = cluster.pods_of(PLUGIN).filter(|other| other.spec.node_name == pod.spec.node_name);
+    ended(pod) && others.any(|other| !ended(other))
 }
 
 fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {

@@ -63,6 +63,19 @@ fn a_plugin_that_crashes_or_does_not_start_is_found_with_its_container() {
 }
 
 #[test]
+fn an_evicted_pod_that_another_one_replaced_is_not_found() {
+    let evicted = pod("longhorn-csi-plugin", "n1", "False", LONG_AGO, "")
+        .replace("longhorn-csi-plugin-n1", "longhorn-csi-plugin-old")
+        .replace("status: {", "status: {phase: Failed, reason: Evicted, ");
+    let alone = cluster_at(NOW, &(SET.to_owned() + &evicted));
+    assert_eq!(found(&CHECK, &alone), ["warning plugin_not_running Pod longhorn-csi-plugin-old"]);
+    let both = cluster_at(NOW, &(plugin("True", LONG_AGO, "") + &evicted));
+    assert!(found(&CHECK, &both).is_empty());
+    let waits = cluster_at(NOW, &(plugin("False", LONG_AGO, WAITS) + &evicted));
+    assert_eq!(found(&CHECK, &waits), ["warning plugin_not_running Pod longhorn-csi-plugin-n1"]);
+}
+
+#[test]
 fn roll_outs_reboots_and_nodes_that_are_down_are_not_found() {
     for yaml in [
         plugin("True", LONG_AGO, ""),

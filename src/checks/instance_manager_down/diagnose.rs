@@ -9,7 +9,7 @@ use crate::check::*;
 use crate::facts::api;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of, missing_labels};
 use crate::facts::patience::{NEXT_POD, NODE_AWAY};
-use crate::facts::{looping, nodes, text};
+use crate::facts::{looping, nodes, not_started, text};
 use crate::longhorn::*;
 
 /// A start takes seconds, and minutes when the image is pulled first.
@@ -178,6 +178,10 @@ fn not_running(
         }
         Some(pod) => {
             evidence.push(api(pod_in_words(pod)));
+            if pod.status.phase == PodPhase::Pending {
+                let container = container_status_of(pod).map_or("", |status| status.name.as_str());
+                evidence.extend(not_started::evidence(&not_started::of_pod(cluster, pod, container)));
+            }
             let since = not_up_since(cluster, pod, said_since, first_seen);
             let trouble = aged(cluster, &causes::STARTING_STUCK, since, STARTED, evidence);
             trouble.aged.then_some(trouble) // before that it is an ordinary start

@@ -250,6 +250,9 @@ impl CrashedManager<'_> {
         {
             self.why = Some(CrashReason::Setting);
         }
+        if *found == causes::CONTAINER_CANNOT_START {
+            self.headline = Some("its image is made for another processor than that of the node".to_owned());
+        }
         if *found == causes::UPGRADE_PATH {
             self.headline = facts::upgrade_gap(self.cluster, self.pod);
         }

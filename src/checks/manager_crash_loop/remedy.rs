@@ -24,6 +24,9 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         (&causes::CONTAINER_CANNOT_START, _) if diagnosis.source == EvidenceSource::Event => {
             kubelet::without_hook(cluster)
         }
+        (&causes::CONTAINER_CANNOT_START, _) if diagnosis.source == EvidenceSource::Log => {
+            for_other_machines(pod).read(last_log(namespace, pod))
+        }
         (&causes::CONTAINER_CANNOT_START, _) => cannot_start(namespace, pod),
         (&causes::BACKING_IMAGE_EVICTION_PANIC, _) => stop_evictions(cluster, release),
         (&causes::UPGRADE_PATH, _) => release
@@ -120,6 +123,16 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
         &text,
         &serde_json::json!({ "resources": { "limits": { "memory": null } } }),
     )
+}
+
+/// The one refusal that only the log has: the image has a program for another processor.
+fn for_other_machines(pod: &Pod) -> Remedy {
+    let node = &pod.spec.node_name;
+    Remedy::new(format!(
+        "The image holds a program for another processor than that of node {node}: give the registry images for both, as Longhorn's own \
+         tags have, and take care with digests and mirrors of one platform. Where the node has the wrong one in its cache, remove it there.",
+    ))
+    .read(format!("kubectl get node {node} -o jsonpath='{{.status.nodeInfo.architecture}}'"))
 }
 
 /// Nothing of Longhorn runs, so only the node and the runtime matter.

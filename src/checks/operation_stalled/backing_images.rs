@@ -18,9 +18,11 @@ pub(super) fn find(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let preparing = source.filter(|source| !source.spec.file_transferred);
-        // failed ones are told by what Longhorn does about them: it tries again, or deletes and copies
+        let unusable = |state: CopyState| failed(state) || state == CopyState::Unknown;
+        // failed ones are told by what Longhorn does about them: it tries again, or deletes and copies; eviction_inconsistent tells
+        // where no copy is left that one could wait for
         if preparing.is_some_and(|source| failed(source.status.current_state))
-            || !copies.is_empty() && copies.values().all(|copy| failed(copy.state))
+            || !copies.is_empty() && copies.values().all(|copy| unusable(copy.state))
             || source.is_none() && copies.is_empty()
             // eviction_inconsistent tells of copies on disks that no node lists
             || !copies.is_empty() && copies.keys().all(|disk| cluster.disk(disk).is_none())

@@ -58,6 +58,17 @@ fn an_expansion_fails_by_its_error_and_stalls_by_the_clock() {
     assert_eq!(noted(&slow), ["expansion_stalled"]);
     assert_eq!(watched(&slow, 29), "");
     assert_eq!(watched(&slow, 30), "warning expansion_stalled Volume v");
+    // held for done, or refused for want of room: nothing says that it is due
+    let held = volume("", "") + &engine("currentSize: '10'");
+    assert_eq!(noted(&held), ["expansion_stalled"]);
+    assert_eq!(watched(&held, 30), "warning expansion_stalled Volume v");
+    // a replica that another engine enlarged, and the header of an encrypted volume
+    let larger = |error: &str| {
+        volume("", "") + &engine(&format!("currentSize: '50', lastExpansionError: '{error}'"))
+    };
+    let enlarged = "the expected size 20 of engine e should not be smaller than the current size 50";
+    assert_eq!(recorded(&larger(enlarged)), "warning expansion_failed Volume v");
+    assert_eq!((recorded(&larger("")), noted(&larger(""))), (String::new(), vec![]));
     // an old error of an expansion that is done, and one that is tried again just now
     let done = volume("", "") + &engine("currentSize: '20', lastExpansionError: 'no space left'");
     assert_eq!(recorded(&done), "");
@@ -235,6 +246,8 @@ fn a_backing_image_without_usable_copy_is_found_once_it_stands_still() {
     ] {
         assert_eq!(recorded(&cluster(&parts)), "", "{what}");
     }
+    let lost = [image("22:00:00", "d: {state: unknown}, e: {state: failed}"), source("", true, "download")];
+    assert_eq!(recorded(&cluster(&lost)), "", "no copy is left to wait for, which another check says");
     let elsewhere = [image("22:00:00", "gone: {state: unknown}"), source("", true, "download")];
     assert_eq!(recorded(&cluster(&elsewhere)), "", "no node lists the disk, which another check says");
     let upload = image("22:00:00", "") + &source("currentState: pending", false, "upload");

@@ -24,22 +24,36 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     let name = volume.metadata.name.as_str();
     let status = engine.map(|engine| &engine.status);
     let grows = status.is_some_and(|status| status.is_expanding);
-    if !volume.status.expansion_required && !grows {
+    let oversized = engine.is_some_and(|engine| volumes::is_oversized(volume, engine));
+    // refused for want of room, or held for done: nothing is required then (#13379; longhorn-manager v1.7.3
+    // controller/volume_controller.go reconcileVolumeSize)
+    let small = status.is_some_and(|status| {
+        let size = status.current_size.0;
+        status.current_state == InstanceState::Running && size > 0 && size < volume.spec.size.0
+    });
+    if !volume.status.expansion_required && !grows && !oversized && !small {
         return;
     }
     let sizes = status.map_or_else(String::new, |status| {
         format!("spec.size is {}, the engine's currentSize {}", volume.spec.size.0, status.current_size.0)
     });
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
-        out.find(
-            about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
-                .since(status.last_expansion_failed_at.get())
-                .impact(
-                    "the volume keeps its old size, and no replica of it is rebuilt until it has the new one",
-                )
-                .fact(format!("lastExpansionError: {}", text::shortened(&status.last_expansion_error, 600)))
-                .fact(sizes),
-        );
+        let impact = match oversized {
+            true => "no new replica fits to the enlarged one, so none is rebuilt",
+            false => "the volume keeps its old size, and no replica of it is rebuilt until it has the new one",
+        };
+        let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
+            .since(status.last_expansion_failed_at.get())
+            .impact(impact)
+            .fact(format!("lastExpansionError: {}", text::both_ends(&status.last_expansion_error, 600)))
+            .fact(sizes);
+        if oversized {
+            finding = finding.fix(
+                "Nobody asked for it: the engine of another volume enlarged a replica of this one, and it cannot be cancelled. Take a backup, then \
+                 expand the claim to the engine's currentSize: replicas are rebuilt again. Delete no replica that holds data.",
+            );
+        }
+        out.find(finding);
         return;
     }
     let state = status.map_or("no engine", |status| status.current_state.as_str());

@@ -49,8 +49,11 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             !ticket.satisfied && !own && (waits(volume) || attaches_to_gone_node(cluster, volume))
         });
         let waiting = waits.filter(|ticket| lasting(cluster, out, "waits", volume, ticket));
+        // then the other waits for nothing but this
+        let mut is_held = false;
         for ticket in left_over {
             if lasting(cluster, out, "left_over", volume, ticket) {
+                is_held |= volume.status.current_node_id == *ticket.node;
                 find_left_over(cluster, out, volume, ticket, waits);
             }
         }
@@ -61,7 +64,8 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             // held by a node that is down: a check of its own
             Some(ticket)
                 if nodes::down(cluster, &volume.status.current_node_id).is_none()
-                    && !attaches_to_gone_node(cluster, volume) =>
+                    && !attaches_to_gone_node(cluster, volume)
+                    && !is_held =>
             {
                 find(cluster, out, &TICKET_WAITS, volume, ticket, &tickets);
             }

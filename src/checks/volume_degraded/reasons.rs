@@ -14,6 +14,8 @@ const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 /// Longhorn tries one replica six times at most.
 const MANY_TRIES: i64 = 3;
+/// What the engine controller writes of a rebuild that failed.
+const FAILED: &str = "FailedRebuilding";
 /// How many disks are named.
 const SHOWN: usize = 8;
 
@@ -54,7 +56,7 @@ impl<'a> Wide<'a> {
             cluster.setting_value("concurrent-replica-rebuild-per-node-limit", DataEngine::V1).parse().ok();
         let rebuilding = cluster.objects.engines.iter().any(|engine| volumes::rebuild(engine).is_some());
         let mut failures = BTreeMap::new();
-        for event in cluster.objects.events.iter().filter(|event| event.reason == "FailedRebuilding") {
+        for event in cluster.objects.events.iter().filter(|event| event.reason == FAILED) {
             let count = event.count.0.max(event.series.as_ref().map_or(0, |series| series.count.0)).max(1);
             *failures.entry(event.involved_object.name.as_str()).or_default() += count;
         }
@@ -167,11 +169,14 @@ fn looping(
         reason.node = node.to_string();
     }
     if events > 0 {
-        let text = format!(
-            "{} FailedRebuilding on its engine",
-            counted(usize::try_from(events).unwrap_or(0), "Event")
-        );
-        reason.evidence.push(EvidenceSource::Event.says(text));
+        let newest = engine.and_then(|engine| {
+            let about = cluster.events_about(&engine.metadata.name);
+            about.filter(|event| event.reason == FAILED).max_by_key(|event| event.last_seen())
+        });
+        let said = newest.map(|event| event.message.trim()).filter(|said| !said.is_empty());
+        let said = said.map(|said| format!(": {}", text::both_ends(said, 400))).unwrap_or_default();
+        let count = counted(usize::try_from(events).unwrap_or(0), "Event");
+        reason.evidence.push(EvidenceSource::Event.says(format!("{count} {FAILED} on its engine{said}")));
     }
     for replica in cluster.replicas_of(&volume.metadata.name) {
         if let Some(failed) = condition(&replica.status.conditions, "RebuildFailed")
@@ -194,6 +199,14 @@ fn blocked(volume: &Volume, engine: Option<&Engine>) -> Option<DegradedReason> {
         let text =
             format!("spec.migrationNodeID is '{wanted}', status.currentMigrationNodeID is '{current}'");
         return Some(DegradedReason::new(&REBUILD_BLOCKED, "it migrates to another node").because(text));
+    }
+    if let Some(engine) = engine.filter(|engine| volumes::is_oversized(volume, engine)) {
+        let (size, wanted) = (engine.status.current_size.0, volume.spec.size.0);
+        return Some(
+            DegradedReason::new(&REBUILD_BLOCKED, "its engine is larger than the volume wants to be")
+                .because(format!("spec.size is {wanted}, the engine's currentSize {size}"))
+                .because(format!("lastExpansionError: {}", engine.status.last_expansion_error)),
+        );
     }
     let expands = engine.is_some_and(|engine| engine.status.is_expanding);
     expands.then(|| {

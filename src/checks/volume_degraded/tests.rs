@@ -172,7 +172,14 @@ fn failed_rebuilds_that_events_tell_are_a_loop() {
     };
     let yaml = volume(OLD, "") + &two() + &rebuilding(3);
     assert!(causes(&cluster_at(NOW, &(yaml.clone() + &event(2)))).is_empty());
-    assert_eq!(causes(&cluster_at(NOW, &(yaml + &event(3)))), ["warning rebuild_looping Volume vol"]);
+    assert_eq!(causes(&cluster_at(NOW, &(yaml.clone() + &event(3)))), ["warning rebuild_looping Volume vol"]);
+    // what went wrong stands at the end of a long message
+    let said = format!("Failed rebuilding replica: {}: invalid argument", "rpc error: ".repeat(60));
+    let event = event(3).replace("count: 3", &format!("count: 3\nmessage: '{said}'"));
+    let report = run(&CHECK, &cluster_at(NOW, &(yaml + &event))).report;
+    let evidence = format!("{:?}", report.findings[0].evidence());
+    assert!(evidence.contains("on its engine: Failed rebuilding"), "{evidence}");
+    assert!(evidence.contains("…") && evidence.contains("rpc error: : invalid argument"), "{evidence}");
 }
 
 #[test]
