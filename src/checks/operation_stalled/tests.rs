@@ -58,7 +58,7 @@ fn an_expansion_fails_by_its_error_and_stalls_by_the_clock() {
     assert_eq!(noted(&slow), ["expansion_stalled"]);
     assert_eq!(watched(&slow, 29), "");
     assert_eq!(watched(&slow, 30), "warning expansion_stalled Volume v");
-    // held for done, or refused for want of room: nothing says that it is due
+    // held for done, or refused where room is short: nothing says that it is due
     let held = volume("", "") + &engine("currentSize: '10'");
     assert_eq!(noted(&held), ["expansion_stalled"]);
     assert_eq!(watched(&held, 30), "warning expansion_stalled Volume v");

@@ -25,7 +25,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     let status = engine.map(|engine| &engine.status);
     let grows = status.is_some_and(|status| status.is_expanding);
     let oversized = engine.is_some_and(|engine| volumes::is_oversized(volume, engine));
-    // refused for want of room, or held for done: nothing is required then (#13379; longhorn-manager v1.7.3
+    // refused where room is short, or held for done: nothing is required then (#13379; longhorn-manager v1.7.3
     // controller/volume_controller.go reconcileVolumeSize)
     let small = status.is_some_and(|status| {
         let size = status.current_size.0;
@@ -49,7 +49,7 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
             .fact(sizes);
         if oversized {
             finding = finding.fix(
-                "Nobody asked for it: the engine of another volume enlarged a replica of this one, and it cannot be cancelled. Take a backup, then \
+                "No one asked for it: the engine of another volume enlarged a replica of this one, and it cannot be cancelled. Take a backup, then \
                  expand the claim to the engine's currentSize: replicas are rebuilt again. Delete no replica that holds data.",
             );
         }
