@@ -28,7 +28,7 @@ pub struct Outcome<'a> {
     /// What this look cannot tell, by cause: how many objects, and the first of them.
     pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,
     /// What findings say about the data of volumes, whether these are kept or only counted.
-    pub of_data: OfData,
+    pub of_data: Vec<OfData>,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Cut,
     /// Samples that are only counted, by family.
@@ -42,8 +42,8 @@ pub struct Outcome<'a> {
 /// Numbers of findings by check, cause and severity.
 pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
 
-/// Causes that say something about data, each with the volumes that a finding names.
-pub type OfData = Vec<(&'static Cause, Vec<String>)>;
+/// A cause that says something about data, with the volumes that its finding names.
+pub type OfData = (&'static Cause, Vec<String>);
 
 /// How many series a family has at most: objects in trouble have series of their own, and all may be.
 const MAX_SERIES: usize = 5_000;
@@ -70,7 +70,7 @@ impl<'a> Outcome<'a> {
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
-        let (time_tells, of_data) = (BTreeMap::new(), OfData::new());
+        let (time_tells, of_data) = (BTreeMap::new(), Vec::new());
         let (most, mildest) = (None, None);
         Outcome {
             check,

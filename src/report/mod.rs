@@ -238,7 +238,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     let mut samples = BTreeMap::new();
     let mut facts = Vec::new();
     let mut blind = BTreeSet::new();
-    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), OfData::new());
+    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), Vec::new());
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
         outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
@@ -289,7 +289,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
-    of_data: &OfData,
+    of_data: &[OfData],
     cut_off: Cut,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
