@@ -16,7 +16,7 @@ const MAX_NOTES: usize = 8;
 /// How many commands of a reason are shown then.
 const MAX_COMMANDS: usize = 2;
 /// How many facts of a reason are shown then.
-const MAX_OBSERVED: usize = 3;
+const MAX_FACTS: usize = 3;
 
 /// Writes the plan; with `all` every fact and note.
 pub fn write(out: &mut dyn Write, plan: &Plan, style: Style, all: bool) -> io::Result<()> {
@@ -113,7 +113,7 @@ pub fn volumes_line(reason: &Reason) -> Option<String> {
 }
 
 fn write_facts(out: &mut dyn Write, reason: &Reason, style: Style, all: bool) -> io::Result<()> {
-    let shown = if all { usize::MAX } else { MAX_OBSERVED };
+    let shown = if all { usize::MAX } else { MAX_FACTS };
     for fact in reason.evidence.iter().take(shown) {
         style.labelled(out, INDENT, "because", fact)?;
     }
