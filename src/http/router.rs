@@ -68,7 +68,7 @@ enum Route {
 impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
-let answers = Arc::new(Places::new(max_requests));
+        let answers = Arc::new(Places::new(max_requests));
         Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default(), on_demand: None }
     }
 
