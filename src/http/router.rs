@@ -10,18 +10,20 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::access::Access;
 use super::links::Links;
-use super::places::Slots;
+use super::places::{NoPlace, Place, Places, Share};
 use super::plan::PlanQuery;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
+use crate::cluster::Cluster;
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
 use crate::plan::{Which, table as plan_table};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
+use crate::source::OnDemand;
 use crate::sync;
 
 /// Answers requests; cheap to clone.
@@ -30,10 +32,12 @@ pub struct Router {
     evaluator: Arc<Evaluator>,
     access: Access,
     links: Arc<Links>,
-    slots: Arc<Slots>,
+    /// Requests that are answered at once: scrapes, and apart from them pages and reports.
+    answers: Arc<Places<bool>>,
     /// Held while an answer for a single reader is made: the parts of reports that are copied for it would
     /// otherwise exist as many times as there are readers.
     making: Arc<Mutex<()>>,
+    on_demand: Option<Arc<OnDemand>>,
 }
 
 /// Who sent a request, in its extensions.
@@ -64,8 +68,14 @@ enum Route {
 impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
-        let slots = Arc::new(Slots::new(max_requests));
-        Router { evaluator, access, links: Arc::new(links), slots, making: Arc::default() }
+        let answers = Arc::new(Places::new(max_requests));
+        Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default(), on_demand: None }
+    }
+
+    /// The same for a live cluster, which is asked for more where a plan needs it.
+    pub fn asking(mut self, on_demand: Option<OnDemand>) -> Self {
+        self.on_demand = on_demand.map(Arc::new);
+        self
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -106,15 +116,32 @@ impl Router {
         let client =
             request.extensions.get().map_or(Ipv4Addr::UNSPECIFIED.into(), |Client(address)| *address);
         self.access.authorize(config, request, client).await?;
-        self.access.take_turn(config)?;
-        let _slot = self.slots.take(route == Route::Metrics)?;
+        let _place = self.place(route, config)?;
         let (router, headers) = (self.clone(), request.headers.clone());
         let query = request.uri.query().unwrap_or_default().to_owned();
+        let beside = match &self.on_demand {
+            Some(on_demand) if route == Route::Plan(Which::Upgrade) => Some(on_demand.look().await),
+            _ => None,
+        };
         // evaluating and writing may take long on large clusters
-        let work = tokio::task::spawn_blocking(move || router.render(route, &query, &headers));
+        let work =
+            tokio::task::spawn_blocking(move || router.render(route, &query, &headers, beside.as_deref()));
         work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an answer could not be made");
             Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
+        })
+    }
+
+    /// A place for an answer; those who read pages and reports leave half of them to scrapes.
+    fn place(&self, route: Route, config: &WebConfig) -> Result<Place<bool>, Refusal> {
+        let is_scrape = route == Route::Metrics;
+        let share = if is_scrape { Share::All } else { Share::Half };
+        self.answers.take(is_scrape, share, config.rate).map_err(|full| {
+            let (status, many) = match full {
+                NoPlace::Places => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are running already"),
+                NoPlace::Rate => (StatusCode::TOO_MANY_REQUESTS, "too many requests"),
+            };
+            Refusal::new(status, format!("{many}, try again later")).with(header::RETRY_AFTER, "1")
         })
     }
 
@@ -154,12 +181,18 @@ impl Router {
         answer
     }
 
-    fn render(&self, route: Route, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn render(
+        &self,
+        route: Route,
+        query: &str,
+        headers: &HeaderMap,
+        beside: Option<&Cluster>,
+    ) -> Result<Answer, Refusal> {
         match route {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(&self.view(query)?, headers),
             Route::Text => self.text(&self.view(query)?, headers),
-            Route::Plan(which) => self.plan(which, query, headers),
+            Route::Plan(which) => self.plan(which, query, headers, beside),
             Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => self.document(name, docs::runbook(name).unwrap_or_default(), headers),
             Route::Runbooks => self.document("Runbooks by symptom", SYMPTOMS.to_owned(), headers),
@@ -215,7 +248,13 @@ impl Router {
         }
     }
 
-    fn plan(&self, which: Which, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn plan(
+        &self,
+        which: Which,
+        query: &str,
+        headers: &HeaderMap,
+        beside: Option<&Cluster>,
+    ) -> Result<Answer, Refusal> {
         if !self.evaluator.waiting_for().is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
@@ -224,7 +263,7 @@ impl Router {
         let _turn = sync::lock(&self.making);
         let wrong = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
         let asked = PlanQuery::parse(query).map_err(wrong)?;
-        let plan = self.evaluator.plan(|looked| asked.plan(which, looked)).map_err(wrong)?;
+        let plan = self.evaluator.plan(beside, |looked| asked.plan(which, looked)).map_err(wrong)?;
         let mut text = Vec::new();
         let (kind, written) = match asked.json {
             true => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),
@@ -383,11 +422,11 @@ pub mod tests {
     #[tokio::test]
     async fn over_the_limit_is_503_at_once_while_health_still_answers() {
         let router = demo_router();
-        let slots = router.slots.clone();
-        let taken = [slots.take(true), slots.take(true)];
+        let answers = router.answers.clone();
+        let taken = [(); 2].map(|()| answers.take(true, Share::All, None));
         let answer = get(&router, "GET", "/metrics", &[]).await;
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(&body(answer).await[..], b"2 requests are running already, try again later\n");
+        assert_eq!(&body(answer).await[..], b"too many requests are running already, try again later\n");
         assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
         drop(taken);
         assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);
