@@ -337,18 +337,18 @@ mod tests {
     fn what_moves_or_goes_is_forgotten_and_there_is_room_for_so_many() {
         let none = BTreeSet::new();
         let mut history = History::starting(at(0));
-        // the mark of work is part of its name, so that each percent is a fact of its own
+        // the mark of work is part of its name, so that each percent is an observation of its own
         for percent in 0..100 {
-            history.keep_facts(vec![key(&format!("volume in_progress {percent}"))], &none, at(percent));
-            assert_eq!(history.facts.len(), 1);
+            history.keep_observed(vec![key(&format!("volume in_progress {percent}"))], &none, at(percent));
+            assert_eq!(history.observed.len(), 1);
         }
         assert_eq!(history.begun.len(), 1);
-        history.keep_facts(vec![], &none, at(100));
-        assert_eq!(history.facts.len(), 0, "the volume is gone");
+        history.keep_observed(vec![], &none, at(100));
+        assert_eq!(history.observed.len(), 0, "the volume is gone");
         for round in 0..2 {
-            let many = (0..MAX_FACTS + 50).map(|number| key(&format!("{round} {number}"))).collect();
-            history.keep_facts(many, &none, at(101));
-            assert_eq!(history.facts.len(), MAX_FACTS);
+            let many = (0..MAX_OBSERVED + 50).map(|number| key(&format!("{round} {number}"))).collect();
+            history.keep_observed(many, &none, at(101));
+            assert_eq!(history.observed.len(), MAX_OBSERVED);
         }
     }
 
