@@ -63,9 +63,8 @@ fn an_expansion_fails_by_its_error_and_stalls_by_the_clock() {
     assert_eq!(noted(&held), ["expansion_stalled"]);
     assert_eq!(watched(&held, 30), "warning expansion_stalled Volume v");
     // a replica that another engine enlarged, and the header of an encrypted volume
-    let larger = |error: &str| {
-        volume("", "") + &engine(&format!("currentSize: '50', lastExpansionError: '{error}'"))
-    };
+    let larger =
+        |error: &str| volume("", "") + &engine(&format!("currentSize: '50', lastExpansionError: '{error}'"));
     let enlarged = "the expected size 20 of engine e should not be smaller than the current size 50";
     assert_eq!(recorded(&larger(enlarged)), "warning expansion_failed Volume v");
     assert_eq!((recorded(&larger("")), noted(&larger(""))), (String::new(), vec![]));

@@ -40,7 +40,9 @@ fn expansion(cluster: &Cluster, out: &mut Outcome, volume: &Volume, engine: Opti
     if let Some(status) = status.filter(|status| !status.last_expansion_error.is_empty() && !grows) {
         let impact = match oversized {
             true => "no new replica fits to the enlarged one, so none is rebuilt",
-            false => "the volume keeps its old size, and no replica of it is rebuilt until it has the new one",
+            false => {
+                "the volume keeps its old size, and no replica of it is rebuilt until it has the new one"
+            }
         };
         let mut finding = about(cluster, volume, &EXPANSION_FAILED, "the last expansion of", "failed")
             .since(status.last_expansion_failed_at.get())
