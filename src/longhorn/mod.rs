@@ -53,7 +53,7 @@ pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
 pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
 pub use shared_text::SharedText;
-pub use start::{ADMISSION_LABEL, ROTATION_LOCK, WEBHOOK_LOCK};
+pub use start::{ADMISSION_LABEL, ROTATION_LATE, ROTATION_LOCK, UPGRADE_LOCK, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{
     CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
