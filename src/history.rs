@@ -329,6 +329,25 @@ mod tests {
     }
 
     #[test]
+    fn what_moves_or_goes_is_forgotten_and_there_is_room_for_so_many() {
+        let none = BTreeSet::new();
+        let mut history = History::starting(at(0));
+        // the mark of work is part of its name, so that each percent is a fact of its own
+        for percent in 0..100 {
+            history.keep_facts(vec![key(&format!("volume in_progress {percent}"))], &none, at(percent));
+            assert_eq!(history.facts.len(), 1);
+        }
+        assert_eq!(history.begun.len(), 1);
+        history.keep_facts(vec![], &none, at(100));
+        assert_eq!(history.facts.len(), 0, "the volume is gone");
+        for round in 0..2 {
+            let many = (0..MAX_FACTS + 50).map(|number| key(&format!("{round} {number}"))).collect();
+            history.keep_facts(many, &none, at(101));
+            assert_eq!(history.facts.len(), MAX_FACTS);
+        }
+    }
+
+    #[test]
     fn facts_that_began_are_counted_once_and_for_good() {
         let none = BTreeSet::new();
         let mut history = History::starting(at(0));

@@ -26,7 +26,7 @@ pub use fact::Fact;
 pub use finding::{Command, Evidence, EvidenceSource, Finding, Remedy, Severity, cut};
 pub(crate) use gauge::gauges;
 pub use gauge::{Gauge, GaugeKind, Sample};
-pub use outcome::{Cut, Outcome, keep_worst};
+pub use outcome::{Cut, OfData, Outcome, keep_worst};
 pub use panel::{Bound, Dashboard, Panel, PanelKind, Query, Step, Unit, Width};
 pub use record::Record;
 pub use words::{capitalised, counted, is_hidden, plain, uncapitalised};
@@ -47,6 +47,9 @@ pub struct Check {
     pub uses: &'static [Resource],
     /// The closed list of causes.
     pub causes: &'static [&'static Cause],
+    /// Those that say something about the data of their volumes that Longhorn's own words do not: it is said of all of these
+    /// volumes, also where a finding is only counted.
+    pub of_data: &'static [&'static Cause],
     /// Series of this check alone.
     pub gauges: &'static [&'static Gauge],
     /// Expressions that its alerts and its panels share.
@@ -68,6 +71,7 @@ impl Check {
         needs: &[],
         uses: &[],
         causes: &[],
+        of_data: &[],
         gauges: &[],
         records: &[],
         alerts: &[],

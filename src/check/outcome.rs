@@ -27,6 +27,8 @@ pub struct Outcome<'a> {
     pub facts: Vec<FactKey>,
     /// What this look cannot tell, by cause: how many objects, and the first of them.
     pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,
+    /// What findings say about the data of volumes, whether these are kept or only counted.
+    pub of_data: OfData,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Cut,
     /// Samples that are only counted, by family.
@@ -39,6 +41,9 @@ pub struct Outcome<'a> {
 
 /// Numbers of findings by check, cause and severity.
 pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
+
+/// Causes that say something about data, each with the volumes that a finding names.
+pub type OfData = Vec<(&'static Cause, Vec<String>)>;
 
 /// How many series a family has at most: objects in trouble have series of their own, and all may be.
 const MAX_SERIES: usize = 5_000;
@@ -65,7 +70,7 @@ impl<'a> Outcome<'a> {
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
         let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
-        let time_tells = BTreeMap::new();
+        let (time_tells, of_data) = (BTreeMap::new(), OfData::new());
         let (most, mildest) = (None, None);
         Outcome {
             check,
@@ -76,6 +81,7 @@ impl<'a> Outcome<'a> {
             unknown,
             facts,
             time_tells,
+            of_data,
             cut,
             series_cut,
             most,
@@ -93,6 +99,10 @@ impl<'a> Outcome<'a> {
         );
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
+        if self.check.of_data.contains(&finding.cause) {
+            let volumes = finding.volumes.iter().map(|volume| volume.name.clone()).collect();
+            self.of_data.push((finding.cause, volumes));
+        }
         if self.mildest.is_some_and(|mildest| finding.severity <= mildest) {
             count(finding, &mut self.cut);
             return;

@@ -117,6 +117,13 @@ pub fn kube_ready(cluster: &Cluster, node: &str) -> Option<bool> {
     cluster.objects.kube_nodes.get(node).map(|node| node.is_ready())
 }
 
+/// The nodes that Longhorn stores data on; all of its nodes where none has a disk.
+pub fn storing(cluster: &Cluster) -> Vec<&LonghornNode> {
+    let all = &cluster.objects.longhorn_nodes;
+    let storing: Vec<_> = all.iter().filter(|node| !node.spec.disks.is_empty()).collect();
+    if storing.is_empty() { all.iter().collect() } else { storing }
+}
+
 /// True when Longhorn calls the node Ready, with its manager.
 pub fn is_ready(cluster: &Cluster, node: &str) -> bool {
     let node = cluster.objects.longhorn_nodes.get(node);

@@ -7,7 +7,6 @@ use hyper::http::request::Parts;
 
 use super::credentials::Digester;
 use super::passwords::Passwords;
-use super::rate::RateLimiter;
 use super::respond::Refusal;
 use super::reviewer::Reviewer;
 use super::web_config::{WebConfig, WebConfigFile};
@@ -20,7 +19,6 @@ pub struct Access {
     file: Option<Arc<WebConfigFile>>,
     reviewer: Option<Arc<Reviewer>>,
     passwords: Option<Arc<Passwords>>,
-    rate: Arc<RateLimiter>,
 }
 
 impl Access {
@@ -71,10 +69,5 @@ impl Access {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Counts a request against the rate limit.
-    pub fn take_turn(&self, config: &WebConfig) -> Result<(), Refusal> {
-        self.rate.take(config.rate)
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! **Whom this keeps out:** clients with wrong or made-up passwords and tokens. Each of these costs something dear,
 //! a bcrypt or a review by the API server in the exporter's name, so that a few dozen could keep all scrapes waiting.
-//! Who is remembered passes without any of that; strangers wait in few places, of which one address takes only some.
+//! Who is remembered passes without any of that; strangers wait in few [`Places`], of which one address takes half. Passwords
+//! (`passwords`) and tokens (`reviewer`) are two uses of the same type.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +18,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use tokio::time::{Instant, timeout};
 
-use super::rate::RateLimiter;
+use super::places::{Place, Places, Share};
 use super::respond::Refusal;
 use super::web_config::Rate;
 use crate::sync;
@@ -32,8 +33,8 @@ pub struct VerdictLimits {
     pub kept: usize,
     /// Time for a verdict. One that no one gives would hold all who join forever.
     pub patience: Duration,
-    /// Strangers whose verdicts are waited for, in all and of one address.
-    pub strangers: (usize, usize),
+    /// Strangers whose verdicts are waited for, of one address half of them.
+    pub strangers: usize,
     /// How often a stranger may come.
     pub rate: Option<Rate>,
 }
@@ -64,14 +65,13 @@ type Flight<V> = BoxFuture<'static, Result<V, String>>;
 pub struct Verdicts<V> {
     limits: VerdictLimits,
     state: Arc<Mutex<VerdictState<V>>>,
-    rate: RateLimiter,
+    strangers: Places<IpAddr>,
 }
 
 struct VerdictState<V> {
     known: HashMap<Digest, KnownVerdict<V>>,
     /// Lives as long as somebody waits, so that there are never more questions than requests.
     under_way: HashMap<Digest, WeakShared<Flight<V>>>,
-    strangers: HashMap<IpAddr, usize>,
 }
 
 struct KnownVerdict<V> {
@@ -80,18 +80,11 @@ struct KnownVerdict<V> {
     kept_until: Instant,
 }
 
-/// A place of a stranger, given back when dropped.
-struct StrangerPlace<V> {
-    state: Arc<Mutex<VerdictState<V>>>,
-    address: IpAddr,
-}
-
 impl<V: Clone + Send + Sync + 'static> Verdicts<V> {
     /// Nothing is known.
     pub fn new(limits: VerdictLimits) -> Self {
-        let state =
-            VerdictState { known: HashMap::new(), under_way: HashMap::new(), strangers: HashMap::new() };
-        Verdicts { limits, state: Arc::new(Mutex::new(state)), rate: RateLimiter::default() }
+        let state = VerdictState { known: HashMap::new(), under_way: HashMap::new() };
+        Verdicts { limits, state: Arc::new(Mutex::new(state)), strangers: Places::new(limits.strangers) }
     }
 
     /// The verdict that is known, or that is being found out, or else the one of this question. A client about whom
@@ -114,7 +107,7 @@ impl<V: Clone + Send + Sync + 'static> Verdicts<V> {
                 Some(flight) => (flight, old, None),
                 None => {
                     let stranger = client.filter(|_| old.is_none());
-                    let place = stranger.map(|address| self.place(&mut state, address)).transpose()?;
+                    let place = stranger.map(|address| self.place(address)).transpose()?;
                     (self.begin(&mut state, key, question), old, place)
                 }
             }
@@ -126,15 +119,8 @@ impl<V: Clone + Send + Sync + 'static> Verdicts<V> {
         }
     }
 
-    fn place(&self, state: &mut VerdictState<V>, address: IpAddr) -> Result<StrangerPlace<V>, NoVerdict> {
-        let (all, of_one) = self.limits.strangers;
-        let own = state.strangers.get(&address).copied().unwrap_or_default();
-        let is_full = own >= of_one || state.strangers.values().sum::<usize>() >= all;
-        if is_full || self.rate.take(self.limits.rate).is_err() {
-            return Err(NoVerdict::Busy);
-        }
-        state.strangers.insert(address, own + 1);
-        Ok(StrangerPlace { state: self.state.clone(), address })
+    fn place(&self, address: IpAddr) -> Result<Place<IpAddr>, NoVerdict> {
+        self.strangers.take(address, Share::Half, self.limits.rate).map_err(|_| NoVerdict::Busy)
     }
 
     fn begin(
@@ -178,18 +164,6 @@ impl<V> VerdictState<V> {
         }
         let (good_until, kept_until) = (now + verdict.good_for, now + verdict.kept_for.max(verdict.good_for));
         self.known.insert(key, KnownVerdict { value: verdict.value, good_until, kept_until });
-    }
-}
-
-impl<V> Drop for StrangerPlace<V> {
-    fn drop(&mut self) {
-        let mut state = sync::lock(&self.state);
-        if let Some(own) = state.strangers.get_mut(&self.address) {
-            *own -= 1;
-            if *own == 0 {
-                state.strangers.remove(&self.address);
-            }
-        }
     }
 }
 
@@ -248,7 +222,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            let limits = VerdictLimits { kept: 2, patience: 10 * SECOND, strangers: (3, 2), rate: None };
+            let limits = VerdictLimits { kept: 2, patience: 10 * SECOND, strangers: 3, rate: None };
             Bench { verdicts: Arc::new(Verdicts::new(limits)), put: Arc::default() }
         }
 
@@ -304,7 +278,7 @@ mod tests {
         }
         assert_eq!(bench.ask(100, SECOND).await, Ok(101));
         let state = bench.verdicts.lock();
-        assert_eq!((state.under_way.len(), state.strangers.len(), state.known.len()), (1, 0, 0));
+        assert_eq!((state.under_way.len(), bench.verdicts.strangers.taken(), state.known.len()), (1, 0, 0));
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,8 @@
 //!
 //! [`run`] takes listeners and a shutdown future, so that the caller owns both ends. A
 //! connection passes [`places`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
-//! (path, method, access, concurrency) and ends in a page.
+//! (path, method, access, how many answers) and ends in a page. Two things keep others out: [`places`], the one limit, and
+//! [`credentials`], the one memory of verdicts; `exporter/rendered.rs` counts the bytes that slow readers hold.
 
 mod access;
 mod connection;
@@ -13,7 +14,6 @@ mod page;
 pub(crate) mod passwords;
 mod places;
 pub(crate) mod plan;
-mod rate;
 mod respond;
 pub(crate) mod reviewer;
 mod router;
@@ -58,10 +58,8 @@ pub struct Limits {
     pub write: Duration,
     /// For running requests to end after shutdown was asked for.
     pub drain: Duration,
-    /// Connections at once; beyond that one that waits for its client is closed.
+    /// Connections at once, of one address half of them; beyond that one that waits for its client is closed.
     pub connections: usize,
-    /// The same for one address.
-    pub connections_per_address: usize,
 }
 
 impl Default for Limits {
@@ -73,7 +71,6 @@ impl Default for Limits {
             write: Duration::from_secs(60),
             drain: Duration::from_secs(5),
             connections: 512,
-            connections_per_address: 256,
         }
     }
 }

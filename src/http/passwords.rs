@@ -16,7 +16,7 @@ use super::respond::Refusal;
 const REMEMBER: Duration = Duration::from_secs(3600);
 
 const LIMITS: VerdictLimits =
-    VerdictLimits { kept: 100, patience: Duration::from_secs(60), strangers: (6, 3), rate: None };
+    VerdictLimits { kept: 100, patience: Duration::from_secs(60), strangers: 6, rate: None };
 
 /// Checks passwords. Only good ones are remembered: each guess costs the time of bcrypt, and cannot
 /// push out a good password.

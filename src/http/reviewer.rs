@@ -31,7 +31,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 const LIMITS: VerdictLimits = VerdictLimits {
     kept: 1000,
     patience: PATIENCE,
-    strangers: (8, 4),
+    strangers: 8,
     rate: Some(Rate { interval: Duration::from_millis(100), burst: 20 }),
 };
 

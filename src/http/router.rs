@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::access::Access;
 use super::links::Links;
-use super::places::Slots;
+use super::places::{NoPlace, Place, Places, Share};
 use super::plan::PlanQuery;
 use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::view::View;
@@ -30,7 +30,8 @@ pub struct Router {
     evaluator: Arc<Evaluator>,
     access: Access,
     links: Arc<Links>,
-    slots: Arc<Slots>,
+    /// Requests that are answered at once: scrapes, and apart from them pages and reports.
+    answers: Arc<Places<bool>>,
     /// Held while an answer for a single reader is made: the parts of reports that are copied for it would
     /// otherwise exist as many times as there are readers.
     making: Arc<Mutex<()>>,
@@ -64,8 +65,8 @@ enum Route {
 impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
-        let slots = Arc::new(Slots::new(max_requests));
-        Router { evaluator, access, links: Arc::new(links), slots, making: Arc::default() }
+        let answers = Arc::new(Places::new(max_requests));
+        Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default() }
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -106,8 +107,7 @@ impl Router {
         let client =
             request.extensions.get().map_or(Ipv4Addr::UNSPECIFIED.into(), |Client(address)| *address);
         self.access.authorize(config, request, client).await?;
-        self.access.take_turn(config)?;
-        let _slot = self.slots.take(route == Route::Metrics)?;
+        let _place = self.place(route, config)?;
         let (router, headers) = (self.clone(), request.headers.clone());
         let query = request.uri.query().unwrap_or_default().to_owned();
         // evaluating and writing may take long on large clusters
@@ -115,6 +115,19 @@ impl Router {
         work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an answer could not be made");
             Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
+        })
+    }
+
+    /// A place for an answer; those who read pages and reports leave half of them to scrapes.
+    fn place(&self, route: Route, config: &WebConfig) -> Result<Place<bool>, Refusal> {
+        let is_scrape = route == Route::Metrics;
+        let share = if is_scrape { Share::All } else { Share::Half };
+        self.answers.take(is_scrape, share, config.rate).map_err(|full| {
+            let (status, many) = match full {
+                NoPlace::Places => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are running already"),
+                NoPlace::Rate => (StatusCode::TOO_MANY_REQUESTS, "too many requests"),
+            };
+            Refusal::new(status, format!("{many}, try again later")).with(header::RETRY_AFTER, "1")
         })
     }
 
@@ -383,11 +396,11 @@ pub mod tests {
     #[tokio::test]
     async fn over_the_limit_is_503_at_once_while_health_still_answers() {
         let router = demo_router();
-        let slots = router.slots.clone();
-        let taken = [slots.take(true), slots.take(true)];
+        let answers = router.answers.clone();
+        let taken = [(); 2].map(|()| answers.take(true, Share::All, None));
         let answer = get(&router, "GET", "/metrics", &[]).await;
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(&body(answer).await[..], b"2 requests are running already, try again later\n");
+        assert_eq!(&body(answer).await[..], b"too many requests are running already, try again later\n");
         assert_eq!(get(&router, "GET", "/livez", &[]).await.status(), StatusCode::OK);
         drop(taken);
         assert_eq!(get(&router, "GET", "/metrics", &[]).await.status(), StatusCode::OK);

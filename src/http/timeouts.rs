@@ -8,7 +8,6 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -18,32 +17,52 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use super::Limits;
 
-/// Where a connection is in its round of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ConnectionPhase {
-    /// Accepted then; no one has looked yet whether there is a request.
-    New(Instant),
-    /// Accepted then, and the client has said nothing.
-    Silent(Instant),
-    /// A head has been arriving since then; the first one since the connection was accepted.
-    Head(Instant),
-    /// The request is being answered.
+/// Where a connection is in its round of requests. Of those that wait for their client the earlier ones give way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Accepted; no one has looked yet whether there is a request.
+    New,
+    /// The client has said nothing.
+    Silent,
+    /// A head is arriving.
+    Head,
+    /// A request is being answered.
     Busy,
-    /// The answer has been handed over since then; the next request may come.
-    Idle(Instant),
-    /// The client has not taken anything of the answer since then.
-    Writing(Instant),
+    /// The first answer has been handed over; the next request may come.
+    Asked,
+    /// The same after further ones, as with a scraper.
+    Kept,
+    /// The client takes nothing of the answer.
+    Writing,
     /// Closed in favour of another connection.
     Over,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    phase: Phase,
+    /// Since when; of a first head since the connection was accepted.
+    since: Instant,
+    /// How many requests were answered.
+    answers: usize,
+}
+
+impl Round {
+    fn turn(&mut self, phase: Phase) -> bool {
+        (self.phase, self.since) = (phase, Instant::now());
+        true
+    }
+
+    fn between_requests(&self) -> Phase {
+        if self.answers > 1 { Phase::Kept } else { Phase::Asked }
+    }
 }
 
 /// The phase of a connection, shared by its stream, its service, [`Phases::overdue`] and the list of
 /// connections.
 #[derive(Debug, Clone)]
 pub struct Phases {
-    phase: Arc<watch::Sender<ConnectionPhase>>,
-    /// How many requests were answered.
-    answers: Arc<AtomicUsize>,
+    round: Arc<watch::Sender<Round>>,
     head: Duration,
     idle: Duration,
 }
@@ -51,119 +70,87 @@ pub struct Phases {
 impl Phases {
     /// Of a connection that was just accepted. A client that connects must also send something.
     pub fn new(limits: &Limits) -> Self {
-        let phase = Arc::new(watch::Sender::new(ConnectionPhase::New(Instant::now())));
-        Phases { phase, answers: Arc::default(), head: limits.head, idle: limits.idle }
+        let round = Round { phase: Phase::New, since: Instant::now(), answers: 0 };
+        Phases { round: Arc::new(watch::Sender::new(round)), head: limits.head, idle: limits.idle }
     }
 
     /// A request has arrived.
     pub fn begin_answer(&self) {
-        self.enter(ConnectionPhase::Busy);
+        self.round.send_if_modified(|round| round.phase != Phase::Over && round.turn(Phase::Busy));
     }
 
     /// Its answer is ready to be written.
     pub fn end_answer(&self) {
-        self.answers.fetch_add(1, Ordering::Relaxed);
-        self.enter(ConnectionPhase::Idle(Instant::now()));
+        self.round.send_if_modified(|round| {
+            round.answers += 1;
+            round.phase != Phase::Over && round.turn(round.between_requests())
+        });
     }
 
     /// What the connection waits for, and since when. `None` while it does not wait for its client: a
     /// request is being answered, or may have come and has not been looked at.
-    pub fn waiting(&self) -> Option<(WaitingClient, Instant)> {
-        match *self.phase.borrow() {
-            ConnectionPhase::Silent(since) => Some((WaitingClient::FirstByte, since)),
-            ConnectionPhase::Head(since) => Some((WaitingClient::Head, since)),
-            ConnectionPhase::Idle(since) if self.answers.load(Ordering::Relaxed) > 1 => {
-                Some((WaitingClient::NextRequest, since))
-            }
-            ConnectionPhase::Idle(since) => Some((WaitingClient::SecondRequest, since)),
-            ConnectionPhase::Writing(since) => Some((WaitingClient::Reader, since)),
-            ConnectionPhase::New(_) | ConnectionPhase::Busy | ConnectionPhase::Over => None,
-        }
+    pub fn waiting(&self) -> Option<(Phase, Instant)> {
+        let Round { phase, since, .. } = *self.round.borrow();
+        (!matches!(phase, Phase::New | Phase::Busy | Phase::Over)).then_some((phase, since))
     }
 
     /// Ends the connection at once.
     pub fn give_way(&self) {
-        self.phase.send_replace(ConnectionPhase::Over);
-    }
-
-    fn enter(&self, next: ConnectionPhase) {
-        self.turn(|phase| (phase != ConnectionPhase::Over).then_some(next));
+        self.round.send_modify(|round| round.phase = Phase::Over);
     }
 
     /// Bytes have come; the first after a pause begin a head.
     pub(super) fn note_read(&self) {
-        self.turn(|phase| match phase {
-            ConnectionPhase::New(since) | ConnectionPhase::Silent(since) => {
-                Some(ConnectionPhase::Head(since))
+        self.round.send_if_modified(|round| match round.phase {
+            Phase::New | Phase::Silent => {
+                round.phase = Phase::Head;
+                true
             }
-            ConnectionPhase::Idle(_) => Some(ConnectionPhase::Head(Instant::now())),
-            _ => None,
+            Phase::Asked | Phase::Kept => round.turn(Phase::Head),
+            _ => false,
         });
     }
 
     /// No bytes have come.
     pub(super) fn note_silence(&self) {
-        self.turn(|phase| match phase {
-            ConnectionPhase::New(since) => Some(ConnectionPhase::Silent(since)),
-            _ => None,
+        self.round.send_if_modified(|round| {
+            let is_new = round.phase == Phase::New;
+            if is_new {
+                round.phase = Phase::Silent;
+            }
+            is_new
         });
     }
 
     /// Part of an answer waits for the client, or no longer does.
     fn note_blocked(&self, blocked: bool) {
-        self.turn(|phase| match (phase, blocked) {
-            (ConnectionPhase::Idle(_), true) => Some(ConnectionPhase::Writing(Instant::now())),
-            (ConnectionPhase::Writing(_), false) => Some(ConnectionPhase::Idle(Instant::now())),
-            _ => None,
+        self.round.send_if_modified(|round| match (round.phase, blocked) {
+            (Phase::Asked | Phase::Kept, true) => round.turn(Phase::Writing),
+            (Phase::Writing, false) => round.turn(round.between_requests()),
+            _ => false,
         });
-    }
-
-    fn turn(&self, next: impl FnOnce(ConnectionPhase) -> Option<ConnectionPhase>) {
-        self.phase.send_if_modified(|phase| next(*phase).map(|next| *phase = next).is_some());
     }
 
     /// Completes when a head or the next request does not come in time, or the connection gives way.
     pub async fn overdue(&self) {
-        let mut phases = self.phase.subscribe();
+        let mut rounds = self.round.subscribe();
         loop {
-            let phase = *phases.borrow_and_update();
+            let Round { phase, since, .. } = *rounds.borrow_and_update();
             let in_time = async {
                 match phase {
-                    ConnectionPhase::New(since)
-                    | ConnectionPhase::Silent(since)
-                    | ConnectionPhase::Head(since) => sleep_until(since + self.head).await,
-                    ConnectionPhase::Idle(since) => sleep_until(since + self.idle).await,
+                    Phase::New | Phase::Silent | Phase::Head => sleep_until(since + self.head).await,
+                    Phase::Asked | Phase::Kept => sleep_until(since + self.idle).await,
                     // the stream itself limits how long nothing is read
-                    ConnectionPhase::Busy | ConnectionPhase::Writing(_) => std::future::pending().await,
-                    ConnectionPhase::Over => {}
+                    Phase::Busy | Phase::Writing => std::future::pending().await,
+                    Phase::Over => {}
                 }
             };
             tokio::select! {
                 () = in_time => return,
-                _ = phases.changed() => {} // the sender is this very value, so it cannot be gone
+                _ = rounds.changed() => {} // the sender is this very value, so it cannot be gone
             }
         }
     }
-}
-
-/// What a connection expects of its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitingClient {
-    /// That it says anything.
-    FirstByte,
-    /// The rest of a head.
-    Head,
-    /// A second request.
-    SecondRequest,
-    /// The next request of one that has come back before, as a scraper does.
-    NextRequest,
-    /// That it reads its answer.
-    Reader,
-}
-
-impl WaitingClient {
-    /// How many there are.
-    pub const KINDS: usize = WaitingClient::Reader as usize + 1;
 }
 
 /// A stream that reports the bytes it reads, and fails when its client does not read what it writes.

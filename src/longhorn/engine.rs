@@ -2,7 +2,7 @@
 
 use super::instance_manager::{DataEngine, InstanceState};
 use super::lenient::{Count, Int, StringMap, Time, manifests, narrow, open_enum};
-use super::map::Map;
+use super::map::{Map, Task, Tasks};
 use super::meta::Condition;
 use super::shared_text::SharedText;
 
@@ -35,7 +35,7 @@ narrow! {
         pub current_image: SharedText,
         pub replica_mode_map: Map<ReplicaMode>,
         /// By address of the replica.
-        pub rebuild_status: Map<RebuildStatus>,
+        pub rebuild_status: Tasks<RebuildStatus>,
         pub conditions: Vec<Condition>,
         pub is_expanding: bool,
         /// In bytes, of the device.
@@ -46,9 +46,9 @@ narrow! {
         /// How many snapshots there are, the volume's head among them.
         pub snapshots: Count,
         /// By address of the replica, as the following.
-        pub restore_status: Map<RestoreStatus>,
-        pub purge_status: Map<PurgeStatus>,
-        pub clone_status: Map<CopyProgress>,
+        pub restore_status: Tasks<RestoreStatus>,
+        pub purge_status: Tasks<PurgeStatus>,
+        pub clone_status: Tasks<CopyProgress>,
     }
 
     /// How far the restore into one replica is.
@@ -143,6 +143,30 @@ open_enum! {
     }
 }
 
+impl Task for RestoreStatus {
+    fn tells(&self) -> bool {
+        self.is_restoring || !self.error.is_empty()
+    }
+}
+
+impl Task for PurgeStatus {
+    fn tells(&self) -> bool {
+        self.is_purging || !self.error.is_empty()
+    }
+}
+
+impl Task for CopyProgress {
+    fn tells(&self) -> bool {
+        self.progress.0 != 0 || !self.error.is_empty()
+    }
+}
+
+impl Task for RebuildStatus {
+    fn tells(&self) -> bool {
+        self.is_rebuilding || !self.error.is_empty()
+    }
+}
+
 impl Replica {
     /// The engine image that it runs, whichever field the release uses.
     pub fn engine_image(&self) -> &str {
@@ -152,5 +176,30 @@ impl Replica {
     /// True when the replica is asked to leave its disk, whichever field the release uses.
     pub fn eviction_requested(&self) -> bool {
         self.spec.eviction_requested || self.status.eviction_requested
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_or_failed_is_held_and_nothing_else_is() {
+        let idle = r#"{"status": {"purgeStatus": {"tcp://1": {"state": ""}, "tcp://2": {"isPurging": false, "progress": 100, "state": "complete"}},
+            "restoreStatus": {"tcp://1": {}, "tcp://2": {"isRestoring": false, "progress": 100, "lastRestored": "backup-1"}},
+            "cloneStatus": {"tcp://1": {"isCloning": false, "progress": 0}}, "rebuildStatus": {"tcp://1": {"isRebuilding": false, "progress": 100}}}}"#;
+        let idle: Engine = serde_json::from_str(idle).unwrap();
+        assert_eq!(idle, Engine::default());
+
+        let busy = r#"{"status": {"purgeStatus": {"tcp://1": {"isPurging": true}, "tcp://2": {"error": "no space"}, "tcp://3": {}},
+            "restoreStatus": {"tcp://1": {"isRestoring": true}, "tcp://2": {"error": "timeout"}, "tcp://3": {}},
+            "cloneStatus": {"tcp://1": {"progress": 30}, "tcp://2": {"error": "gone"}, "tcp://3": {}},
+            "rebuildStatus": {"tcp://1": {"isRebuilding": true}, "tcp://2": {"error": "EOF"}, "tcp://3": {}}}}"#;
+        let EngineStatus { purge_status, restore_status, clone_status, rebuild_status, .. } =
+            serde_json::from_str::<Engine>(busy).unwrap().status;
+        assert_eq!(
+            [purge_status.len(), restore_status.len(), clone_status.len(), rebuild_status.len()],
+            [2; 4]
+        );
     }
 }

@@ -180,6 +180,40 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
     }
 }
 
+/// What may be under way in one of several places, such as a purge in a replica.
+pub trait Task {
+    /// Whether it is under way, or says what went wrong.
+    fn tells(&self) -> bool;
+}
+
+/// Tasks by place, without those that tell nothing: Longhorn writes some for each replica of each volume, whether anything runs or
+/// not, and where nothing is wrong they would be a good part of what is held of an engine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tasks<V>(Map<V>);
+
+impl<V> std::ops::Deref for Tasks<V> {
+    type Target = Map<V>;
+
+    fn deref(&self) -> &Map<V> {
+        &self.0
+    }
+}
+
+impl<V: Compact> Compact for Tasks<V> {
+    fn compact(&mut self) {
+        self.0.compact();
+    }
+}
+
+impl<'de, V: Deserialize<'de> + Task> Deserialize<'de> for Tasks<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Map::<V>::deserialize(deserializer)?;
+        all.0.retain(|(_, task)| task.tells());
+        all.0.shrink_to_fit();
+        Ok(Tasks(all))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use super::*;
 use crate::exporter::Evaluator;
 use crate::metrics::Format;
 use crate::source::Fixed;
-use crate::testing::{MANAGER, cluster, time};
+use crate::testing::{MANAGER, cluster, cluster_at, time};
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 
@@ -49,6 +49,28 @@ fn too_many_findings_are_counted_and_the_worst_are_listed() {
         line.contains("more findings are counted and not listed: ") && line.contains("volume_faulted/"),
         "{line}"
     );
+}
+
+#[test]
+fn whose_data_is_hurt_is_counted_over_all_findings() {
+    // Longhorn calls these volumes healthy: only findings say that they cannot be written
+    let many = MAX_OF_CHECK + 200;
+    let read_only = |number: usize| {
+        format!(
+            "---\n{{apiVersion: longhorn.io/v1beta2, kind: Volume, metadata: {{name: v-{number}, namespace: longhorn-system}}, \
+             status: {{state: attached, robustness: healthy}}}}\n\
+             ---\n{{apiVersion: longhorn.io/v1beta2, kind: Engine, metadata: {{name: v-{number}-e, namespace: longhorn-system}}, \
+             spec: {{volumeName: v-{number}, active: true}}, status: {{currentState: running, conditions: [{{type: FilesystemReadOnly, \
+             status: 'True', lastTransitionTime: '2026-03-01T11:00:00Z'}}]}}}}\n"
+        )
+    };
+    let yaml = MANAGER.to_owned() + &(0..many).map(read_only).collect::<String>();
+    let cluster = cluster_at(NOW, &yaml);
+    let (all, some) = (evaluate(&cluster).report, bounded(&cluster, Vec::new()));
+    assert!(some.findings.len() <= MAX_IN_ALL && all.findings.len() >= many);
+    assert_eq!(some.data.line, all.data.line);
+    assert!(some.data.line.starts_with(&format!("{many} volumes read-only: ")), "{}", some.data.line);
+    assert_eq!(some.data.hurt.iter().map(|alike| alike.count).sum::<usize>(), many);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::at_risk::{self, AtRisk};
-use crate::check::{Finding, VolumeRef, counted};
+use crate::check::{Cause, OfData, VolumeRef, counted};
 use crate::checks::disk_unavailable::causes::NO_NODE_READY;
 use crate::checks::{share_manager_down, volume_read_only};
 use crate::cluster::Cluster;
@@ -107,12 +107,12 @@ pub fn counts(cluster: &Cluster) -> Counts {
     counts
 }
 
-/// How the data of the cluster is, where these are all findings.
-pub fn of(cluster: &Cluster, findings: &[Finding]) -> (Counts, Data) {
+/// How the data of the cluster is, where this is what all findings say of it.
+pub fn of(cluster: &Cluster, of_data: &OfData) -> (Counts, Data) {
     let counts = counts(cluster);
     let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
-    let found = found(findings);
-    let none_ready = findings.iter().any(|finding| finding.cause == &NO_NODE_READY);
+    let found = found(of_data);
+    let none_ready = of_data.iter().any(|(cause, _)| *cause == &NO_NODE_READY);
     // of the loss of all nodes the incident speaks
     let away = if none_ready { BTreeSet::new() } else { away(cluster) };
     for volume in cluster.objects.volumes.iter() {
@@ -149,21 +149,22 @@ fn away(cluster: &Cluster) -> BTreeSet<&str> {
     names.filter(|name| nodes::down(cluster, name).is_some()).collect()
 }
 
-/// What findings say of volumes that robustness does not.
-fn found(findings: &[Finding]) -> BTreeMap<&str, Hurt> {
-    let how = |finding: &Finding| match finding.check {
-        check if check == share_manager_down::CHECK.id => {
-            share_manager_down::DOWN.contains(&finding.cause).then_some(Hurt::NotServed)
-        }
-        check if check == volume_read_only::CHECK.id => Some(Hurt::ReadOnly),
+/// What findings say of volumes that robustness does not; of several the worst.
+fn found(of_data: &OfData) -> BTreeMap<&str, Hurt> {
+    let how = |cause: &'static Cause| match cause {
+        cause if share_manager_down::DOWN.contains(&cause) => Some(Hurt::NotServed),
+        cause if volume_read_only::CHECK.of_data.contains(&cause) => Some(Hurt::ReadOnly),
         _ => None,
     };
-    let told = findings.iter().filter_map(|finding| Some((finding, how(finding)?)));
-    let all = told.flat_map(|(finding, how)| finding.volumes.iter().map(move |volume| (&*volume.name, how)));
-    // the worse of two comes last, and stays
-    let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(_, how)| std::cmp::Reverse(*how));
-    all.into_iter().collect()
+    let mut found: BTreeMap<&str, Hurt> = BTreeMap::new();
+    for (cause, volumes) in of_data {
+        let Some(how) = how(cause) else { continue };
+        for volume in volumes {
+            let worst = found.entry(volume).or_insert(how);
+            *worst = how.min(*worst);
+        }
+    }
+    found
 }
 
 fn look(
@@ -249,7 +250,7 @@ mod tests {
     }
 
     fn line_of(volumes: &[String]) -> String {
-        of(&cluster(&(MANAGER.to_owned() + &volumes.concat())), &[]).1.line
+        of(&cluster(&(MANAGER.to_owned() + &volumes.concat())), &OfData::new()).1.line
     }
 
     #[test]
@@ -300,9 +301,9 @@ mod tests {
     #[test]
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
-        let none = Finding::about(&NO_NODE_READY, cluster.object::<crate::longhorn::KubeNode>("n"), "…");
+        let none = vec![(&NO_NODE_READY, Vec::new())];
         assert_eq!(
-            of(&cluster, &[none]).1.line,
+            of(&cluster, &none).1.line,
             "1 volume healthy, as Longhorn wrote before no node was Ready"
         );
     }
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn volumes_that_cannot_be_read_are_not_known() {
-        let (_, data) = of(&cluster(""), &[]);
+        let (_, data) = of(&cluster(""), &OfData::new());
         assert!(!data.known);
         assert_eq!(data.line, NOT_KNOWN);
     }
@@ -360,18 +361,9 @@ mod tests {
     fn a_volume_is_told_by_the_worst_that_is_known_of_it() {
         let objects = [volume("a", "a", "attached", "healthy"), volume("b", "b", "attached", "degraded")];
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
-        let finding = |check: &crate::check::Check, cause: &'static crate::check::Cause, name: &str| {
-            let mut finding = Finding::about(
-                cause,
-                volumes::object(&cluster, cluster.objects.volumes.get(name).unwrap()),
-                "…",
-            );
-            finding.check = check.id;
-            finding.volumes(vec![cluster.volume_ref(name)])
-        };
-        let not_served = finding(&share_manager_down::CHECK, share_manager_down::DOWN[0], "a");
-        let read_only = |name| finding(&volume_read_only::CHECK, volume_read_only::CHECK.causes[0], name);
-        let (_, data) = of(&cluster, &[read_only("a"), not_served, read_only("b")]);
+        let read_only = |name: &str| (volume_read_only::CHECK.causes[0], vec![name.to_owned()]);
+        let not_served = (share_manager_down::DOWN[0], vec!["a".to_owned()]);
+        let (_, data) = of(&cluster, &vec![read_only("a"), not_served, read_only("b")]);
         assert_eq!(data.line, "1 volume not served (RWX): db/a · 1 read-only: db/b");
     }
 }

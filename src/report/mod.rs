@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::check::{Check, Cut, Fact, Finding, Outcome, Sample, Severity, cut, keep_worst};
+use crate::check::{Check, Cut, Fact, Finding, OfData, Outcome, Sample, Severity, cut, keep_worst};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
 use crate::history::FactKey;
@@ -238,7 +238,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     let mut samples = BTreeMap::new();
     let mut facts = Vec::new();
     let mut blind = BTreeSet::new();
-    let (mut cut_off, mut series_cut) = (Cut::new(), BTreeMap::new());
+    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), OfData::new());
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
         outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
@@ -263,6 +263,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
         }
         outcome.cut.into_iter().for_each(|(of, count)| *cut_off.entry(of).or_default() += count);
         series_cut.append(&mut outcome.series_cut);
+        of_data.append(&mut outcome.of_data);
         stock.append(&mut outcome.stock);
         time_tells.extend(outcome.time_tells.into_iter().map(|(cause, (count, objects))| TimeTells {
             check: check.id,
@@ -280,7 +281,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     }
     // worst first; within a severity in the order of the checks, then by object
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let mut report = report(cluster, findings, cut_off, stock, unknown, wish);
+    let mut report = report(cluster, findings, &of_data, cut_off, stock, unknown, wish);
     report.time_tells = time_tells;
     Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
 }
@@ -288,6 +289,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
+    of_data: &OfData,
     cut_off: Cut,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,
@@ -299,7 +301,7 @@ fn report(
     }
     let (volumes_by_robustness, data) = match wish.findings_alone {
         true => (data::counts(cluster), Data::default()),
-        false => data::of(cluster, &findings),
+        false => data::of(cluster, of_data),
     };
     let (findings, accepted) = accepted::take_out(findings, &wish.accepted, cluster.moment());
     let not_listed = accepted::of_cut(cut_off, &wish.accepted, cluster.moment());

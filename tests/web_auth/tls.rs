@@ -252,7 +252,11 @@ fn signals_that_mean_no_end_do_not_end_the_process() {
     let files = Files::new();
     let serve = Serve::start(Some(&files.web("")));
     files.web("http_server_config: {headers: {X-Frame-Options: deny}}\n");
-    for (signal, line) in [("HUP", "web configuration read again"), ("USR1", "SIGUSR1 is ignored")] {
+    for (signal, line) in [
+        ("HUP", "web configuration read again"),
+        ("USR1", "SIGUSR1 is ignored"),
+        ("USR2", "SIGUSR2 is ignored"),
+    ] {
         serve.signal(signal);
         serve.wait_for_log(line);
     }

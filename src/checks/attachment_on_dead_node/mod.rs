@@ -111,6 +111,24 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// Whether volumes that are set free could be attached nowhere: no node has data to attach them with.
+fn none_ready(cluster: &Cluster) -> bool {
+    let storing = nodes::storing(cluster);
+    !storing.is_empty()
+        && storing.iter().all(|node| nodes::kube_ready(cluster, &node.metadata.name) != Some(true))
+}
+
+/// What frees volumes helps no one then, and where the machines only stopped reporting it takes the volumes from pods that still use them.
+fn wait(cluster: &Cluster, node: &str) -> Remedy {
+    let remedy = Remedy::new(
+        "Bring the nodes back, and look at what they share before any single one: none that Longhorn stores data on is Ready, so nothing \
+         can be attached elsewhere. Until one is, taint no node and delete neither pods nor attachments: machines that only stopped \
+         reporting may still write.",
+    )
+    .read("kubectl get nodes -o wide");
+    if nodes::is_gone(cluster, node) { remedy } else { remedy.read(nodes::look_at(cluster, node)) }
+}
+
 fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Finding {
     let gone = cluster.objects.kube_nodes.get(node).is_none();
     let (cause, how) = if gone { (&NODE_GONE, "no longer exists") } else { (&NODE_DOWN, "is not Ready") };
@@ -131,8 +149,14 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         format!("node {node} {how} and holds {}: {whose}", counted(attachments.len(), "volume")),
     )
     .node(node)
-    .volumes(users)
-    .impact(format!("workloads cannot start on another node while these attachments exist: {whose}"));
+    .volumes(users);
+    finding = match none_ready(cluster) {
+        true => finding
+            .impact(format!("no node is Ready that could take these volumes: {whose}"))
+            .remedy(wait(cluster, node)),
+        false => finding
+            .impact(format!("workloads cannot start on another node while these attachments exist: {whose}")),
+    };
     for attachment in attachments.iter().take(5) {
         let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
         let text =

@@ -84,3 +84,39 @@ fn other_drivers_and_unknown_nodes_are_left_alone() {
     // nodes that were not recorded are not gone
     assert!(found(&CHECK, &cluster_at(NOW, &attachment("a", "node-1", OURS))).is_empty());
 }
+
+#[test]
+fn nothing_is_to_be_freed_while_no_node_could_take_it() {
+    let stores = |name: &str| {
+        format!(
+            "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
+             spec: {{disks: {{d: {{path: /data}}}}}}\n---\n"
+        )
+    };
+    let down = |name: &str| node(name, "Unknown", "2026-03-01T11:00:00Z") + &stores(name);
+    let up = |name: &str| node(name, "True", "2026-01-01T00:00:00Z");
+    let changes = |yaml: String| -> Vec<bool> {
+        let findings = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings;
+        findings
+            .iter()
+            .map(|finding| {
+                let waits =
+                    finding.remedy.fix.contains("taint no node and delete neither pods nor attachments");
+                let changes = finding.remedy.commands.iter().any(|command| command.changes);
+                assert_ne!(waits, changes, "{:?}", finding.remedy);
+                changes
+            })
+            .collect()
+    };
+    let held = attachment("a", "node-1", OURS) + &attachment("b", "node-2", OURS);
+    let both = held.clone() + &down("node-1") + &down("node-2");
+    assert_eq!(changes(both.clone()), [false; 2]);
+    // a control plane without disks of Longhorn attaches nothing
+    assert_eq!(changes(both.clone() + &up("cp")), [false; 2]);
+    // one of them no longer exists
+    assert_eq!(changes(held.clone() + &down("node-1") + &stores("node-2") + &up("cp"))[0], false);
+    assert_eq!(changes(both + &up("node-3") + &stores("node-3")), [true; 2]);
+    // where Longhorn's nodes cannot be read, nothing says that none is left
+    let unread = held + &node("node-1", "Unknown", "2026-03-01T11:00:00Z") + &up("node-2");
+    assert_eq!(changes(unread), [true]);
+}

@@ -31,6 +31,7 @@ pub static CHECK: Check = Check {
     needs: &[LonghornNodes],
     uses: &[Replicas, Volumes, Settings, KubeNodes, Pods],
     causes: causes::ALL,
+    of_data: &[&causes::NO_NODE_READY],
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

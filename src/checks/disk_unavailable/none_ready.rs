@@ -19,11 +19,7 @@ const MOST: usize = 3;
 pub(super) fn find(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, &Condition)]) {
     let Some((first, _)) = away.first() else { return };
     let names: BTreeSet<&str> = away.iter().map(|(node, _)| node.metadata.name.as_str()).collect();
-    let all = &cluster.objects.longhorn_nodes;
-    let mut storing: Vec<_> = all.iter().filter(|node| !node.spec.disks.is_empty()).collect();
-    if storing.is_empty() {
-        storing = all.iter().collect();
-    }
+    let storing = nodes::storing(cluster);
     let is_away = |node: &&LonghornNode| {
         let name = node.metadata.name.as_str();
         names.contains(name) || nodes::is_gone(cluster, name)

@@ -40,6 +40,7 @@ pub static CHECK: Check = Check {
     needs: &[ShareManagers, Volumes],
     uses: &[Pods, VolumeAttachments, LonghornNodes, KubeNodes, Events],
     causes: causes::ALL,
+    of_data: DOWN,
     gauges: GAUGES,
     alerts: rules::ALERTS,
     panels: rules::PANELS,

@@ -38,6 +38,7 @@ pub static CHECK: Check = Check {
     needs: &[Volumes, Engines],
     uses: &[Events, KubeNodes],
     causes: ALL,
+    of_data: ALL,
     gauges: GAUGES,
     alerts: &[Alert {
         name: "LonghornVolumeReadOnly",
