@@ -18,11 +18,11 @@ const MAX_GONE_PODS: usize = 512;
 /// How many logs of each kind are kept.
 const MAX_LOGS: usize = 256;
 /// How many facts are aged at once.
-const MAX_FACTS: usize = 100_000;
+const MAX_OBSERVED: usize = 100_000;
 
 /// A fact whose age is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FactKey {
+pub struct Observation {
     /// Id of the check that looks at it.
     pub check: &'static str,
     /// What holds, as a short constant.
@@ -69,7 +69,7 @@ pub struct CrashLog {
 pub struct History {
     /// When this exporter began to watch; `None` for a recording.
     pub started: Option<Timestamp>,
-    facts: Arc<BTreeMap<FactKey, Timestamp>>,
+    observed: Arc<BTreeMap<Observation, Timestamp>>,
     begun: Arc<BTreeMap<(&'static str, &'static str), u64>>,
     gone_pods: Arc<VecDeque<GonePod>>,
     ending: Ending,
@@ -92,13 +92,13 @@ impl History {
     }
 
     /// Since when a fact holds, if it was noted before.
-    pub fn first_seen(&self, key: &FactKey) -> Option<Timestamp> {
-        self.facts.get(key).copied()
+    pub fn first_seen(&self, key: &Observation) -> Option<Timestamp> {
+        self.observed.get(key).copied()
     }
 
     /// The same with the key that is held, which costs no second copy of its text.
-    pub fn known(&self, key: &FactKey) -> Option<(&FactKey, Timestamp)> {
-        self.facts.get_key_value(key).map(|(key, since)| (key, *since))
+    pub fn known(&self, key: &Observation) -> Option<(&Observation, Timestamp)> {
+        self.observed.get_key_value(key).map(|(key, since)| (key, *since))
     }
 
     /// Facts of this check and name about objects that begin so, with the rest of their names and since when
@@ -109,9 +109,9 @@ impl History {
         fact: &'static str,
         object: &'a str,
     ) -> impl Iterator<Item = (&'a str, Timestamp)> {
-        let first = FactKey { check, fact, object: object.into() };
-        let of_fact = move |(key, _): &(&FactKey, _)| key.check == check && key.fact == fact;
-        let facts = self.facts.range(first..).take_while(of_fact);
+        let first = Observation { check, fact, object: object.into() };
+        let of_fact = move |(key, _): &(&Observation, _)| key.check == check && key.fact == fact;
+        let facts = self.observed.range(first..).take_while(of_fact);
         facts.map_while(move |(key, since)| Some((key.object.strip_prefix(object)?, *since)))
     }
 
@@ -125,18 +125,23 @@ impl History {
     /// Takes over the facts of an evaluation: new ones begin now, those not among them are
     /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
     /// look has not seen the fact end.
-    pub fn keep_facts(&mut self, mut holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+    pub fn keep_observed(
+        &mut self,
+        mut holding: Vec<Observation>,
+        blind: &BTreeSet<&'static str>,
+        now: Timestamp,
+    ) {
         if self.is_recorded() {
             return;
         }
-        holding.truncate(MAX_FACTS);
+        holding.truncate(MAX_OBSERVED);
         holding.sort_unstable();
-        let stays = |key: &FactKey| blind.contains(key.check) || holding.binary_search(key).is_ok();
-        if !self.facts.keys().all(stays) {
-            Arc::make_mut(&mut self.facts).retain(|key, _| stays(key));
+        let stays = |key: &Observation| blind.contains(key.check) || holding.binary_search(key).is_ok();
+        if !self.observed.keys().all(stays) {
+            Arc::make_mut(&mut self.observed).retain(|key, _| stays(key));
         }
-        let new = holding.into_iter().filter(|key| !self.facts.contains_key(key));
-        let mut new: BTreeMap<FactKey, Timestamp> = new.map(|key| (key, now)).collect();
+        let new = holding.into_iter().filter(|key| !self.observed.contains_key(key));
+        let mut new: BTreeMap<Observation, Timestamp> = new.map(|key| (key, now)).collect();
         if new.is_empty() {
             return;
         }
@@ -144,7 +149,7 @@ impl History {
             *Arc::make_mut(&mut self.begun).entry((key.check, key.fact)).or_default() += 1;
         }
         // one by one they would leave half of each node of the map empty
-        Arc::make_mut(&mut self.facts).append(&mut new);
+        Arc::make_mut(&mut self.observed).append(&mut new);
     }
 
     /// Notes that a pod is gone.
@@ -307,8 +312,8 @@ fn bound<K: Ord + Clone, V>(all: &mut BTreeMap<K, V>, newest: &K) {
 mod tests {
     use super::*;
 
-    fn key(object: &str) -> FactKey {
-        FactKey { check: "c", fact: "idle", object: object.into() }
+    fn key(object: &str) -> Observation {
+        Observation { check: "c", fact: "idle", object: object.into() }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -319,12 +324,12 @@ mod tests {
     fn a_fact_ages_until_it_ends_and_a_gap_starts_it_anew() {
         let none = BTreeSet::new();
         let mut history = History::starting(at(0));
-        history.keep_facts(vec![key("a")], &none, at(1));
-        history.keep_facts(vec![key("a"), key("b")], &none, at(2));
+        history.keep_observed(vec![key("a")], &none, at(1));
+        history.keep_observed(vec![key("a"), key("b")], &none, at(2));
         assert_eq!(history.first_seen(&key("a")), Some(at(1)));
         assert_eq!(history.first_seen(&key("b")), Some(at(2)));
-        history.keep_facts(vec![], &none, at(3));
-        history.keep_facts(vec![key("a")], &none, at(4));
+        history.keep_observed(vec![], &none, at(3));
+        history.keep_observed(vec![key("a")], &none, at(4));
         assert_eq!(history.first_seen(&key("a")), Some(at(4)));
     }
 
@@ -332,18 +337,18 @@ mod tests {
     fn what_moves_or_goes_is_forgotten_and_there_is_room_for_so_many() {
         let none = BTreeSet::new();
         let mut history = History::starting(at(0));
-        // the mark of work is part of its name, so that each percent is a fact of its own
+        // the mark of work is part of its name, so that each percent is an observation of its own
         for percent in 0..100 {
-            history.keep_facts(vec![key(&format!("volume in_progress {percent}"))], &none, at(percent));
-            assert_eq!(history.facts.len(), 1);
+            history.keep_observed(vec![key(&format!("volume in_progress {percent}"))], &none, at(percent));
+            assert_eq!(history.observed.len(), 1);
         }
         assert_eq!(history.begun.len(), 1);
-        history.keep_facts(vec![], &none, at(100));
-        assert_eq!(history.facts.len(), 0, "the volume is gone");
+        history.keep_observed(vec![], &none, at(100));
+        assert_eq!(history.observed.len(), 0, "the volume is gone");
         for round in 0..2 {
-            let many = (0..MAX_FACTS + 50).map(|number| key(&format!("{round} {number}"))).collect();
-            history.keep_facts(many, &none, at(101));
-            assert_eq!(history.facts.len(), MAX_FACTS);
+            let many = (0..MAX_OBSERVED + 50).map(|number| key(&format!("{round} {number}"))).collect();
+            history.keep_observed(many, &none, at(101));
+            assert_eq!(history.observed.len(), MAX_OBSERVED);
         }
     }
 
@@ -355,7 +360,7 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            history.keep_facts(facts, &none, at(second as i64));
+            history.keep_observed(facts, &none, at(second as i64));
         }
         assert_eq!(history.begun("c", "idle"), 3);
         assert_eq!(history.begun("c", "other"), 0);
@@ -364,8 +369,8 @@ mod tests {
     #[test]
     fn a_blind_check_forgets_nothing() {
         let mut history = History::starting(at(0));
-        history.keep_facts(vec![key("a")], &BTreeSet::new(), at(1));
-        history.keep_facts(vec![], &BTreeSet::from(["c"]), at(2));
+        history.keep_observed(vec![key("a")], &BTreeSet::new(), at(1));
+        history.keep_observed(vec![], &BTreeSet::from(["c"]), at(2));
         assert_eq!(history.first_seen(&key("a")), Some(at(1)));
     }
 

@@ -185,7 +185,7 @@ fn watched(recorded: &Cluster, looks: &[i64]) -> Vec<Report> {
         let mut cluster = live(recorded, at(looks[0]), at(*seconds));
         cluster.history = history.clone();
         let evaluation = evaluate(&cluster);
-        history.keep_facts(evaluation.facts, &evaluation.blind, at(*seconds));
+        history.keep_observed(evaluation.observed, &evaluation.blind, at(*seconds));
         evaluation.report
     };
     looks.iter().map(look).collect()

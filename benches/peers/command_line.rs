@@ -1,4 +1,4 @@
-//! What the commands cost that end, beside kubectl: `check` and `record` live, `check --from` of what was written.
+//! What the commands cost that end, beside kubectl: `check`, the plans and `record` live, `check --from` of what was written.
 
 use std::fs::File;
 use std::path::Path;
@@ -30,6 +30,9 @@ pub fn measure(exporter: &Path, kubectl: &Path, kubeconfig: &Path) -> Result<()>
         line(name, command, None, written)
     };
     own("check", &["check"], &live, "")?;
+    own("plan upgrade", &["plan", "upgrade"], &live, "")?;
+    own("plan drain of all nodes", &["plan", "drain", "--all"], &live, "")?;
+    own("plan loss", &["plan", "loss"], &live, "")?;
     own("record to a directory", &["record", "-o", &whole], &live, &whole)?;
     own("record to a tar.gz", &["record", "-o", &packed], &live, &packed)?;
     let get = |kinds: &str, to: &str| {

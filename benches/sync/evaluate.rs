@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use jiff::{SignedDuration, Timestamp};
 use longhorn_health_exporter::cluster::{Cluster, Readability, ResourceStatus};
 use longhorn_health_exporter::exporter::Evaluator;
-use longhorn_health_exporter::history::{FactKey, History};
+use longhorn_health_exporter::history::{History, Observation};
 use longhorn_health_exporter::longhorn::{Objects, Resource};
 use longhorn_health_exporter::metrics::Format;
 use longhorn_health_exporter::source::Source;
@@ -100,8 +100,8 @@ impl Source for Changing {
         self.generation.load(Ordering::Relaxed)
     }
 
-    fn keep_facts(&self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
-        self.history.lock().expect("history").keep_facts(holding, blind, now);
+    fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+        self.history.lock().expect("history").keep_observed(holding, blind, now);
     }
 
     fn waiting_for(&self) -> Vec<Resource> {

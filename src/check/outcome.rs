@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{Cause, Check, Fact, Finding, Gauge, ObjectRef, Sample, Severity};
 use crate::cluster::Cluster;
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::longhorn::Compact;
 
 /// What one check saw in one evaluation.
@@ -24,11 +24,11 @@ pub struct Outcome<'a> {
     /// Why the verdict is unknown, if it is.
     pub unknown: Vec<String>,
     /// Facts of this check and of those before it that hold now and whose age is kept from one evaluation to the next.
-    pub facts: Vec<FactKey>,
+    pub observed: Vec<Observation>,
     /// What this look cannot tell, by cause: how many objects, and the first of them.
     pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,
     /// What findings say about the data of volumes, whether these are kept or only counted.
-    pub of_data: OfData,
+    pub of_data: Vec<OfData>,
     /// Findings that are only counted: the mildest of too many.
     pub cut: Cut,
     /// Samples that are only counted, by family.
@@ -42,8 +42,8 @@ pub struct Outcome<'a> {
 /// Numbers of findings by check, cause and severity.
 pub type Cut = BTreeMap<(&'static str, &'static str, Severity), usize>;
 
-/// Causes that say something about data, each with the volumes that a finding names.
-pub type OfData = Vec<(&'static Cause, Vec<String>)>;
+/// A cause that says something about data, with the volumes that its finding names.
+pub type OfData = (&'static Cause, Vec<String>);
 
 /// How many series a family has at most: objects in trouble have series of their own, and all may be.
 const MAX_SERIES: usize = 5_000;
@@ -68,9 +68,9 @@ fn count(finding: Finding, cut: &mut Cut) {
 impl<'a> Outcome<'a> {
     /// An empty outcome for one check.
     pub fn new(check: &'static Check, cluster: &'a Cluster) -> Self {
-        let (findings, stock, unknown, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (findings, stock, unknown, observed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (samples, cut, series_cut) = (BTreeMap::new(), Cut::new(), BTreeMap::new());
-        let (time_tells, of_data) = (BTreeMap::new(), OfData::new());
+        let (time_tells, of_data) = (BTreeMap::new(), Vec::new());
         let (most, mildest) = (None, None);
         Outcome {
             check,
@@ -79,7 +79,7 @@ impl<'a> Outcome<'a> {
             stock,
             samples,
             unknown,
-            facts,
+            observed,
             time_tells,
             of_data,
             cut,
@@ -173,16 +173,16 @@ impl<'a> Outcome<'a> {
     ///
     /// `fact` is a short constant such as `idle`; `object` names what it is about.
     pub fn first_seen(&mut self, fact: &'static str, object: &str) -> Option<Timestamp> {
-        let key = FactKey { check: self.check.id, fact, object: object.into() };
+        let key = Observation { check: self.check.id, fact, object: object.into() };
         match self.cluster.history.known(&key) {
             Some((known, since)) => {
-                self.facts.push(known.clone());
+                self.observed.push(known.clone());
                 Some(since)
             }
             None => {
                 let mut new = key;
                 new.object.compact();
-                self.facts.push(new);
+                self.observed.push(new);
                 None
             }
         }
@@ -190,10 +190,10 @@ impl<'a> Outcome<'a> {
 
     /// True from the first time at which a fact held, for as long as it is asked for.
     pub fn ever(&mut self, fact: &'static str, object: &str, holds: bool) -> bool {
-        let key = FactKey { check: self.check.id, fact, object: object.into() };
+        let key = Observation { check: self.check.id, fact, object: object.into() };
         let ever = holds || self.cluster.history.first_seen(&key).is_some();
         if ever {
-            self.facts.push(key);
+            self.observed.push(key);
         }
         ever
     }
@@ -202,8 +202,8 @@ impl<'a> Outcome<'a> {
     /// included. Never goes down while the exporter runs, so it may be exposed as a counter.
     pub fn begun(&self, fact: &'static str) -> u64 {
         let history = &self.cluster.history;
-        let of_check = self.facts.iter().filter(|key| key.check == self.check.id && key.fact == fact);
-        let new: std::collections::BTreeSet<&FactKey> =
+        let of_check = self.observed.iter().filter(|key| key.check == self.check.id && key.fact == fact);
+        let new: std::collections::BTreeSet<&Observation> =
             of_check.filter(|key| history.first_seen(key).is_none()).collect();
         history.begun(self.check.id, fact).saturating_add(new.len() as u64)
     }

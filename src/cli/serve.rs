@@ -22,7 +22,7 @@ use crate::http::{self, Access, Digester, Limits, Links, Reviewer, Router, Trans
 use crate::source::connect::{ConnectError, Connection};
 use crate::source::demo::Demo;
 use crate::source::reviews::Reviews;
-use crate::source::{Fixed, Live, Source};
+use crate::source::{Fixed, Live, OnDemand, Source};
 
 /// How often it is looked whether something changed: what does shows within a second.
 const LOOK: Duration = Duration::from_millis(200);
@@ -217,7 +217,10 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     let WebArgs { max_requests, disable_exporter_metrics, .. } = &args.web;
     let evaluator = Evaluator::new(source, Timestamp::now, !disable_exporter_metrics).beside().wishing(wish);
     let evaluator = Arc::new(evaluator);
+    let on_demand = connection.filter(|_| live.is_some());
+    let on_demand = on_demand.map(|connection| OnDemand::new(connection, args.source.live_options()));
     let router = Router::new(evaluator.clone(), access.clone(), args.web.links(), *max_requests);
+    let router = router.asking(on_demand);
     let (shutdown, shut_down) = watch::channel(());
     let until = |mut shut_down: watch::Receiver<()>| async move {
         let _ = shut_down.changed().await;

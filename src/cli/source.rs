@@ -228,7 +228,7 @@ impl SourceArgs {
     pub async fn look(&self, wanted: &Wanted, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect(patience).await?;
         connection.probe(patience).await?;
-        let live_options = LiveOptions { kinds: wanted.kinds.clone(), ..self.live_options() };
+        let live_options = LiveOptions { kinds: wanted.kinds.clone(), once: true, ..self.live_options() };
         let live = Live::start(connection.client(), live_options.clone());
         // on timeout the kinds that are missing say so themselves
         let _ = tokio::time::timeout(patience, live.complete()).await;

@@ -80,6 +80,20 @@ struct Joins {
     left_out: OnceLock<BTreeSet<Resource>>,
 }
 
+struct Adopt<'a> {
+    from: &'a Objects,
+    to: &'a mut Objects,
+    kinds: &'a BTreeSet<Resource>,
+}
+
+impl KindVisitor for Adopt<'_> {
+    fn visit<T: Kind>(&mut self) {
+        if self.kinds.contains(&T::RESOURCE) {
+            *T::store_mut(self.to) = T::store(self.from).clone();
+        }
+    }
+}
+
 impl Cluster {
     /// A cluster from what was read.
     pub fn new(
@@ -102,6 +116,15 @@ impl Cluster {
             api_server,
             joins,
         }
+    }
+
+    /// Takes over these kinds from another look at the same cluster, and the release of the API server.
+    pub fn adopt(&mut self, other: &Cluster, kinds: impl Iterator<Item = Resource>) {
+        let kinds: BTreeSet<Resource> = kinds.collect();
+        visit_kinds(&mut Adopt { from: &other.objects, to: &mut self.objects, kinds: &kinds });
+        let said = kinds.iter().filter_map(|kind| Some((*kind, other.resources.get(kind)?.clone())));
+        self.resources.extend(said);
+        self.api_server = other.api_server.or(self.api_server);
     }
 
     /// The object of a kind that has this name, as findings name it.

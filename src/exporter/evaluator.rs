@@ -15,7 +15,7 @@ use crate::longhorn::{InstanceManagerState, Resource};
 use crate::metrics::{self, Format};
 use crate::plan::{Looked, Plan};
 use crate::report::{Evaluation, Report, Selection, Wish, evaluate_as};
-use crate::source::{ApiTotals, Source};
+use crate::source::{ApiTotals, Source, on_demand};
 use crate::sync::lock;
 
 /// What is known at one moment. Holds no object, so that the stores can go on changing in place.
@@ -273,10 +273,17 @@ impl Evaluator {
         selection.unknown_name(&cluster, &moment.evaluation.report)
     }
 
-    /// A plan about the present cluster; the error is for people.
-    pub fn plan(&self, make: impl FnOnce(Looked<'_>) -> Result<Plan, String>) -> Result<Plan, String> {
+    /// A plan about the present cluster and what was seen `beside` it; the error is for people.
+    pub fn plan(
+        &self,
+        beside: Option<&Cluster>,
+        make: impl FnOnce(Looked<'_>) -> Result<Plan, String>,
+    ) -> Result<Plan, String> {
         let moment = self.moment();
-        let cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        let mut cluster = self.source.snapshot(self.source.moment((self.clock)()));
+        if let Some(beside) = beside {
+            cluster.adopt(beside, on_demand::kinds());
+        }
         make(Looked::new(&cluster, &moment.evaluation.report, &[]))
     }
 
@@ -366,7 +373,7 @@ impl Evaluator {
         let instance_managers = instance_managers(&cluster);
         // a history that no one else holds is changed in place
         drop(cluster);
-        self.source.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, now);
+        self.source.keep_observed(std::mem::take(&mut evaluation.observed), &evaluation.blind, now);
         let evaluated = (self.clock)();
         Moment {
             evaluation,
@@ -440,7 +447,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
-    use crate::history::FactKey;
+    use crate::history::Observation;
     use crate::testing::time;
 
     static MILLISECONDS: AtomicI64 = AtomicI64::new(0);
@@ -464,7 +471,7 @@ mod tests {
             clock().as_millisecond() as u64
         }
 
-        fn keep_facts(&self, _: Vec<FactKey>, _: &BTreeSet<&'static str>, _: Timestamp) {}
+        fn keep_observed(&self, _: Vec<Observation>, _: &BTreeSet<&'static str>, _: Timestamp) {}
 
         fn waiting_for(&self) -> Vec<Resource> {
             Vec::new()

@@ -145,8 +145,8 @@ mod tests {
             let mut out = Outcome::new(check, &cluster);
             observe(&cluster, &mut out, "fact", "object", begun);
             let seen = cluster.now - SignedDuration::from_secs(seconds);
-            let facts = std::mem::take(&mut out.facts);
-            cluster.history.keep_facts(facts, &Default::default(), seen);
+            let facts = std::mem::take(&mut out.observed);
+            cluster.history.keep_observed(facts, &Default::default(), seen);
         }
         observe(&cluster, &mut Outcome::new(check, &cluster), "fact", "object", begun)
     }

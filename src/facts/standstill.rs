@@ -111,8 +111,8 @@ mod tests {
         let mut out = outcome(&cluster);
         work(40, None).stands(&cluster, &mut out, cause());
         assert!(out.time_tells.is_empty(), "a watch goes on");
-        let facts = std::mem::take(&mut out.facts);
-        cluster.history.keep_facts(facts, &Default::default(), cluster.now - HOUR);
+        let facts = std::mem::take(&mut out.observed);
+        cluster.history.keep_observed(facts, &Default::default(), cluster.now - HOUR);
         assert!(stands(&cluster, 40));
         assert!(!stands(&cluster, 41), "it has moved");
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ends::EndSeen;
-use super::{FactKey, GonePod, History};
+use super::{GonePod, History, Observation};
 use crate::longhorn::{Condition, Container, ContainerStatus, Pod, StringMap, Terminated};
 
 /// The version of the form.
@@ -18,7 +18,7 @@ pub const VERSION: u32 = 1;
 /// A fact that held before a longer gap may have ended in between.
 const LONGEST_GAP: SignedDuration = SignedDuration::from_hours(1);
 /// How many facts are saved, the oldest first: these are what a restart would cost.
-const MAX_FACTS: usize = 20_000;
+const MAX_OBSERVED: usize = 20_000;
 /// How many names of facts there may be, and how long they are. Far more than all checks have.
 const MAX_NAMES: usize = 256;
 const LONGEST_NAME: usize = 64;
@@ -76,12 +76,12 @@ pub struct Restored {
 impl History {
     /// What outlives a restart.
     pub fn saved(&self, namespace: &str, now: Timestamp) -> Saved {
-        let mut facts: Vec<_> = self.facts.iter().collect();
-        if facts.len() > MAX_FACTS {
+        let mut facts: Vec<_> = self.observed.iter().collect();
+        if facts.len() > MAX_OBSERVED {
             facts.sort_by_key(|(_, since)| **since);
-            facts.truncate(MAX_FACTS);
+            facts.truncate(MAX_OBSERVED);
         }
-        let fact = |(key, since): (&FactKey, &Timestamp)| SavedFact {
+        let fact = |(key, since): (&Observation, &Timestamp)| SavedFact {
             check: key.check.to_owned(),
             fact: key.fact.to_owned(),
             object: key.object.to_string(),
@@ -120,7 +120,7 @@ impl History {
             }
             let Some(check) = check_id(&fact.check) else { continue };
             let Some(name) = names.get(fact.fact) else { continue };
-            facts.insert(FactKey { check, fact: name, object: fact.object.into() }, fact.since);
+            facts.insert(Observation { check, fact: name, object: fact.object.into() }, fact.since);
         }
         let before = self.gone_pods.len();
         for gone in saved.gone_pods.into_iter().filter(|gone| gone.at <= now) {
@@ -134,8 +134,8 @@ impl History {
         }
         let restored = Restored { facts: facts.len(), gone_pods: self.gone_pods.len() - before };
         // what was seen since the start wins
-        facts.extend(self.facts.iter().map(|(key, since)| (key.clone(), *since)));
-        self.facts = Arc::new(facts);
+        facts.extend(self.observed.iter().map(|(key, since)| (key.clone(), *since)));
+        self.observed = Arc::new(facts);
         restored
     }
 }
@@ -267,8 +267,8 @@ mod tests {
     const START: &str = "2026-03-01T12:00:00Z";
     const LATER: &str = "2026-03-01T12:10:00Z";
 
-    fn key(fact: &'static str, object: &str) -> FactKey {
-        FactKey { check: checks::ALL[0].id, fact, object: object.into() }
+    fn key(fact: &'static str, object: &str) -> Observation {
+        Observation { check: checks::ALL[0].id, fact, object: object.into() }
     }
 
     fn pod() -> Pod {
@@ -289,7 +289,7 @@ mod tests {
     /// A history that has noted a fact and a pod that went, saved and read as from a file.
     fn saved() -> Saved {
         let mut history = History::starting(time(START));
-        history.keep_facts(vec![key("idle", "a")], &BTreeSet::new(), time(START));
+        history.keep_observed(vec![key("idle", "a")], &BTreeSet::new(), time(START));
         history.pod_gone(Arc::new(pod()), "u2", time(START));
         let text = serde_json::to_string(&history.saved("longhorn-system", time(START))).unwrap();
         serde_json::from_str(&text).unwrap()
@@ -300,7 +300,7 @@ mod tests {
         let mut history = History::starting(time(LATER));
         assert_eq!(history.restore(saved(), time(LATER), known), Restored { facts: 1, gone_pods: 1 });
         assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
-        history.keep_facts(vec![key("idle", "a"), key("idle", "b")], &BTreeSet::new(), time(LATER));
+        history.keep_observed(vec![key("idle", "a"), key("idle", "b")], &BTreeSet::new(), time(LATER));
         assert_eq!(history.first_seen(&key("idle", "a")), Some(time(START)));
         assert_eq!(history.first_seen(&key("idle", "b")), Some(time(LATER)));
         assert_eq!(history.begun(checks::ALL[0].id, "idle"), 1, "only the new one");
@@ -391,11 +391,11 @@ mod tests {
     #[test]
     fn the_oldest_facts_are_saved() {
         let mut history = History::starting(time(START));
-        history.keep_facts(vec![key("idle", "zz-first")], &BTreeSet::new(), time(START));
-        let many = (0..MAX_FACTS + 10).map(|number| key("idle", &number.to_string()));
-        history.keep_facts(many.chain([key("idle", "zz-first")]).collect(), &BTreeSet::new(), time(LATER));
+        history.keep_observed(vec![key("idle", "zz-first")], &BTreeSet::new(), time(START));
+        let many = (0..MAX_OBSERVED + 10).map(|number| key("idle", &number.to_string()));
+        history.keep_observed(many.chain([key("idle", "zz-first")]).collect(), &BTreeSet::new(), time(LATER));
         let saved = history.saved("n", time(LATER));
-        assert_eq!(saved.facts.len(), MAX_FACTS);
+        assert_eq!(saved.facts.len(), MAX_OBSERVED);
         assert_eq!(saved.facts[0].object, "zz-first");
     }
 }

@@ -16,12 +16,14 @@ use super::respond::{self, Answer, Refusal, answer, compressible, text_header};
 use super::view::View;
 use super::web_config::WebConfig;
 use super::{negotiate, page};
+use crate::cluster::Cluster;
 use crate::did_you_mean;
 use crate::exporter::Evaluator;
 use crate::generate::{catalogue, docs};
 use crate::plan::{Which, table as plan_table};
 use crate::report::text::Style;
 use crate::report::text::table::{self, Details};
+use crate::source::OnDemand;
 use crate::sync;
 
 /// Answers requests; cheap to clone.
@@ -35,6 +37,7 @@ pub struct Router {
     /// Held while an answer for a single reader is made: the parts of reports that are copied for it would
     /// otherwise exist as many times as there are readers.
     making: Arc<Mutex<()>>,
+    on_demand: Option<Arc<OnDemand>>,
 }
 
 /// Who sent a request, in its extensions.
@@ -66,7 +69,13 @@ impl Router {
     /// A router. `max_requests` of zero means no limit.
     pub fn new(evaluator: Arc<Evaluator>, access: Access, links: Links, max_requests: usize) -> Self {
         let answers = Arc::new(Places::new(max_requests));
-        Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default() }
+        Router { evaluator, access, links: Arc::new(links), answers, making: Arc::default(), on_demand: None }
+    }
+
+    /// The same for a live cluster, which is asked for more where a plan needs it.
+    pub fn asking(mut self, on_demand: Option<OnDemand>) -> Self {
+        self.on_demand = on_demand.map(Arc::new);
+        self
     }
 
     /// The answer; never fails. Bodies of requests are not read.
@@ -110,8 +119,13 @@ impl Router {
         let _place = self.place(route, config)?;
         let (router, headers) = (self.clone(), request.headers.clone());
         let query = request.uri.query().unwrap_or_default().to_owned();
+        let beside = match &self.on_demand {
+            Some(on_demand) if route == Route::Plan(Which::Upgrade) => Some(on_demand.look().await),
+            _ => None,
+        };
         // evaluating and writing may take long on large clusters
-        let work = tokio::task::spawn_blocking(move || router.render(route, &query, &headers));
+        let work =
+            tokio::task::spawn_blocking(move || router.render(route, &query, &headers, beside.as_deref()));
         work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an answer could not be made");
             Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; see the log"))
@@ -167,12 +181,18 @@ impl Router {
         answer
     }
 
-    fn render(&self, route: Route, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn render(
+        &self,
+        route: Route,
+        query: &str,
+        headers: &HeaderMap,
+        beside: Option<&Cluster>,
+    ) -> Result<Answer, Refusal> {
         match route {
             Route::Metrics => self.metrics(headers),
             Route::Report => self.report(&self.view(query)?, headers),
             Route::Text => self.text(&self.view(query)?, headers),
-            Route::Plan(which) => self.plan(which, query, headers),
+            Route::Plan(which) => self.plan(which, query, headers, beside),
             Route::Landing => self.landing(&self.view(query)?, headers),
             Route::Runbook(name) => self.document(name, docs::runbook(name).unwrap_or_default(), headers),
             Route::Runbooks => self.document("Runbooks by symptom", SYMPTOMS.to_owned(), headers),
@@ -228,7 +248,13 @@ impl Router {
         }
     }
 
-    fn plan(&self, which: Which, query: &str, headers: &HeaderMap) -> Result<Answer, Refusal> {
+    fn plan(
+        &self,
+        which: Which,
+        query: &str,
+        headers: &HeaderMap,
+        beside: Option<&Cluster>,
+    ) -> Result<Answer, Refusal> {
         if !self.evaluator.waiting_for().is_empty() {
             let message = "not synced yet: nothing can be said before every kind was listed or refused";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
@@ -237,7 +263,7 @@ impl Router {
         let _turn = sync::lock(&self.making);
         let wrong = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
         let asked = PlanQuery::parse(query).map_err(wrong)?;
-        let plan = self.evaluator.plan(|looked| asked.plan(which, looked)).map_err(wrong)?;
+        let plan = self.evaluator.plan(beside, |looked| asked.plan(which, looked)).map_err(wrong)?;
         let mut text = Vec::new();
         let (kind, written) = match asked.json {
             true => (respond::JSON, serde_json::to_writer_pretty(&mut text, &plan).is_ok()),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::lenient::{Int, StringMap, Time, manifests, narrow};
 use super::map::Map;
-use super::meta::{Condition, Meta};
+use super::meta::Condition;
 use super::pod::{PodSpec, Quantity};
 use super::shared_text::SharedText;
 
@@ -40,12 +40,6 @@ manifests! {
     }
     /// A NetworkPolicy.
     NetworkPolicy { spec: NetworkPolicySpec }
-    /// A chart that the Helm controller of K3s and RKE2 installs.
-    HelmChart { spec: HelmChartSpec }
-    /// A chart that Flux installs.
-    HelmRelease { spec: HelmReleaseSpec }
-    /// What Argo CD installs.
-    Application { spec: ApplicationSpec, status: ApplicationStatus }
 }
 
 narrow! {
@@ -64,17 +58,9 @@ narrow! {
         pub stored_versions: Vec<SharedText>,
     }
 
-    pub struct HelmChartSpec {
-        /// Name, or address of an archive.
-        pub chart: SharedText,
-        pub target_namespace: SharedText,
-        /// `reinstall`, which is the default, or `abort`.
-        pub failure_policy: SharedText,
-    }
-
     /// Which pods it is about, and who may reach them; what it says of ports is not read.
     pub struct NetworkPolicySpec {
-        pub pod_selector: PolicySelector,
+        pub pod_selector: LabelSelector,
         /// `Ingress`, `Egress`; without any, `Ingress`.
         pub policy_types: Vec<SharedText>,
         pub ingress: Vec<IngressRule>,
@@ -87,7 +73,7 @@ narrow! {
 
     /// Pods of this namespace, unless it names other namespaces or addresses.
     pub struct PolicyPeer {
-        pub namespace_selector: Option<PolicySelector>,
+        pub namespace_selector: Option<LabelSelector>,
         pub ip_block: Option<IpBlock>,
     }
 
@@ -96,7 +82,7 @@ narrow! {
     }
 
     /// Labels; nothing in it selects everything.
-    pub struct PolicySelector {
+    pub struct LabelSelector {
         pub match_labels: StringMap,
         pub match_expressions: Vec<LabelExpression>,
     }
@@ -106,53 +92,6 @@ narrow! {
         pub key: SharedText,
         pub operator: SharedText,
         pub values: Vec<SharedText>,
-    }
-
-    pub struct HelmReleaseSpec {
-        pub suspend: bool,
-        pub chart: HelmReleaseChart,
-        pub upgrade: HelmReleaseUpgrade,
-    }
-
-    pub struct HelmReleaseChart {
-        pub spec: HelmReleaseChartSpec,
-    }
-
-    pub struct HelmReleaseChartSpec {
-        pub chart: SharedText,
-    }
-
-    pub struct HelmReleaseUpgrade {
-        pub remediation: HelmReleaseRemediation,
-    }
-
-    /// What Flux does when an upgrade fails: nothing without `retries`.
-    pub struct HelmReleaseRemediation {
-        pub retries: Int,
-        pub remediate_last_failure: bool,
-        /// `rollback`, which is the default, or `uninstall`.
-        pub strategy: SharedText,
-    }
-
-    pub struct ApplicationSpec {
-        pub source: ApplicationSource,
-        pub sources: Vec<ApplicationSource>,
-    }
-
-    pub struct ApplicationSource {
-        /// Name of a Helm chart; empty where the source is a repository.
-        pub chart: SharedText,
-    }
-
-    /// The objects that it has.
-    pub struct ApplicationStatus {
-        pub resources: Vec<ApplicationResource>,
-    }
-
-    pub struct ApplicationResource {
-        pub kind: SharedText,
-        pub namespace: SharedText,
-        pub name: SharedText,
     }
 
     /// Whether pods may be scheduled on it.
@@ -181,42 +120,6 @@ narrow! {
         pub kernel_version: SharedText,
         pub os_image: SharedText,
         pub kubelet_version: SharedText,
-    }
-
-    /// An event of the core API.
-    pub struct Event {
-        pub metadata: Meta,
-        pub involved_object: InvolvedObject,
-        pub reason: SharedText,
-        pub message: SharedText,
-        pub kind: SharedText = "type",
-        pub count: Int,
-        pub first_timestamp: Time,
-        pub last_timestamp: Time,
-        pub event_time: Time,
-        pub series: Option<EventSeries>,
-        pub source: EventSource,
-    }
-
-    /// What an event is about.
-    pub struct InvolvedObject {
-        pub kind: SharedText,
-        pub name: SharedText,
-        pub namespace: SharedText,
-        pub uid: SharedText,
-        pub field_path: SharedText,
-    }
-
-    /// Repetitions of an event in the newer form.
-    pub struct EventSeries {
-        pub count: Int,
-        pub last_observed_time: Time,
-    }
-
-    /// Who wrote an event.
-    pub struct EventSource {
-        pub component: SharedText,
-        pub host: SharedText,
     }
 
     /// What a Service selects.
@@ -267,11 +170,6 @@ narrow! {
         pub selector: LabelSelector,
     }
 
-    /// Labels that are selected; expressions are not read.
-    pub struct LabelSelector {
-        pub match_labels: StringMap,
-    }
-
     /// Who holds a Lease since when.
     pub struct LeaseSpec {
         pub holder_identity: SharedText,
@@ -309,98 +207,6 @@ impl fmt::Display for Taint {
     }
 }
 
-/// An event about a Kubernetes node, as node-problem-detector and kubelets write it.
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
-#[serde(transparent)]
-pub struct NodeEvent(Event);
-
-/// What the monitors that we deliver for node-problem-detector report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeTrouble {
-    /// The kernel lost an iSCSI connection: `detected conn error (1020)`.
-    IscsiConnError,
-    /// containerd lost a shim: `shim disconnected`.
-    ShimDisconnected,
-}
-
-impl super::Compact for NodeEvent {
-    fn compact(&mut self) {
-        self.0.compact();
-    }
-}
-
-impl std::ops::Deref for NodeEvent {
-    type Target = Event;
-
-    fn deref(&self) -> &Event {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for NodeEvent {
-    fn deref_mut(&mut self) -> &mut Event {
-        &mut self.0
-    }
-}
-
-impl NodeEvent {
-    /// What it reports; `None` for all that others report about nodes.
-    pub fn trouble(&self) -> Option<NodeTrouble> {
-        match self.reason.as_str() {
-            "LonghornISCSIConnError" => Some(NodeTrouble::IscsiConnError),
-            "LonghornShimDisconnected" => Some(NodeTrouble::ShimDisconnected),
-            _ => None,
-        }
-    }
-
-    /// True for what the kubelet writes when it finds another boot id.
-    pub fn is_reboot(&self) -> bool {
-        self.reason == "Rebooted"
-    }
-}
-
-impl Event {
-    /// True where the taint manager deletes a pod. `Cancelling deletion of Pod …` has the same reason and means that it does not:
-    /// so it says of each pod of a node that joins or comes back.
-    pub fn is_taint_eviction(&self) -> bool {
-        self.reason == "TaintManagerEviction" && self.said().starts_with("Marking for deletion")
-    }
-
-    /// What it says. Of many Events that differ in their text only the API client makes one.
-    pub fn said(&self) -> &str {
-        const COMBINED: &str = "(combined from similar events): ";
-        self.message.strip_prefix(COMBINED).unwrap_or(&self.message)
-    }
-
-    /// When it was first seen, in whichever form the event is written.
-    pub fn first_seen(&self) -> Option<jiff::Timestamp> {
-        [self.first_timestamp.get(), self.event_time.get(), self.metadata.created()]
-            .into_iter()
-            .flatten()
-            .min()
-    }
-
-    /// When it was last seen, in whichever form the event is written.
-    pub fn last_seen(&self) -> Option<jiff::Timestamp> {
-        [
-            self.series.as_ref().and_then(|series| series.last_observed_time.get()),
-            self.last_timestamp.get(),
-            self.event_time.get(),
-            self.first_timestamp.get(),
-            self.metadata.created(),
-        ]
-        .into_iter()
-        .flatten()
-        .max()
-    }
-
-    /// How often it was seen.
-    pub fn occurrences(&self) -> u64 {
-        let series = self.series.as_ref().map_or(0, |series| series.count.0);
-        u64::try_from(series.max(self.count.0).max(1)).unwrap_or(1)
-    }
-}
-
 impl KubeNode {
     /// True when the node's Ready condition is True.
     pub fn is_ready(&self) -> bool {
@@ -412,14 +218,6 @@ impl CustomResourceDefinition {
     /// True for a kind of Longhorn.
     pub fn is_longhorn(&self) -> bool {
         self.spec.group == "longhorn.io"
-    }
-}
-
-impl HelmChart {
-    /// True for the chart that installs Longhorn: by its name, also within an address.
-    pub fn is_longhorn(&self) -> bool {
-        let chart = self.spec.chart.rsplit('/').next().unwrap_or_default();
-        chart == "longhorn" || chart.starts_with("longhorn-") && chart.ends_with(".tgz")
     }
 }
 
@@ -445,7 +243,7 @@ impl NetworkPolicy {
     }
 }
 
-impl PolicySelector {
+impl LabelSelector {
     /// Kubernetes' rule for label selectors; an operator that is not known selects nothing.
     fn selects(&self, labels: &StringMap) -> bool {
         let holds = |expression: &LabelExpression| {
@@ -461,29 +259,6 @@ impl PolicySelector {
         };
         let equal = |(key, wanted): (&SharedText, &SharedText)| labels.get(key.as_str()) == Some(wanted);
         self.match_labels.iter().all(equal) && self.match_expressions.iter().all(holds)
-    }
-}
-
-impl HelmRelease {
-    /// True for the chart that installs Longhorn. One by reference (`chartRef`) is known by its name alone.
-    pub fn is_longhorn(&self) -> bool {
-        match self.spec.chart.spec.chart.as_str() {
-            "" => self.metadata.name.contains("longhorn"),
-            chart => chart.rsplit('/').next() == Some("longhorn"),
-        }
-    }
-}
-
-impl Application {
-    /// The DaemonSet of the managers, which only what installs Longhorn has.
-    const MANAGERS: (&str, &str) = ("DaemonSet", "longhorn-manager");
-
-    /// True for what installs Longhorn: by the objects it has, or by its chart before it has any.
-    pub fn is_longhorn(&self) -> bool {
-        let sources = std::iter::once(&self.spec.source).chain(&self.spec.sources);
-        let managers = |one: &ApplicationResource| (one.kind.as_str(), one.name.as_str()) == Self::MANAGERS;
-        self.status.resources.iter().any(managers)
-            || sources.into_iter().any(|source| source.chart == "longhorn")
     }
 }
 

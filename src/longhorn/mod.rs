@@ -3,8 +3,12 @@
 
 pub mod backing_image;
 pub mod backup;
+pub mod csi;
 pub mod engine;
+pub mod engine_image;
 mod env;
+pub mod event;
+pub mod installers;
 pub mod instance_manager;
 pub mod kubernetes;
 pub mod lenient;
@@ -13,6 +17,7 @@ pub mod map;
 pub mod meta;
 pub mod node;
 pub mod objects;
+pub mod orphan;
 pub mod pod;
 pub mod release;
 pub mod resource;
@@ -31,31 +36,34 @@ pub use backup::{
     Backup, BackupBackingImage, BackupState, BackupTarget, CronJob, RecurringJob, SystemBackup,
     SystemBackupState,
 };
+pub use csi::{CSI_DRIVER, CsiAttachment, CsiNode};
 pub use engine::{Engine, EngineFrontend, Replica, ReplicaMode};
+pub use engine_image::{EngineImage, EngineImageState};
 pub use env::DISTRO_VARIABLE;
+pub use event::{Event, NodeEvent, NodeTrouble};
+pub use installers::{Application, HelmChart, HelmRelease};
 pub use instance_manager::{
     DataEngine, Instance, InstanceManager, InstanceManagerState, InstanceManagerType, InstanceState,
 };
 pub use kubernetes::{
-    Application, CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, Event, HelmChart,
-    HelmRelease, KubeNode, Lease, MutatingWebhookConfiguration, NetworkPolicy, NodeEvent, NodeTrouble,
-    PodDisruptionBudget, PriorityClass, Service, StorageClass, Taint, ValidatingWebhookConfiguration,
-    Webhook, WebhookService,
+    CustomResourceDefinition, DaemonSet, Deployment, Endpoint, EndpointSlice, KubeNode, Lease,
+    MutatingWebhookConfiguration, NetworkPolicy, PodDisruptionBudget, PriorityClass, Service, StorageClass,
+    Taint, ValidatingWebhookConfiguration, Webhook, WebhookService,
 };
 pub use lenient::{Compact, Int, StringMap, Time};
 pub use map::Map;
 pub use meta::{Condition, ConditionStatus, Meta, condition, status};
 pub use node::{DiskSpec, DiskStatus, LonghornNode};
 pub use objects::{Kind, KindVisitor, Objects, visit_kinds};
+pub use orphan::{Orphan, OrphanType};
 pub use pod::{Container, ContainerStatus, Pod, PodPhase, Probe, Quantity, Terminated, Toleration, Waiting};
 pub use release::{Release, Suffix};
 pub use resource::{PerKind, Resource, ResourceInfo, Scope};
-pub use setting::{EngineImage, EngineImageState, Orphan, OrphanType, Setting};
-pub use share_manager::{CsiNode, ShareManager, ShareManagerState};
+pub use setting::Setting;
+pub use share_manager::{ShareManager, ShareManagerState};
 pub use shared_text::SharedText;
 pub use start::{ADMISSION_LABEL, ROTATION_LATE, ROTATION_LOCK, UPGRADE_LOCK, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{
-    CSI_DRIVER, CsiAttachment, DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness,
-    VolumeState, Workload,
+    DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,
 };

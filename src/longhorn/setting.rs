@@ -1,20 +1,14 @@
-//! `settings.longhorn.io`, `engineimages.longhorn.io` and `orphans.longhorn.io`.
+//! `settings.longhorn.io`.
 
 use std::collections::BTreeMap;
 
 use super::instance_manager::DataEngine;
-use super::lenient::{StringMap, manifests, narrow, open_enum};
-use super::map::Map;
-use super::meta::Condition;
+use super::lenient::{manifests, narrow};
 use super::shared_text::SharedText;
 
 manifests! {
     /// A setting. It has no spec: the value stands at the root.
     Setting { value: SharedText, status: SettingStatus }
-    /// An engine image.
-    EngineImage { spec: EngineImageSpec, status: EngineImageStatus }
-    /// Something Longhorn found that no object owns.
-    Orphan { spec: OrphanSpec, status: OrphanStatus }
 }
 
 narrow! {
@@ -22,59 +16,6 @@ narrow! {
     pub struct SettingStatus {
         /// 1.7.0 and later. Absent is not false.
         pub applied: Option<bool>,
-    }
-
-    pub struct EngineImageSpec {
-        pub image: SharedText,
-    }
-
-    /// How far it is deployed.
-    pub struct EngineImageStatus {
-        pub state: EngineImageState,
-        /// 1.6 and later.
-        pub incompatible: bool,
-        pub ref_count: super::lenient::Int,
-        /// Missing until it was deployed once.
-        pub cli_api_version: Option<super::lenient::Int> = "cliAPIVersion",
-        pub controller_api_version: Option<super::lenient::Int> = "controllerAPIVersion",
-        pub node_deployment_map: Map<bool>,
-    }
-
-    /// What was found. Instance orphans (1.9.0 and later) name InstanceName and InstanceManager.
-    pub struct OrphanSpec {
-        pub node_id: SharedText = "nodeID",
-        pub orphan_type: OrphanType,
-        pub parameters: StringMap,
-    }
-}
-
-narrow! {
-    /// Whether it can be deleted.
-    pub struct OrphanStatus {
-        /// Types Error and, of data, DataCleanable.
-        pub conditions: Vec<Condition>,
-    }
-}
-
-open_enum! {
-    /// State of an engine image.
-    pub enum EngineImageState {
-        Deploying = "deploying",
-        Deployed = "deployed",
-        Incompatible = "incompatible",
-        Error = "error",
-    }
-}
-
-open_enum! {
-    /// What kind of thing an orphan is.
-    pub enum OrphanType {
-        Replica = "replica",
-        ReplicaData = "replica-data",
-        EngineInstance = "engine-instance",
-        ReplicaInstance = "replica-instance",
-        ShardInstance = "shard-instance",
-        ShardGroupInstance = "shardgroup-instance",
     }
 }
 

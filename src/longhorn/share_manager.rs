@@ -1,4 +1,4 @@
-//! `sharemanagers.longhorn.io` and `csinodes.storage.k8s.io`: how volumes reach pods.
+//! `sharemanagers.longhorn.io`.
 
 use super::lenient::{manifests, narrow, open_enum};
 use super::shared_text::SharedText;
@@ -6,24 +6,12 @@ use super::shared_text::SharedText;
 manifests! {
     /// The NFS server of an RWX volume, named as the volume; its pod is `share-manager-<volume>`.
     ShareManager { status: ShareManagerStatus }
-    /// The CSI drivers of a node, named as the node.
-    CsiNode { spec: CsiNodeSpec }
 }
 
 narrow! {
     pub struct ShareManagerStatus {
         pub owner_id: SharedText = "ownerID",
         pub state: ShareManagerState,
-    }
-
-    /// What the kubelet has registered.
-    pub struct CsiNodeSpec {
-        pub drivers: Vec<CsiDriver>,
-    }
-
-    /// One driver.
-    pub struct CsiDriver {
-        pub name: SharedText,
     }
 }
 

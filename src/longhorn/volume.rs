@@ -12,8 +12,6 @@ manifests! {
     Volume { spec: VolumeSpec, status: VolumeStatus }
     /// Longhorn's own attachment object (since 1.5), named as the volume.
     VolumeAttachment { spec: VolumeAttachmentSpec, status: VolumeAttachmentStatus }
-    /// A `volumeattachments.storage.k8s.io`: Kubernetes' wish that a volume be attached to a node.
-    CsiAttachment { spec: CsiAttachmentSpec, status: CsiAttachmentStatus }
 }
 
 narrow! {
@@ -124,33 +122,7 @@ narrow! {
         pub satisfied: bool,
         pub conditions: Vec<Condition>,
     }
-
-    /// Which volume, where, by whom.
-    pub struct CsiAttachmentSpec {
-        pub attacher: SharedText,
-        pub node_name: SharedText,
-        pub source: CsiAttachmentSource,
-    }
-
-    /// The volume.
-    pub struct CsiAttachmentSource {
-        pub persistent_volume_name: SharedText,
-    }
-
-    /// What the attacher made of it.
-    pub struct CsiAttachmentStatus {
-        pub attached: bool,
-        pub attach_error: CsiError,
-    }
-
-    /// What a call of CSI ended with.
-    pub struct CsiError {
-        pub message: String,
-    }
 }
-
-/// Name of Longhorn's CSI driver (longhorn-manager v1.12.1 types/types.go LonghornDriverName).
-pub const CSI_DRIVER: &str = "driver.longhorn.io";
 
 open_enum! {
     /// `spec.dataLocality` of a volume.

@@ -108,7 +108,7 @@ pub fn counts(cluster: &Cluster) -> Counts {
 }
 
 /// How the data of the cluster is, where this is what all findings say of it.
-pub fn of(cluster: &Cluster, of_data: &OfData) -> (Counts, Data) {
+pub fn of(cluster: &Cluster, of_data: &[OfData]) -> (Counts, Data) {
     let counts = counts(cluster);
     let mut hurt: BTreeMap<Hurt, HurtVolumes> = BTreeMap::new();
     let found = found(of_data);
@@ -150,7 +150,7 @@ fn away(cluster: &Cluster) -> BTreeSet<&str> {
 }
 
 /// What findings say of volumes that robustness does not; of several the worst.
-fn found(of_data: &OfData) -> BTreeMap<&str, Hurt> {
+fn found(of_data: &[OfData]) -> BTreeMap<&str, Hurt> {
     let how = |cause: &'static Cause| match cause {
         cause if share_manager_down::DOWN.contains(&cause) => Some(Hurt::NotServed),
         cause if volume_read_only::CHECK.of_data.contains(&cause) => Some(Hurt::ReadOnly),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     fn line_of(volumes: &[String]) -> String {
-        of(&cluster(&(MANAGER.to_owned() + &volumes.concat())), &OfData::new()).1.line
+        of(&cluster(&(MANAGER.to_owned() + &volumes.concat())), &[]).1.line
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_was_written_before_all_nodes_went_is_not_called_the_present() {
         let cluster = cluster(&(MANAGER.to_owned() + &volume("a", "x", "attached", "healthy")));
-        let none = vec![(&NO_NODE_READY, Vec::new())];
+        let none = [(&NO_NODE_READY, Vec::new())];
         assert_eq!(
             of(&cluster, &none).1.line,
             "1 volume healthy, as Longhorn wrote before no node was Ready"
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn volumes_that_cannot_be_read_are_not_known() {
-        let (_, data) = of(&cluster(""), &OfData::new());
+        let (_, data) = of(&cluster(""), &[]);
         assert!(!data.known);
         assert_eq!(data.line, NOT_KNOWN);
     }
@@ -363,7 +363,7 @@ mod tests {
         let cluster = cluster(&(MANAGER.to_owned() + &objects.concat()));
         let read_only = |name: &str| (volume_read_only::CHECK.causes[0], vec![name.to_owned()]);
         let not_served = (share_manager_down::DOWN[0], vec!["a".to_owned()]);
-        let (_, data) = of(&cluster, &vec![read_only("a"), not_served, read_only("b")]);
+        let (_, data) = of(&cluster, &[read_only("a"), not_served, read_only("b")]);
         assert_eq!(data.line, "1 volume not served (RWX): db/a · 1 read-only: db/b");
     }
 }

@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::check::{Check, Cut, Fact, Finding, OfData, Outcome, Sample, Severity, cut, keep_worst};
 use crate::checks;
 use crate::cluster::{Cluster, Readability};
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::incidents::{self, Incident};
 use crate::longhorn::Resource;
 
@@ -192,7 +192,7 @@ pub struct Evaluation {
     /// Samples by family name.
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// Facts that hold, to be aged.
-    pub facts: Vec<FactKey>,
+    pub observed: Vec<Observation>,
     /// Checks that could not look.
     pub blind: BTreeSet<&'static str>,
     /// Values that no known release writes, by kind and field.
@@ -236,14 +236,14 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     let mut time_tells = Vec::new();
     let mut unknown = Vec::new();
     let mut samples = BTreeMap::new();
-    let mut facts = Vec::new();
+    let mut observed = Vec::new();
     let mut blind = BTreeSet::new();
-    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), OfData::new());
+    let (mut cut_off, mut series_cut, mut of_data) = (Cut::new(), BTreeMap::new(), Vec::new());
     for check in checks::ALL.iter().copied().filter(|check| wanted(check)) {
         let mut outcome = Outcome::new(check, cluster);
         outcome.most = wish.bounded.then_some(MAX_OF_CHECK);
         // there may be a hundred thousand of them: one list for all checks
-        outcome.facts = std::mem::take(&mut facts);
+        outcome.observed = std::mem::take(&mut observed);
         let blind_spots = cluster.blind_spots(check.needs);
         if blind_spots.is_empty() {
             (check.run)(cluster, &mut outcome);
@@ -271,7 +271,7 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
             count,
             objects,
         }));
-        facts = std::mem::take(&mut outcome.facts);
+        observed = std::mem::take(&mut outcome.observed);
         samples.append(&mut outcome.samples);
         let unseen = || check.needs.iter().filter(|kind| !cluster.can_read(**kind));
         let forbidden = unseen().next().is_some()
@@ -283,13 +283,13 @@ pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wi
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let mut report = report(cluster, findings, &of_data, cut_off, stock, unknown, wish);
     report.time_tells = time_tells;
-    Evaluation { report, samples, facts, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
+    Evaluation { report, samples, observed, blind, unrecognized: cluster.objects.unrecognized(), series_cut }
 }
 
 fn report(
     cluster: &Cluster,
     findings: Vec<Finding>,
-    of_data: &OfData,
+    of_data: &[OfData],
     cut_off: Cut,
     facts: Vec<Fact>,
     mut unknown: Vec<Unknown>,

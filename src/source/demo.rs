@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 use super::Source;
 use super::recording::{RecordedFile, Recording, RecordingError};
 use crate::cluster::Cluster;
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::longhorn::Resource;
 use crate::sync::lock;
 
@@ -79,7 +79,7 @@ impl Source for Demo {
         0
     }
 
-    fn keep_facts(&self, _holding: Vec<FactKey>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
+    fn keep_observed(&self, _holding: Vec<Observation>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
 
     fn waiting_for(&self) -> Vec<Resource> {
         Vec::new()

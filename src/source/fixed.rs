@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::Source;
 use crate::cluster::Cluster;
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::longhorn::Resource;
 
 /// Objects that do not change any more. The moment is that of the recording, so the verdict never
@@ -37,7 +37,7 @@ impl Source for Fixed {
         0
     }
 
-    fn keep_facts(&self, _holding: Vec<FactKey>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
+    fn keep_observed(&self, _holding: Vec<Observation>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
 
     fn waiting_for(&self) -> Vec<Resource> {
         Vec::new()

@@ -4,6 +4,7 @@ pub mod connect;
 pub mod demo;
 pub mod fixed;
 pub(crate) mod kubeconfig;
+pub mod on_demand;
 pub(crate) mod plugin;
 pub mod record;
 pub mod recording;
@@ -16,11 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 pub use fixed::Fixed;
+pub use on_demand::OnDemand;
 pub use recording::{Recording, RecordingError};
 pub use watch::{CrashLogs, Live, LiveOptions};
 
 use crate::cluster::Cluster;
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::longhorn::Resource;
 use crate::word_enum::word_enum;
 
@@ -38,9 +40,9 @@ pub trait Source: Send + Sync + 'static {
     /// readability. Two evaluations of the same generation and second give the same report.
     fn generation(&self) -> u64;
 
-    /// Takes over the facts of an evaluation, see [`crate::history::History::keep_facts`]. Does not
+    /// Takes over the facts of an evaluation, see [`crate::history::History::keep_observed`]. Does not
     /// change the generation: a fact that is new now is not older within the same second.
-    fn keep_facts(&self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp);
+    fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp);
 
     /// The kinds about which nothing is known since the start: neither listed, nor refused, nor not
     /// served. A latch: once empty, always empty, whatever goes wrong later.

@@ -73,7 +73,7 @@ fn complete(mut cluster: Cluster) -> Cluster {
 pub fn later(cluster: Cluster, seconds: i64) -> Cluster {
     let evaluation = crate::report::evaluate(&cluster);
     let Cluster { namespace, now, objects, mut history, resources, .. } = cluster;
-    history.keep_facts(evaluation.facts, &evaluation.blind, now);
+    history.keep_observed(evaluation.observed, &evaluation.blind, now);
     let now = now + jiff::SignedDuration::from_secs(seconds);
     Cluster::new(namespace, now, objects, history, resources)
 }

@@ -140,7 +140,7 @@ impl Play {
 
     fn look(&self) -> Evaluation {
         let mut evaluation = evaluate(&self.live.snapshot(clock()));
-        self.live.keep_facts(std::mem::take(&mut evaluation.facts), &evaluation.blind, clock());
+        self.live.keep_observed(std::mem::take(&mut evaluation.observed), &evaluation.blind, clock());
         evaluation
     }
 

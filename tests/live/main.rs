@@ -9,6 +9,7 @@ mod freshness;
 mod headers;
 mod lagging;
 mod lease;
+mod on_demand;
 mod pages;
 mod pods;
 mod record;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use longhorn_health_exporter::checks;
 use longhorn_health_exporter::exporter::state_file::{Loaded, StateFile};
-use longhorn_health_exporter::history::FactKey;
+use longhorn_health_exporter::history::Observation;
 use longhorn_health_exporter::source::Source;
 
 use crate::support::*;
@@ -15,9 +15,9 @@ async fn the_history_of_one_run_is_that_of_the_next() {
     let server = server().await;
     server.put("pods", pod("instance-manager-a", "u1"));
     let first = synced(&server).await;
-    let key = FactKey { check: checks::ALL[0].id, fact: "idle", object: "a".into() };
+    let key = Observation { check: checks::ALL[0].id, fact: "idle", object: "a".into() };
     let since = now();
-    first.keep_facts(vec![key.clone()], &BTreeSet::new(), since);
+    first.keep_observed(vec![key.clone()], &BTreeSet::new(), since);
     server.put("pods", pod("instance-manager-a", "u2"));
     until(&first, "the replacement", |cluster| cluster.history.gone_pods().count() == 1).await;
     let directory = tempfile::tempdir().unwrap();
@@ -35,8 +35,8 @@ async fn the_history_of_one_run_is_that_of_the_next() {
     assert_eq!(gone.len(), 1);
     assert_eq!((gone[0].last.metadata.uid.as_str(), gone[0].replaced_by.as_str()), ("u1", "u2"));
     // a check that still waits for its kinds has not seen the fact end
-    second.keep_facts(vec![], &BTreeSet::from([key.check]), now());
+    second.keep_observed(vec![], &BTreeSet::from([key.check]), now());
     assert!(second.snapshot(now()).history.first_seen(&key).is_some());
-    second.keep_facts(vec![key.clone()], &BTreeSet::new(), now());
+    second.keep_observed(vec![key.clone()], &BTreeSet::new(), now());
     assert_eq!(second.snapshot(now()).history.begun(key.check, key.fact), 0, "it was counted before");
 }

@@ -155,7 +155,7 @@ impl Day {
             self.unknown.insert(format!("minute {}: {}: {}", self.minute, unknown.check, unknown.reason));
         }
         self.minutes_degraded += i64::from(evaluation.report.cluster.volumes_by_robustness["degraded"] > 0);
-        self.live.keep_facts(evaluation.facts, &evaluation.blind, now);
+        self.live.keep_observed(evaluation.observed, &evaluation.blind, now);
     }
 
     /// A watch counts an event as it takes it in, on this thread.

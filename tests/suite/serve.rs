@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use longhorn_health_exporter::cluster::Cluster;
 use longhorn_health_exporter::exporter::Evaluator;
-use longhorn_health_exporter::history::FactKey;
+use longhorn_health_exporter::history::Observation;
 use longhorn_health_exporter::http::{self, Access, Limits, Links, Router, Transport};
 use longhorn_health_exporter::longhorn::Resource;
 use longhorn_health_exporter::source::{Source, demo};
@@ -214,7 +214,7 @@ impl Source for Gated {
         7
     }
 
-    fn keep_facts(&self, _holding: Vec<FactKey>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
+    fn keep_observed(&self, _holding: Vec<Observation>, _blind: &BTreeSet<&'static str>, _now: Timestamp) {}
 
     fn waiting_for(&self) -> Vec<Resource> {
         self.waiting_for.clone()

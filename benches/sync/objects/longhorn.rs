@@ -100,9 +100,9 @@ impl Shape {
         longhorn_object(
             "InstanceManager",
             &self.manager_name(n),
-            json!({"longhorn.io/component": "instance-manager", "longhorn.io/managed-by": "longhorn-manager", "longhorn.io/instance-manager-image": "imi-71f011ef",
+            json!({"longhorn.io/component": "instance-manager", "longhorn.io/managed-by": "longhorn-manager", "longhorn.io/instance-manager-image": if self.is_old(n) { "imi-0c1d2e3f" } else { "imi-71f011ef" },
             "longhorn.io/node": self.node(n), "longhorn.io/data-engine": "v1", "longhorn.io/instance-manager-type": "aio"}),
-            json!({"image": MANAGER_IMAGE, "nodeID": self.node(n), "type": "aio", "dataEngine": "v1"}),
+            json!({"image": self.manager_image(n), "nodeID": self.node(n), "type": "aio", "dataEngine": "v1"}),
             json!({"ownerID": self.node(n), "currentState": self.running_unless_down(n), "ip": "10.42.0.15", "apiVersion": 6, "proxyApiVersion": 6,
             "instanceEngines": engines, "instanceReplicas": replicas,
             "conditions": conditions(&["PodReady", "NodeReady", "SettingSynced"], self.true_unless_down(n))}),

@@ -15,6 +15,7 @@ const SETTINGS: usize = 90;
 const RELEASE: &str = "v1.12.1";
 const MANAGER_CONTAINERS: [&str; 2] = ["longhorn-manager", "pre-pull-share-manager-image"];
 const MANAGER_IMAGE: &str = "longhornio/longhorn-instance-manager:v1.12.1";
+const OLD_MANAGER_IMAGE: &str = "longhornio/longhorn-instance-manager:v1.11.3";
 const ENGINE_IMAGE: &str = "longhornio/longhorn-engine:v1.12.1";
 /// Everything is older, unless the shape says otherwise.
 const LONG_AGO: &str = "2026-01-01T00:00:00Z";
@@ -36,6 +37,8 @@ pub struct Shape {
     pub evicting: bool,
     /// No manager carries the label by which the admission Service selects.
     pub unlabelled: bool,
+    /// Three of ten instance managers, and what runs in them, are of the release before.
+    pub half_upgraded: bool,
 }
 
 impl Shape {
@@ -53,6 +56,7 @@ impl Shape {
             newest,
             evicting: false,
             unlabelled: false,
+            half_upgraded: false,
         }
     }
 
@@ -107,6 +111,16 @@ impl Shape {
 
     fn manager_name(&self, n: usize) -> String {
         format!("instance-manager-{:032x}", n % self.instance_managers)
+    }
+
+    /// A node has two, one of them the default.
+    fn is_old(&self, n: usize) -> bool {
+        let n = n % self.instance_managers;
+        self.half_upgraded && n >= self.nodes && n % 10 < 6
+    }
+
+    fn manager_image(&self, n: usize) -> &'static str {
+        if self.is_old(n) { OLD_MANAGER_IMAGE } else { MANAGER_IMAGE }
     }
 
     /// Of a condition that is lost with its node.

@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
-use crate::history::{FactKey, GonePod};
+use crate::history::{GonePod, Observation};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, VolumeRobustness};
 
@@ -237,7 +237,7 @@ fn severity_of(verdict: ReplacementVerdict) -> Severity {
 fn remember_hits<'a>(cluster: &'a Cluster, uid: &str, hits: &mut Hits<'a>, out: &mut Outcome) {
     const HIT: &str = "hit";
     const ENGINES: &str = "engines";
-    let engines = FactKey { check: CHECK.id, fact: ENGINES, object: uid.into() };
+    let engines = Observation { check: CHECK.id, fact: ENGINES, object: uid.into() };
     hits.engines |= cluster.history.first_seen(&engines).is_some();
     if hits.engines {
         out.first_seen(ENGINES, uid);
@@ -273,7 +273,7 @@ fn is_made_good(
     let good = match [Events, Engines, Volumes, Replicas].into_iter().all(|kind| cluster.knows_all(kind)) {
         true => !hits.engines && hits.volumes.iter().all(whole),
         false => {
-            let key = FactKey { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
+            let key = Observation { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
             cluster.history.first_seen(&key).is_some()
         }
     };

@@ -8,7 +8,7 @@ use super::node::NodeStory;
 use super::{CHECK, End, SETTLED, is_made_good, remember_hits};
 use crate::check::*;
 use crate::facts::instance_managers::{InstanceManagers, container_status_of};
-use crate::history::{FactKey, GonePod};
+use crate::history::{GonePod, Observation};
 use crate::longhorn::Pod;
 
 /// An end that was asked for longer ago than this is another one.
@@ -114,7 +114,7 @@ fn successor_of<'a>(cluster: &'a Cluster, gone: &'a GonePod) -> Option<&'a Pod> 
 /// How this end was judged when it was fresh.
 fn settled_verdict(cluster: &Cluster, uid: &str) -> Option<ReplacementVerdict> {
     ReplacementVerdict::ALL.into_iter().find(|verdict| {
-        let key = FactKey { check: CHECK.id, fact: verdict.as_str(), object: uid.into() };
+        let key = Observation { check: CHECK.id, fact: verdict.as_str(), object: uid.into() };
         cluster.history.first_seen(&key).is_some()
     })
 }

@@ -371,9 +371,9 @@ fn what_a_manager_complained_about_before_it_had_the_lease_is_over() {
         ("2026-03-01T12:01:40Z", lease("", "2026-03-01T11:59:58Z", "2026-03-01T11:59:58Z"), &hangs),
     ] {
         let mut cluster = at(moment, &(start.clone() + &lease), &[("n1", NO_ROUTE)]);
-        let facts = run(&CHECK, &before).facts;
+        let facts = run(&CHECK, &before).observed;
         cluster.history = std::mem::take(&mut before.history);
-        cluster.history.keep_facts(facts, &Default::default(), before.now);
+        cluster.history.keep_observed(facts, &Default::default(), before.now);
         cluster.history.add_current_log(CrashLog {
             pod: "longhorn-manager-n1".into(),
             container: "longhorn-manager".into(),

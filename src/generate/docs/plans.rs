@@ -22,8 +22,8 @@ pub fn page() -> String {
         "The verdict is *go*, *not yet*, *no* or *unknown*. What decides and could not be read makes it unknown, never go. Exit codes: 0 go, \
          1 no or not yet, 2 unknown, 64 bad usage. `-o json` follows [plan.schema.json](plan.schema.json); `-o markdown` and `-o junit` are for \
          CI. A condition that is no reason for you is named with `--accept`: it is told and does not count. `serve` answers the same at \
-         `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`, as JSON with `o=json`; it reads what checks read, \
-         and what only `plan upgrade` asks for is unknown there. ",
+         `/plan/upgrade?to=v1.10.2`, `/plan/drain?node=node-1&intent=reboot` and `/plan/loss`, as JSON with `o=json`. What only \
+         `plan upgrade` reads it asks the API server for when someone opens that page, at most every half minute.",
     );
     page.heading(2, "In a pipeline");
     page.paragraph(

@@ -35,6 +35,9 @@ pub(super) async fn follow<T: Kind>(shared: Arc<SharedState>, client: Client) {
     loop {
         let config = if by_pages { config.clone() } else { config.clone().streaming_lists() };
         let listed = follow_once(&shared, api.clone(), config, &mut backoff).await;
+        if listed && shared.options.once {
+            return std::future::pending().await;
+        }
         // A list that did not come whole comes in pages next, of which each can be asked for again; and a
         // server that has just started may have no list in memory yet (429).
         by_pages = !listed && !by_pages;
@@ -70,6 +73,9 @@ async fn follow_once<T: Kind>(
                 let listed = matches!(event, Event::InitDone);
                 if listing.take(shared, event) {
                     backoff.worked();
+                }
+                if listed && shared.options.once {
+                    return true;
                 }
                 if listed && listing.nameless {
                     relist = relist.min(Instant::now() + jittered(shared.options.rebuild_after));

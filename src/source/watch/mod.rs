@@ -36,7 +36,7 @@ pub(crate) use trouble::{describe, is_untrusted, reason_of, reason_of_code, spea
 use super::{ApiTotals, Source};
 use crate::checks;
 use crate::cluster::Cluster;
-use crate::history::FactKey;
+use crate::history::Observation;
 use crate::history::saved::{CheckId, Restored, Saved};
 use crate::longhorn::{Kind, KindVisitor, Resource, visit_kinds};
 use state::SharedState;
@@ -86,6 +86,8 @@ pub struct LiveOptions {
     pub crash_logs_again: Duration,
     /// The kinds that are listed and followed; the others are as if no one had asked for them yet.
     pub kinds: BTreeSet<Resource>,
+    /// For one look: nothing is followed, and who looks tells what could not be read, not the log.
+    pub once: bool,
 }
 
 impl LiveOptions {
@@ -106,6 +108,7 @@ impl LiveOptions {
             rebuild_after: Duration::from_secs(120),
             crash_logs_again: Duration::from_secs(600),
             kinds: checks::kinds().clone(),
+            once: false,
         }
     }
 
@@ -185,8 +188,8 @@ impl Source for Live {
         self.shared.generation()
     }
 
-    fn keep_facts(&self, holding: Vec<FactKey>, blind: &BTreeSet<&'static str>, now: Timestamp) {
-        self.shared.history(|history| history.keep_facts(holding, blind, now));
+    fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp) {
+        self.shared.history(|history| history.keep_observed(holding, blind, now));
     }
 
     fn waiting_for(&self) -> Vec<Resource> {

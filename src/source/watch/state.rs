@@ -271,6 +271,7 @@ impl SharedState {
     fn log<T: Kind>(&self, trouble: &WatchTrouble, changed: bool) {
         let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
         match trouble.reason {
+            _ if self.options.once => tracing::debug!(%resource, reason, message, "cannot list"),
             // also every watch that outlives its version ends so
             ApiErrorReason::Expired => tracing::debug!(%resource, reason, message, "listing again"),
             ApiErrorReason::NotServed if resource.is_optional() => {

@@ -1,0 +1,48 @@
+//! `csinodes.storage.k8s.io` and `volumeattachments.storage.k8s.io`: the CSI driver as Kubernetes sees it.
+
+use super::lenient::{manifests, narrow};
+use super::shared_text::SharedText;
+
+/// Name of Longhorn's CSI driver (longhorn-manager v1.12.1 types/types.go LonghornDriverName).
+pub const CSI_DRIVER: &str = "driver.longhorn.io";
+
+manifests! {
+    /// The CSI drivers of a node, named as the node.
+    CsiNode { spec: CsiNodeSpec }
+    /// A `volumeattachments.storage.k8s.io`: Kubernetes' wish that a volume be attached to a node.
+    CsiAttachment { spec: CsiAttachmentSpec, status: CsiAttachmentStatus }
+}
+
+narrow! {
+    /// What the kubelet has registered.
+    pub struct CsiNodeSpec {
+        pub drivers: Vec<CsiDriver>,
+    }
+
+    /// One driver.
+    pub struct CsiDriver {
+        pub name: SharedText,
+    }
+
+    /// Which volume, where, by whom.
+    pub struct CsiAttachmentSpec {
+        pub attacher: SharedText,
+        pub node_name: SharedText,
+        pub source: CsiAttachmentSource,
+    }
+
+    /// The volume.
+    pub struct CsiAttachmentSource {
+        pub persistent_volume_name: SharedText,
+    }
+
+    /// What the attacher made of it.
+    pub struct CsiAttachmentStatus {
+        pub attached: bool,
+        pub attach_error: CsiError,
+    }
+    /// What a call of CSI ended with.
+    pub struct CsiError {
+        pub message: String,
+    }
+}

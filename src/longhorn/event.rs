@@ -1,0 +1,135 @@
+//! Events of the core API.
+
+use super::lenient::{Int, Time, narrow};
+use super::meta::Meta;
+use super::shared_text::SharedText;
+
+narrow! {
+    /// An event of the core API.
+    pub struct Event {
+        pub metadata: Meta,
+        pub involved_object: InvolvedObject,
+        pub reason: SharedText,
+        pub message: SharedText,
+        pub kind: SharedText = "type",
+        pub count: Int,
+        pub first_timestamp: Time,
+        pub last_timestamp: Time,
+        pub event_time: Time,
+        pub series: Option<EventSeries>,
+        pub source: EventSource,
+    }
+
+    /// What an event is about.
+    pub struct InvolvedObject {
+        pub kind: SharedText,
+        pub name: SharedText,
+        pub namespace: SharedText,
+        pub uid: SharedText,
+        pub field_path: SharedText,
+    }
+
+    /// Repetitions of an event in the newer form.
+    pub struct EventSeries {
+        pub count: Int,
+        pub last_observed_time: Time,
+    }
+
+    /// Who wrote an event.
+    pub struct EventSource {
+        pub component: SharedText,
+        pub host: SharedText,
+    }
+}
+
+/// An event about a Kubernetes node, as node-problem-detector and kubelets write it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(transparent)]
+pub struct NodeEvent(Event);
+
+/// What the monitors that we deliver for node-problem-detector report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeTrouble {
+    /// The kernel lost an iSCSI connection: `detected conn error (1020)`.
+    IscsiConnError,
+    /// containerd lost a shim: `shim disconnected`.
+    ShimDisconnected,
+}
+
+impl super::Compact for NodeEvent {
+    fn compact(&mut self) {
+        self.0.compact();
+    }
+}
+
+impl std::ops::Deref for NodeEvent {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for NodeEvent {
+    fn deref_mut(&mut self) -> &mut Event {
+        &mut self.0
+    }
+}
+
+impl NodeEvent {
+    /// What it reports; `None` for all that others report about nodes.
+    pub fn trouble(&self) -> Option<NodeTrouble> {
+        match self.reason.as_str() {
+            "LonghornISCSIConnError" => Some(NodeTrouble::IscsiConnError),
+            "LonghornShimDisconnected" => Some(NodeTrouble::ShimDisconnected),
+            _ => None,
+        }
+    }
+
+    /// True for what the kubelet writes when it finds another boot id.
+    pub fn is_reboot(&self) -> bool {
+        self.reason == "Rebooted"
+    }
+}
+
+impl Event {
+    /// True where the taint manager deletes a pod. `Cancelling deletion of Pod …` has the same reason and means that it does not:
+    /// so it says of each pod of a node that joins or comes back.
+    pub fn is_taint_eviction(&self) -> bool {
+        self.reason == "TaintManagerEviction" && self.said().starts_with("Marking for deletion")
+    }
+
+    /// What it says. Of many Events that differ in their text only the API client makes one.
+    pub fn said(&self) -> &str {
+        const COMBINED: &str = "(combined from similar events): ";
+        self.message.strip_prefix(COMBINED).unwrap_or(&self.message)
+    }
+
+    /// When it was first seen, in whichever form the event is written.
+    pub fn first_seen(&self) -> Option<jiff::Timestamp> {
+        [self.first_timestamp.get(), self.event_time.get(), self.metadata.created()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// When it was last seen, in whichever form the event is written.
+    pub fn last_seen(&self) -> Option<jiff::Timestamp> {
+        [
+            self.series.as_ref().and_then(|series| series.last_observed_time.get()),
+            self.last_timestamp.get(),
+            self.event_time.get(),
+            self.first_timestamp.get(),
+            self.metadata.created(),
+        ]
+        .into_iter()
+        .flatten()
+        .max()
+    }
+
+    /// How often it was seen.
+    pub fn occurrences(&self) -> u64 {
+        let series = self.series.as_ref().map_or(0, |series| series.count.0);
+        u64::try_from(series.max(self.count.0).max(1)).unwrap_or(1)
+    }
+}
