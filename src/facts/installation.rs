@@ -151,7 +151,9 @@ fn without_conversion(
 ) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    let Some((from, _)) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION) else { return remedy };
+    let Some((from, _)) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION) else {
+        return remedy;
+    };
     let crosses = from < NO_CONVERSION;
     let mut converted = converted(cluster, installed);
     // checks do not read definitions

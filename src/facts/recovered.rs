@@ -37,8 +37,8 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
 /// How much of a start is left at most where its Lease was given back. Between two attempts the Lease of the upgrade is free, too:
 /// readiness has to have lasted meanwhile.
 fn rest(cluster: &Cluster, pod: &Pod) -> SignedDuration {
-    let queue = cluster.objects.leases.get(UPGRADE_LOCK).is_none()
-        || leases::holder(cluster, UPGRADE_LOCK).is_some();
+    let queue =
+        cluster.objects.leases.get(UPGRADE_LOCK).is_none() || leases::holder(cluster, UPGRADE_LOCK).is_some();
     let ready = condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
     let lasts = ready.is_some_and(|since| cluster.age(since) >= REST_WITHOUT_QUEUE);
     if queue || !lasts { REST_OF_A_START } else { REST_WITHOUT_QUEUE }

@@ -155,7 +155,8 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
     let seen = |fails: bool, logs: &[(&str, &str)]| {
         let mut cluster = live_at("2026-11-23T13:05:55Z", &before);
         if fails {
-            cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = Some("refused".into());
+            cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error =
+                Some("refused".into());
         }
         cluster = later(cluster, 40);
         cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = None;
