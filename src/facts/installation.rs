@@ -79,13 +79,22 @@ pub fn refused_step(cluster: &Cluster, to: Release) -> Option<Release> {
 
 /// Brings manifest, definitions and image to one release: `release`, unless Longhorn refuses the step to it.
 pub fn to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
+    brought_to(cluster, release, reason, false)
+}
+
+/// The same where it is known that definitions are of another release.
+pub fn definitions_to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
+    brought_to(cluster, release, reason, true)
+}
+
+fn brought_to(cluster: &Cluster, release: Option<Release>, reason: &str, definitions: bool) -> Remedy {
     if let Some((to, installed)) = release.and_then(|to| Some((to, refused_step(cluster, to)?))) {
         return back_to(cluster, installed, to);
     }
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
     let (fix, commands) = commands(cluster, release);
     let remedy = Remedy::new(format!("{fix} {reason}"));
-    let remedy = without_conversion(cluster, release, remedy);
+    let remedy = without_conversion(cluster, release, remedy, definitions);
     let remedy = commands.into_iter().fold(remedy, |remedy, (changes, run)| match changes {
         true => remedy.change(run),
         false => remedy.read(run),
@@ -126,25 +135,47 @@ pub fn converted(cluster: &Cluster, installed: Option<Release>) -> Vec<&str> {
     asked.map(|definition| definition.metadata.name.as_str()).collect()
 }
 
-/// That before what a remedy does.
-fn without_conversion(cluster: &Cluster, release: Option<Release>, mut remedy: Remedy) -> Remedy {
+/// Whether what installed Longhorn applies on the server, which stumbles over a conversion; Helm takes the whole field away.
+pub fn applies_on_server(cluster: &Cluster) -> bool {
+    matches!(installer(cluster), Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_))
+}
+
+/// That before what a remedy does. On the way from 1.9 all definitions of 1.9 ask for a conversion; later they do where a downgrade
+/// was tried: its definitions went back, its managers were refused (seen with v1.10.2 and v1.9.2). What asks for none takes no
+/// harm: the API server sets its strategy to None.
+fn without_conversion(
+    cluster: &Cluster,
+    release: Option<Release>,
+    mut remedy: Remedy,
+    definitions: bool,
+) -> Remedy {
     let installed =
         cluster.setting("current-longhorn-version").and_then(|setting| Release::parse(&setting.value));
-    let crosses =
-        matches!((installed, release), (Some(from), Some(to)) if from < NO_CONVERSION && to >= NO_CONVERSION);
-    if !crosses {
+    let Some((from, _)) = installed.zip(release).filter(|(_, to)| *to >= NO_CONVERSION) else {
+        return remedy;
+    };
+    let crosses = from < NO_CONVERSION;
+    let mut converted = converted(cluster, installed);
+    // checks do not read definitions
+    if converted.is_empty() && cluster.objects.custom_resource_definitions.is_empty() {
+        converted = CONVERTED.to_vec();
+    }
+    if converted.is_empty() || !(crosses || definitions) || !applies_on_server(cluster) {
         return remedy;
     }
-    remedy.fix.push_str(
+    remedy.fix.push_str(if crosses {
         " On the way from 1.9 to 1.10 the API server refuses five definitions: remove their /spec/conversion before. Where it names \
-         status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say.",
-    );
+         status.storedVersions instead, objects have to be migrated from v1beta1 first, as the important notes of 1.10 say."
+    } else {
+        " Where a downgrade to 1.9 or earlier was tried, the API server refuses five definitions: those whose conversion is Webhook \
+         lose their /spec/conversion before; nothing is converted any more."
+    });
     remedy
         .read(
             "kubectl get customresourcedefinitions -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions,\
              CONVERSION:.spec.conversion.strategy | grep longhorn.io",
         )
-        .change(unconverted(&CONVERTED))
+        .change(unconverted(&converted))
 }
 
 /// Changes container longhorn-manager, which restarts all managers; where a tool would take a patch back, through its source.
@@ -177,18 +208,28 @@ pub fn patch_managers(cluster: &Cluster, container: &serde_json::Value) -> Strin
 }
 
 /// Undoes a step that Longhorn refuses: its managers stop before they change an object, so going back is safe (longhorn-manager
-/// v1.12.1 upgrade/upgrade.go Upgrade).
+/// v1.12.1 upgrade/upgrade.go Upgrade). The image alone goes back only where it alone was changed: beside the manifest of another
+/// release managers lack rights (seen: v1.12.1 with the ClusterRole of v1.10.2 hangs in its start) and take over that one's images.
 pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remedy {
     let namespace = &cluster.namespace;
     let next = releases::next_step(cluster, installed);
     let next = next
         .map(|next| format!(" The next release that Longhorn accepts from there is {next}."))
         .unwrap_or_default();
-    let text = format!(
-        "Put the image back to {installed}: Longhorn refuses the step from {installed} to {refused}.{next}"
-    );
+    let manifest = published(cluster, Some(installed)).filter(|_| names_images_of(cluster, refused));
+    let what = if manifest.is_some() { "Apply the manifest of" } else { "Put the image back to" };
+    let text =
+        format!("{what} {installed} again: Longhorn refuses the step from {installed} to {refused}.{next}");
+    let text = if manifest.is_some() { text } else { text.replacen(" again:", ":", 1) };
     let remedy = Remedy::new(text);
     let remedy = match installer(cluster) {
+        Installer::Manifest if manifest.is_some() => {
+            let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
+            let remedy = without_conversion(cluster, Some(installed), remedy, converted);
+            manifest.into_iter().fold(remedy, |remedy, url| {
+                remedy.change(format!("kubectl apply --server-side --force-conflicts -f {url}"))
+            })
+        }
         Installer::Manifest => {
             let image = cluster.manager_container().map_or("", |container| container.image.as_str());
             let repository =
@@ -204,6 +245,12 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
             .fold(remedy, |remedy, (_, run)| remedy.change(run)),
     };
     remedy.read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
+}
+
+/// True where the managers are told images of this release: its whole manifest was applied, and not its image alone.
+fn names_images_of(cluster: &Cluster, release: Release) -> bool {
+    let told = cluster.manager_container().and_then(|container| container.flag("--manager-image"));
+    told.and_then(Release::from_image).is_some_and(|told| told == release)
 }
 
 /// What to do, in a sentence, and the commands in the order of doing; true for one that changes something.
@@ -376,5 +423,48 @@ mod tests {
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
         assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
         assert!(remedy.fix.contains("accepts from there is v1.9.2"), "{}", remedy.fix);
+    }
+
+    fn applied(definitions: &str, installed: &str, images: &str) -> Cluster {
+        cluster(&format!(
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: longhorn-manager, namespace: {NAMESPACE}}}\nspec: {{template: {{spec: \
+             {{containers: [{{name: longhorn-manager, image: 'longhornio/longhorn-manager:v1.9.2', command: [longhorn-manager, daemon, \
+             --manager-image, 'longhornio/longhorn-manager:{images}']}}]}}}}}}\n---\n{definitions}{}",
+            release(installed)
+        ))
+    }
+
+    const LEFT: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: volumes.longhorn.io}\n\
+        spec: {group: longhorn.io, conversion: {strategy: Webhook}}\n---\n";
+    const PATCH: &str = "kubectl patch customresourcedefinitions";
+
+    #[test]
+    fn a_refused_manifest_is_replaced_by_a_manifest_and_a_refused_image_by_an_image() {
+        let back = |cluster: &Cluster| {
+            let remedy = back_to(cluster, Release::new(1, 10, 2), Release::new(1, 9, 2));
+            let changes = remedy.commands.into_iter().filter(|command| command.changes);
+            (remedy.fix, changes.map(|command| command.run).collect::<Vec<_>>())
+        };
+        let (fix, changes) = back(&applied("", "v1.10.2", "v1.9.2"));
+        assert!(fix.starts_with("Apply the manifest of v1.10.2 again: Longhorn refuses"), "{fix}");
+        assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
+        assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
+        let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));
+        assert!(fix.starts_with("Put the image back to v1.10.2: Longhorn refuses"), "{fix}");
+        assert!(changes[0].contains("set image") && changes.len() == 1, "{changes:?}");
+    }
+
+    #[test]
+    fn definitions_that_a_downgrade_left_lose_their_conversion_first() {
+        let changes = |definitions: &str, of_definitions: bool| {
+            let cluster = applied(definitions, "v1.10.2", "v1.11.3");
+            let remedy = brought_to(&cluster, Release::parse("v1.11.3"), "", of_definitions);
+            let changes = remedy.commands.into_iter().filter(|command| command.changes);
+            changes.map(|command| command.run.starts_with(PATCH)).collect::<Vec<_>>()
+        };
+        assert_eq!(changes("", true), [true, false], "no one may have read them");
+        assert_eq!(changes(LEFT, true), [true, false]);
+        assert_eq!(changes(&LEFT.replace("Webhook", "None"), true), [false]);
+        assert_eq!(changes("", false), [false], "definitions are not what is wrong");
     }
 }

@@ -14,6 +14,9 @@ use crate::word_enum::word_enum;
 /// Containers of an instance manager pod: one name since 1.5, two up to 1.4.
 pub const CONTAINERS: [&str; 3] = ["instance-manager", "engine-manager", "replica-manager"];
 
+/// The flag of a manager that names the image of instance managers.
+const IMAGE: &str = "--instance-manager-image";
+
 /// All instance managers of a cluster with what it takes to judge them.
 pub struct InstanceManagers<'a> {
     cluster: &'a Cluster,
@@ -54,7 +57,7 @@ impl<'a> InstanceManagers<'a> {
             cluster,
             release: cluster.release(),
             default_image,
-            template_image: cluster.manager_container().and_then(image_argument),
+            template_image: cluster.manager_container().and_then(|container| container.flag(IMAGE)),
         }
     }
 
@@ -87,7 +90,7 @@ impl<'a> InstanceManagers<'a> {
     fn argument_on(&self, node: &str) -> Option<&'a str> {
         let container =
             self.cluster.manager_pod_on(node).and_then(|pod| pod.spec.container("longhorn-manager"));
-        container.and_then(image_argument).or(self.template_image)
+        container.and_then(|container| container.flag(IMAGE)).or(self.template_image)
     }
 
     /// The instances that Longhorn looks at before it removes an old instance manager, whatever
@@ -197,17 +200,4 @@ pub fn missing_labels(im: &InstanceManager, release: Option<Release>) -> Vec<&'s
     let data_engine = since_1_6.then_some("longhorn.io/data-engine");
     let missing = |key: &&str| im.metadata.label(key).is_none_or(str::is_empty);
     always.into_iter().chain(data_engine).filter(missing).collect()
-}
-
-fn image_argument(container: &Container) -> Option<&str> {
-    const FLAG: &str = "--instance-manager-image";
-    let mut words = container.command.iter().chain(&container.args).map(SharedText::as_str);
-    while let Some(word) = words.next() {
-        match word.strip_prefix(FLAG) {
-            Some("") => return words.next(),
-            Some(rest) if rest.starts_with('=') => return rest.get(1..),
-            _ => {}
-        }
-    }
-    None
 }

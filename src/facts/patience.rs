@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | a node is away, as in a reboot | 5 min | recorded: 90 s to 3 min with mounts; Kubernetes moves pods after 5 min (tolerationSeconds 300) |
 //! | what runs on a node is away with it: a disk, a CSI pod | 5 min | the same, and a rollout that takes node after node |
+//! | a CSI sidecar ends because no plugin listens beside it, and one of the two is new | 5 min | the same; seen: ten seconds to a minute |
 //! | an instance manager, or an NFS server, has no pod | 3 min | longhorn-manager v1.12.1 controller/utils.go: a back-off of 2 min at most; a failover of NFS takes one to two |
 //! | a rollout of managers, an upgrade of engines, or managers of an old image after it | 30 min | a minute or two a node, one after the other |
 //! | what managers create from their own image after an upgrade | 1 h | longhorn-manager v1.12.1 csi/deployment.go: the deployer waits for the managers |

@@ -4,13 +4,16 @@ use jiff::SignedDuration;
 
 use super::looping::{self, Loop};
 use super::releases::release_of;
-use super::{nodes, starts};
+use super::{leases, nodes, starts};
 use crate::cluster::Cluster;
-use crate::longhorn::{Pod, Release};
+use crate::longhorn::{Pod, Release, UPGRADE_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
 /// How long a start goes on after its manager gave the Lease back: upgrade of objects, settings, node.
 const REST_OF_A_START: SignedDuration = SignedDuration::from_secs(60);
+/// The same where no manager upgrades objects, for which they queue by a Lease of their own: a second or two (seen with v1.11.3 and
+/// v1.12.1), and what a loaded API server makes of them.
+const REST_WITHOUT_QUEUE: SignedDuration = SignedDuration::from_secs(15);
 
 /// The crash loop of a manager, where it is in one.
 ///
@@ -24,11 +27,21 @@ pub fn looping<'a>(cluster: &Cluster, pod: &'a Pod) -> Option<Loop<'a>> {
     let running = status.running_since();
     let past = found.end.is_some_and(|end| end.exit_code == 1)
         && running.zip(found.run()).is_some_and(|(started, last)| {
-            cluster.age(started) >= place(cluster, pod, last) + REST_OF_A_START
+            cluster.age(started) >= place(cluster, pod, last) + rest(cluster, pod)
         })
         && starts::is_over(cluster, pod)
         && nodes::is_ready(cluster, &pod.spec.node_name);
     (!past).then_some(found)
+}
+
+/// How much of a start is left at most where its Lease was given back. Between two attempts the Lease of the upgrade is free, too:
+/// readiness has to have lasted meanwhile.
+fn rest(cluster: &Cluster, pod: &Pod) -> SignedDuration {
+    let queue =
+        cluster.objects.leases.get(UPGRADE_LOCK).is_none() || leases::holder(cluster, UPGRADE_LOCK).is_some();
+    let ready = condition(&pod.status.conditions, "Ready").and_then(|ready| ready.last_transition_time.get());
+    let lasts = ready.is_some_and(|since| cluster.age(since) >= REST_WITHOUT_QUEUE);
+    if queue || !lasts { REST_OF_A_START } else { REST_WITHOUT_QUEUE }
 }
 
 /// How long a start has to be under way to have passed what ended the last one, where it is over by Lease and readiness.

@@ -62,7 +62,7 @@ pub use resource::{PerKind, Resource, ResourceInfo, Scope};
 pub use setting::Setting;
 pub use share_manager::{ShareManager, ShareManagerState};
 pub use shared_text::SharedText;
-pub use start::{ADMISSION_LABEL, ROTATION_LOCK, WEBHOOK_LOCK};
+pub use start::{ADMISSION_LABEL, ROTATION_LATE, ROTATION_LOCK, UPGRADE_LOCK, WEBHOOK_LOCK};
 pub use store::{Owner, Store};
 pub use volume::{
     DataLocality, Volume, VolumeAttachment, VolumeHealth, VolumeRobustness, VolumeState, Workload,

@@ -213,6 +213,21 @@ impl Quantity {
     }
 }
 
+impl Container {
+    /// The value of a flag of its command line, as `--flag value` or `--flag=value`.
+    pub fn flag(&self, flag: &str) -> Option<&str> {
+        let mut words = self.command.iter().chain(&self.args).map(SharedText::as_str);
+        while let Some(word) = words.next() {
+            match word.strip_prefix(flag) {
+                Some("") => return words.next(),
+                Some(rest) if rest.starts_with('=') => return rest.get(1..),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
 impl Probe {
     /// Seconds between two probes; Kubernetes default 10.
     pub fn period(&self) -> i64 {

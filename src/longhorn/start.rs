@@ -1,15 +1,23 @@
 //! What a release does while a manager starts: how long it waits for its webhooks, and whether it
 //! queues for a Lease before.
 
+use jiff::SignedDuration;
+
 use super::Release;
 
 /// Name of the Lease under which managers start their webhooks one node at a time; its holder
 /// identity is the node's name (longhorn-manager v1.12.1 app/daemon.go startWebhooksByLeaderElection).
 pub const WEBHOOK_LOCK: &str = "longhorn-manager-webhook-lock";
 
+/// Name of the Lease under which managers upgrade objects, one at a time (longhorn-manager v1.12.1 upgrade/upgrade.go).
+pub const UPGRADE_LOCK: &str = "longhorn-manager-upgrade-lock";
+
 /// Name of the Lease of the manager that rotates the certificates of the webhook, in 1.11.3, 1.12.0 and later; its holder identity is the
 /// node's name (longhorn-manager v1.11.3 and v1.12.1 webhook/cert/rotate.go, app/daemon.go).
 pub const ROTATION_LOCK: &str = "longhorn-webhook-cert-rotation";
+/// Its holder renews it every 10 s, each time for 30 s at most, and then gives up and says so (RenewDeadline, RetryPeriod; seen: 40 s
+/// after the last renewal).
+pub const ROTATION_LATE: SignedDuration = SignedDuration::from_secs(45);
 
 /// Label (and value) which a manager puts on its own pod from 1.7 on, and by which the Service of the
 /// admission webhook selects (longhorn-manager v1.12.1 types/types.go, app/daemon.go).

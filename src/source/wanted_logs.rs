@@ -11,7 +11,7 @@ use kube::Client;
 use kube::api::{LogParams, Request};
 use kube::client::Body;
 
-use crate::longhorn::{ContainerStatus, Lease, Pod, ROTATION_LOCK, Store, WEBHOOK_LOCK};
+use crate::longhorn::{ContainerStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, Store, WEBHOOK_LOCK};
 
 /// Containers by the label `app` of their pod. The deployer's init container waits for a manager.
 const CONTAINERS: [(&str, &str); 3] = [
@@ -153,7 +153,7 @@ fn lost_lock(leases: &Store<Lease>, status: &ContainerStatus, now: Timestamp) ->
     let (Some(renewed), Some(started)) = (spec.renew_time.get(), status.running_since()) else {
         return false;
     };
-    let stale = !spec.holder_identity.is_empty() && now.duration_since(renewed) >= SLOW;
+    let stale = !spec.holder_identity.is_empty() && now.duration_since(renewed) >= ROTATION_LATE;
     // after a rollout all managers are younger than that
     let taken = spec.acquire_time.get().is_some_and(|taken| {
         now.duration_since(taken) < TAKEN_LATELY && taken.duration_since(started) >= SLOW * 2
@@ -257,7 +257,8 @@ mod tests {
         };
         for (name, status, lease, reads) in [
             ("renewed", &ready, lease("n", "10:00", "59:55"), false),
-            ("not renewed", &ready, lease("n", "10:00", "59:00"), true),
+            ("a renewal is late", &ready, lease("n", "10:00", "59:16"), false),
+            ("not renewed", &ready, lease("n", "10:00", "59:15"), true),
             ("given back", &ready, lease("", "10:00", "50:00"), false),
             ("taken from one that runs", &ready, lease("m", "55:00", "59:55"), true),
             ("taken long ago", &ready, lease("m", "49:00", "59:55"), false),

@@ -1,6 +1,8 @@
 //! The four Deployments of which one working pod each is needed.
 
-use super::{causes, crashing};
+use jiff::Timestamp;
+
+use super::{PLUGIN, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
@@ -48,8 +50,9 @@ fn down(
         let alive = pod.is_ready() && !pod.metadata.is_deleting() && crashing(cluster, pod).is_none();
         alive && nodes::kube_ready(cluster, &pod.spec.node_name) != Some(false)
     };
-    // a crash loop has shown itself already; all others may be on their way
-    let looping = all.iter().any(|pod| crashing(cluster, pod).is_some());
+    // a crash loop has shown itself already, unless what it waits for is exchanged; all others may be on their way
+    let exchanged = exchanged(cluster, &all).is_some_and(|made| cluster.age(made) < NODE_AWAY);
+    let looping = !exchanged && all.iter().any(|pod| crashing(cluster, pod).is_some());
     // pods may carry other labels than those that Longhorn gives them; where the two contradict each other, one is about to follow
     if all.iter().any(|pod| works(&pod)) || (!looping && deployment.status.ready_replicas.0 > 0) {
         return None;
@@ -67,4 +70,12 @@ fn down(
     let troubles =
         all.iter().filter_map(|pod| Some(api(format!("pod {}: {}", pod.metadata.name, pods::trouble(pod)?))));
     Some(finding.facts(troubles.take(3)))
+}
+
+/// When the youngest of these pods, or of the plugins on their nodes, was made: a sidecar ends for as long as no plugin listens
+/// beside it, which in an upgrade takes seconds to a minute (seen from v1.11.3 to v1.12.1).
+fn exchanged(cluster: &Cluster, all: &[&Pod]) -> Option<Timestamp> {
+    let beside = |plugin: &&Pod| all.iter().any(|pod| pod.spec.node_name == plugin.spec.node_name);
+    let plugins = cluster.pods_of(PLUGIN).filter(beside);
+    all.iter().copied().chain(plugins).filter_map(|pod| pod.metadata.created()).max()
 }

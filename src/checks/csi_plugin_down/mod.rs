@@ -41,6 +41,9 @@ gauges! {
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }
 
+/// The DaemonSet of the plugin, and the label of its pods.
+const PLUGIN: &str = "longhorn-csi-plugin";
+
 fn run(cluster: &Cluster, out: &mut Outcome) {
     plugins::find(cluster, out);
     controllers::find(cluster, out);

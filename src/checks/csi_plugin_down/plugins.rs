@@ -5,14 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{PLUGINS, causes, crashing};
+use super::{PLUGIN, PLUGINS, causes, crashing};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
 use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
-
-const PLUGIN: &str = "longhorn-csi-plugin";
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;

@@ -168,3 +168,17 @@ fn one_working_pod_of_a_controller_is_enough() {
         ["warning sidecar_down Deployment csi-snapshotter"]
     );
 }
+
+#[test]
+fn sidecars_that_end_while_an_upgrade_exchanges_them_or_their_plugin_are_left_alone() {
+    let made = |yaml: String, at: &str| yaml.replace("2026-02-01T00:00:00Z", at);
+    let attacher = || pod("csi-attacher", "n1", "False", JUST_NOW, LOOP);
+    let plugin = |node: &str| pod("longhorn-csi-plugin", node, "True", JUST_NOW, "");
+    let down = |pods: String| found(&CHECK, &cluster_at(NOW, &(deployment("csi-attacher", 1) + &pods)));
+    const FOUND: [&str; 1] = ["critical controller_down Deployment csi-attacher"];
+    assert!(down(made(attacher(), JUST_NOW)).is_empty(), "its pod is new");
+    assert!(down(attacher() + &made(plugin("n1"), JUST_NOW)).is_empty(), "its plugin is new");
+    assert_eq!(down(attacher() + &made(plugin("n2"), JUST_NOW)), FOUND, "a plugin elsewhere");
+    assert_eq!(down(made(attacher(), "2026-03-01T11:55:00Z")), FOUND, "for five minutes");
+    assert_eq!(down(attacher() + &made(plugin("n1"), "2026-03-01T11:55:00Z")), FOUND, "its plugin is not");
+}

@@ -17,10 +17,10 @@ use crate::cluster::{Cluster, Readability};
 use crate::facts::looping::Loop;
 use crate::facts::releases::release_of;
 use crate::longhorn::resource::{MUTATOR, VALIDATOR};
-use crate::longhorn::{ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, WEBHOOK_LOCK, condition};
+use crate::longhorn::{
+    ADMISSION_LABEL, ConditionStatus, Pod, Release, Resource, UPGRADE_LOCK, WEBHOOK_LOCK, condition,
+};
 
-/// Name of the Lease under which managers upgrade objects (longhorn-manager v1.12.1 upgrade/upgrade.go).
-const UPGRADE_LOCK: &str = "longhorn-manager-upgrade-lock";
 /// Labels that a manager puts on its own pod from 1.7 on (longhorn-manager v1.7.0 types/types.go).
 const CONVERSION_LABEL: &str = "longhorn.io/conversion-webhook";
 const RECOVERY_LABEL: &str = "longhorn.io/recovery-backend";

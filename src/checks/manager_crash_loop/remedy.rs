@@ -35,11 +35,13 @@ pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
         (&causes::CRD_MISMATCH, _) => causes::to_one_release(
             cluster,
             pod,
+            true,
             "The custom resource definitions are not those of the release that the manager runs.",
         ),
         (&causes::MANIFEST_STALE, _) => causes::to_one_release(
             cluster,
             pod,
+            false,
             "The image was changed without its manifest, or the manifest without its image.",
         ),
         (&causes::KNOWN_PANIC, _) => {

@@ -235,6 +235,15 @@ fn a_fatal_start_is_over_a_minute_after_the_place_where_it_ended() {
     assert!(loops(pod(1, 3, "False") + &synced + &lease("")), "not Ready");
     assert!(loops(pod(1, 3, "True") + &lease("")), "Longhorn does not know its node");
     assert!(loops(pod(2, 3, "True") + &synced + &lease("")), "a panic comes at any time");
+    // sooner where it waits for no other manager that upgrades objects
+    let turn = |holder: &str| lease(holder).replace("webhook-lock", "upgrade-lock");
+    let ready =
+        |since: &str| pod(1, 75, "True").replace("2026-03-01T11:58:40Z", since) + &synced + &lease("");
+    assert!(!loops(ready("2026-03-01T11:59:45Z") + &turn("")), "no one has the turn");
+    assert!(loops(ready("2026-03-01T11:59:46Z") + &turn("")), "not Ready for long enough");
+    assert!(loops(ready("2026-03-01T11:59:45Z") + &turn("node-2")), "another has it");
+    let longer = pod(1, 76, "True") + &synced + &lease("") + &turn("");
+    assert!(loops(longer), "not yet a quarter of a minute longer than the last time");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The one sign of life of Ready managers that the API server keeps: the Lease [`ROTATION_LOCK`], of 1.11.3 and later.
 //!
 //! One manager holds it and renews it every 10 s, others take it after 60 s (longhorn-manager v1.11.3 and v1.12.1
-//! webhook/cert/rotate.go RotateLoop). Measured on 1.12.1: 60 to 90 s after its holder lost the API server, or after etcd ran
-//! out of space, it stands still or has passed to another. The election is run once in the life of a manager: who failed to renew
+//! webhook/cert/rotate.go RotateLoop). Measured on 1.11.3 and 1.12.1: a holder that lost the API server says so 40 s after its last
+//! renewal; 60 to 90 s after that, or after etcd ran out of space, the Lease stands still or has passed to another. The election is run once in the life of a manager: who failed to renew
 //! for 30 s never takes part again, so after some outages no one may be left who renews it, and nothing is wrong but that
 //! certificates are no longer rotated. What managers write later tells that from the outage.
 //!
@@ -16,7 +16,7 @@ use super::{API_LOST, ROTATION_STOPPED};
 use crate::check::*;
 use crate::facts::complaints::{self, Complaint, Lacks};
 use crate::facts::text::{duration, shortened};
-use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LOCK, condition};
+use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, condition};
 
 const CONTAINER: &str = "longhorn-manager";
 /// A Lease of 60 s that is renewed every 10 s, and what a late answer may take.
@@ -25,6 +25,9 @@ const STALE: SignedDuration = SignedDuration::from_secs(90);
 const RECOVERY: SignedDuration = SignedDuration::from_secs(30);
 /// A manager takes part soon after it is Ready, and waits for the duration of the Lease.
 const TAKES_PART: SignedDuration = SignedDuration::from_mins(2);
+/// A manager that lost the Lease says later than its successor took it that it is cut off, soon enough that no gap is told: an
+/// informer's next attempt is over within a minute, and the log is read again within another.
+const SUCCESSION: SignedDuration = SignedDuration::from_mins(2);
 /// For so long after another manager took the Lease the logs are read (source/wanted_logs.rs).
 const TAKEN_LATELY: SignedDuration = SignedDuration::from_mins(10);
 /// A log holds two minutes; what is still said later is repeated.
@@ -47,7 +50,8 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     };
     let said: Vec<(&Pod, Complaint<'_>)> =
         ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
-    let taken = taken_from(cluster, lease, &ready, &said);
+    let mut taken = taken_from(cluster, lease, &ready, &said);
+    taken.extend(holder_lost(cluster, out, lease, &ready, &said));
     let complaining: Vec<&(&Pod, Complaint<'_>)> = said
         .iter()
         .filter(|(pod, complaint)| {
@@ -93,20 +97,59 @@ fn taken_from<'a>(
     let Some(taken) = lease.spec.acquire_time.get().filter(|taken| cluster.age(*taken) < TAKEN_LATELY) else {
         return Vec::new();
     };
-    let later: Vec<&Pod> = said
-        .iter()
-        .filter(|(_, complaint)| {
-            complaints::written_at(complaint.line, cluster.now).is_some_and(|at| at > taken)
-        })
-        .map(|(pod, _)| *pod)
-        .collect();
-    let is_well = |pod: &Pod| {
-        let complains = later.iter().any(|one| one.metadata.name == pod.metadata.name);
-        !complains && cluster.history.current_log(pod, CONTAINER).is_some()
-    };
-    let well = ready.iter().any(|pod| is_well(pod));
+    let later = complaining_since(cluster, said, taken);
+    let well = is_any_well(cluster, ready, &later);
     let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
     lost.map(|pod| pod.metadata.name.as_str()).collect()
+}
+
+fn complaining_since<'a>(
+    cluster: &Cluster,
+    said: &[(&'a Pod, Complaint<'_>)],
+    since: Timestamp,
+) -> Vec<&'a Pod> {
+    let later = |complaint: &Complaint<'_>| {
+        complaints::written_at(complaint.line, cluster.now).is_some_and(|at| at > since)
+    };
+    said.iter().filter(|(_, complaint)| later(complaint)).map(|(pod, _)| *pod).collect()
+}
+
+/// True where the log of a Ready manager was read that is none of those.
+fn is_any_well(cluster: &Cluster, ready: &[&Pod], complaining: &[&Pod]) -> bool {
+    ready.iter().any(|pod| {
+        let complains = complaining.iter().any(|one| one.metadata.name == pod.metadata.name);
+        !complains && cluster.history.current_log(pod, CONTAINER).is_some()
+    })
+}
+
+/// The holder that did not renew the Lease and complains of the API server, which has answered this exporter for all that time, and
+/// another manager: so no outage of all is over. Only a watch can tell. It is remembered until its successor has the Lease and
+/// what it says itself tells it.
+fn holder_lost<'a>(
+    cluster: &Cluster,
+    out: &mut Outcome,
+    lease: &Lease,
+    ready: &[&'a Pod],
+    said: &[(&'a Pod, Complaint<'_>)],
+) -> Vec<&'a str> {
+    let answers = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
+    let answers = if answers { out.first_seen("answers", ROTATION_LOCK) } else { None };
+    let (Some(answers), Some(renewed)) = (answers, lease.spec.renew_time.get()) else { return Vec::new() };
+    let is_late = !lease.spec.holder_identity.is_empty() && cluster.age(renewed) >= ROTATION_LATE;
+    let lately = lease.spec.acquire_time.get().is_some_and(|taken| cluster.age(taken) < SUCCESSION);
+    let mut lost = Vec::new();
+    let since = if is_late { renewed.max(answers) } else { answers };
+    let complaining = complaining_since(cluster, said, since);
+    let well = is_any_well(cluster, ready, &complaining);
+    for pod in complaining {
+        let name = pod.metadata.name.as_str();
+        let holds = pod.spec.node_name == lease.spec.holder_identity;
+        let found = well && is_late && holds;
+        if (found || lately && !holds) && out.ever("cut_off", name, found) {
+            lost.push(name);
+        }
+    }
+    lost
 }
 
 /// Something that only managers write, after the Lease was renewed for the last time and would have been renewed again.

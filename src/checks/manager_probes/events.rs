@@ -91,6 +91,11 @@ impl Failing {
         self.spans.iter().map(late).sum()
     }
 
+    /// How often it failed, of all kinds together.
+    pub fn total(&self) -> u64 {
+        self.occurrences.values().fold(0, |all, count| all.saturating_add(*count))
+    }
+
     /// The kinds of failure, most frequent first.
     pub fn kinds(&self) -> String {
         let mut kinds: Vec<_> = self.occurrences.iter().collect();

@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use self::events::{Failing, ProbeFailure};
-use self::model::ProbeKind;
+use self::model::{ProbeKind, Timing};
 use crate::check::*;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, Done, Lost, Starts};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Pod, Release, condition};
+use crate::longhorn::{ConditionStatus, Pod, Release, condition};
 
 pub static CHECK: Check = Check {
     id: "manager_probes",
@@ -51,6 +51,9 @@ const RECENT_FAILURE: SignedDuration = SignedDuration::from_mins(10);
 const LOST_FOR: SignedDuration = SignedDuration::from_mins(1);
 /// A difference of this many seconds is worth telling.
 const NOTICEABLE: i64 = 10;
+/// A kubelet writes 25 Events about an object at once, and then one in five minutes (kubelet v1.36.3, client-go
+/// tools/record/events_cache.go); some of them are of other reasons.
+const EVENT_BURST: u64 = 20;
 /// Failures of readiness are part of a start for so long where the release does not say.
 const START_WITHOUT_LIMIT: i64 = 120;
 
@@ -213,11 +216,24 @@ fn fails_now(
     let from = match kind {
         // a probe that kills may have been the reason for the present start
         ProbeKind::Startup | ProbeKind::Liveness => Timestamp::MIN,
-        ProbeKind::Readiness => start_end.unwrap_or(Timestamp::MAX),
+        ProbeKind::Readiness => start_end.unwrap_or(Timestamp::MAX).max(over_since(cluster, pod, failing)),
     };
     let probe = pod.spec.container("longhorn-manager").and_then(|container| kind.of(container));
     let threshold = probe.map_or(3, |probe| probe.threshold());
     failing.lately(cluster.now, RECENT_FAILURE, from) >= threshold as f64
+}
+
+/// Since when a readiness probe has succeeded for as long as it failed before it counted: what failed before is over. Not where so
+/// many failures were written that the kubelet may keep quiet about later ones.
+fn over_since(cluster: &Cluster, pod: &Pod, failing: &Failing) -> Timestamp {
+    let container = pod.spec.container("longhorn-manager");
+    let probe = container.and_then(|container| ProbeKind::Readiness.of(container)).map(Timing::of);
+    let tolerance = SignedDuration::from_secs(probe.map_or(30, Timing::tolerance));
+    let ready =
+        condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
+    let since = ready.and_then(|ready| ready.last_transition_time.get());
+    let over = since.filter(|since| cluster.age(*since) >= tolerance && failing.total() < EVENT_BURST);
+    over.unwrap_or(Timestamp::MIN)
 }
 
 fn probe_failing(

@@ -249,6 +249,20 @@ fn probes_that_fail_after_the_start() {
     assert_eq!(sample(&run(&CHECK, &at_now(&yaml)), failures, &["readiness", "refused"]), Some(6.0));
 }
 
+#[test]
+fn a_manager_that_hung_and_is_ready_again_fails_no_more() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    let found_after = |count: u32, failed: &str, ready: &str| {
+        let pod = pod("n1", "2026-03-01T11:00:00Z", "True", ready);
+        let event = repeated(count, "2026-03-01T11:58:00Z", failed, TIMEOUT);
+        !found(&CHECK, &at_now(&(v.clone() + &pod + &event))).is_empty()
+    };
+    assert!(!found_after(7, "2026-03-01T11:59:20Z", "2026-03-01T11:59:30Z"));
+    assert!(found_after(7, "2026-03-01T11:59:21Z", "2026-03-01T11:59:31Z"), "not yet for three periods");
+    assert!(found_after(7, "2026-03-01T11:59:50Z", "2026-03-01T11:59:00Z"), "it fails again");
+    assert!(found_after(20, "2026-03-01T11:59:20Z", "2026-03-01T11:59:30Z"), "the kubelet may keep quiet");
+}
+
 /// An event with its first occurrence, too.
 fn repeated(count: u32, first: &str, last: &str, message: &str) -> String {
     let last = format!("lastTimestamp: '{last}'");

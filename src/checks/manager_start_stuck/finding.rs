@@ -64,12 +64,14 @@ fn remedy(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> Remedy 
         causes::CRD_MISMATCH => start_causes::to_one_release(
             cluster,
             start.pod,
+            false,
             "The manager then continues within a minute; deleting its pod does not help. If a definition was deleted, its objects are gone with \
              it: restore them from a backup of the cluster.",
         ),
         causes::MANIFEST_STALE => start_causes::to_one_release(
             cluster,
             start.pod,
+            false,
             "The image was changed without its manifest, or the manifest without its image.",
         ),
         causes::WEBHOOK_SERVICE_UNREACHABLE => {

@@ -111,8 +111,9 @@ fn one_to_restart(cluster: &Cluster) -> String {
 }
 
 fn missing(cluster: &Cluster, kind: Resource, name: &'static str, exists: bool, out: &mut Outcome) {
-    let seen = out.first_seen(causes::CONFIGURATION_MISSING.id, name);
-    let seen = seen.filter(|seen| age::began_under_watch(cluster, *seen));
+    // seen for the first time it has only begun, unless the exporter itself has
+    let seen = out.first_seen(causes::CONFIGURATION_MISSING.id, name).unwrap_or(cluster.now);
+    let seen = Some(seen).filter(|seen| age::began_under_watch(cluster, *seen));
     // managers create them while they start, so a new installation is without for a moment
     let installed = cluster.manager_daemon_set().and_then(|set| set.metadata.created());
     let since = seen.or(installed.filter(|created| cluster.age(*created) < HOLD));

@@ -5,7 +5,8 @@ use super::Rung;
 use super::target::users;
 use crate::check::counted;
 use crate::cluster::Cluster;
-use crate::facts::releases::{Path, path, release_of};
+use crate::facts::installation;
+use crate::facts::releases::{Path, is_refused, path, release_of};
 use crate::facts::text::listed;
 use crate::longhorn::{CustomResourceDefinition, EngineImage, InstanceManager, Release};
 
@@ -25,10 +26,18 @@ fn others(cluster: &Cluster, release: Release) -> Vec<String> {
 
 pub fn unfinished(rung: &Rung<'_>, out: &mut Found) {
     let others = others(rung.cluster, rung.from);
-    if let Some(first) = others.first() {
-        let reason = out.say(format!("the setting current-longhorn-version says {}, and {first}", rung.from));
-        others.iter().skip(1).for_each(|other| {
-            reason.fact(other.as_str());
+    let Some(first) = others.first() else { return };
+    let reason = out.say(format!("the setting current-longhorn-version says {}, and {first}", rung.from));
+    others.iter().skip(1).for_each(|other| {
+        reason.fact(other.as_str());
+    });
+    // what Longhorn refuses never gets done
+    let image = rung.cluster.manager_image_release();
+    if let Some(refused) = image.filter(|image| is_refused(rung.from, *image)) {
+        let remedy = installation::back_to(rung.cluster, rung.from, refused);
+        reason.fix(remedy.fix);
+        remedy.commands.into_iter().filter(|command| command.changes).for_each(|command| {
+            reason.command(command);
         });
     }
 }

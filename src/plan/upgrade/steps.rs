@@ -40,10 +40,7 @@ pub fn of(rung: &Rung<'_>, part: &Part) -> Vec<Step> {
 /// What tools that apply on the server stumble over on the way to 1.10, or later where a downgrade was tried in between. Helm takes
 /// the whole field away.
 fn unconverted(rung: &Rung<'_>) -> Option<Step> {
-    let on_server = matches!(
-        installation::installer(rung.cluster),
-        Installer::Manifest | Installer::FluxKustomize(..) | Installer::Argo(_)
-    );
+    let on_server = installation::applies_on_server(rung.cluster);
     let converted = installation::converted(rung.cluster, Some(rung.from));
     (on_server && rung.to >= NO_CONVERSION && !converted.is_empty()).then(|| {
         Step::change(

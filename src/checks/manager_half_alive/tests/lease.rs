@@ -140,6 +140,46 @@ fn who_complains_after_another_took_the_lease_is_cut_off() {
     assert!(logs(&quiet, Some(WELL), Some(WELL)).is_empty(), "it went on");
 }
 
+/// What the manager of 1.11.3 that held the Lease wrote when it gave up, 40 s after its last renewal.
+const GAVE_UP: &str = r#"E1123 13:06:33.425368       1 leaderelection.go:452] "Error retrieving lease lock" err="context deadline exceeded" lock="longhorn-system/longhorn-webhook-cert-rotation"
+I1123 13:06:33.425386       1 leaderelection.go:299] "Failed to renew lease" lock="longhorn-system/longhorn-webhook-cert-rotation" err="context deadline exceeded"
+"#;
+
+#[test]
+fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_log_says_more() {
+    const FOUND: [&str; 1] = ["warning api_lost Pod longhorn-manager-node-2"];
+    let held = |holder: &str, acquired: &str, renewed: &str| {
+        three() + &lease(holder, renewed).replace("2026-03-01T09:00:00.000000Z", acquired)
+    };
+    let before = held("node-2", "2026-11-23T12:03:23.002354Z", "2026-11-23T13:05:53.411753Z");
+    let seen = |fails: bool, logs: &[(&str, &str)]| {
+        let mut cluster = live_at("2026-11-23T13:05:55Z", &before);
+        if fails {
+            cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error =
+                Some("refused".into());
+        }
+        cluster = later(cluster, 40);
+        cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = None;
+        cluster = logs.iter().fold(cluster, |cluster, (node, text)| with_log(cluster, node, text));
+        later(cluster, 4)
+    };
+    let told = [("node-2", GAVE_UP), ("node-1", ""), ("node-3", "")];
+    let late = later(seen(false, &told), 1);
+    assert_eq!(causes(&late), FOUND, "47 s after the last renewal");
+    assert!(causes(&later(seen(true, &told), 1)).is_empty(), "the exporter had no answer either");
+    assert!(causes(&later(seen(false, &told[..1]), 1)).is_empty(), "no other is known to get an answer");
+    let all = told.map(|(node, _)| (node, GAVE_UP));
+    assert!(causes(&later(seen(false, &all), 1)).is_empty(), "all say so");
+    let other = [("node-1", GAVE_UP), ("node-2", ""), ("node-3", "")];
+    assert!(causes(&later(seen(false, &other), 1)).is_empty(), "another than its holder");
+    // its successor has it, and what it says itself is read later
+    let after = held("node-1", "2026-11-23T13:06:57.379205Z", "2026-11-23T13:06:57.379205Z");
+    let taken = next(late, 20, &after);
+    assert_eq!(causes(&taken), FOUND);
+    let renewed = held("node-1", "2026-11-23T13:06:57.379205Z", "2026-11-23T13:08:58Z");
+    assert!(causes(&next(taken, 120, &renewed)).is_empty(), "it says nothing more");
+}
+
 /// What controllers of 1.12.1 wrote for as long as etcd was full, without a word of client-go.
 const FULL: &str = r#"time="2026-11-23T08:08:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
 E1123 08:08:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"

@@ -16,7 +16,13 @@ fn without_a_configuration_nothing_is_rejected() {
         "ValidatingWebhookConfiguration longhorn-webhook-validator",
         "MutatingWebhookConfiguration longhorn-webhook-mutator",
     ];
-    let lines = found(&CHECK, &live_at(NOW, &(yaml.clone() + node)));
+    let old = live_at(NOW, &(yaml.clone() + node));
+    let begun = found(&CHECK, &old);
+    assert!(
+        missing.iter().all(|object| begun.contains(&format!("info rollout {object}"))),
+        "seen for the first time after an hour it has only begun: {begun:?}"
+    );
+    let lines = found(&CHECK, &later(old, 200));
     assert!(
         missing.iter().all(|object| lines.contains(&format!("critical configuration_missing {object}"))),
         "{lines:?}"
@@ -76,8 +82,9 @@ fn webhook_configurations() {
     let mutator = "critical configuration_missing MutatingWebhookConfiguration longhorn-webhook-mutator";
     let empty = "critical configuration_missing ValidatingWebhookConfiguration longhorn-webhook-validator";
     let live = |yaml: &str| live_at(NOW, yaml);
-    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[{name: v}]")))), [mutator]);
-    assert_eq!(found(&CHECK, &live(&(base.clone() + &validator("[]")))), [empty, mutator]);
+    let old = |yaml: &str| later(live(yaml), 180);
+    assert_eq!(found(&CHECK, &old(&(base.clone() + &validator("[{name: v}]")))), [mutator]);
+    assert_eq!(found(&CHECK, &old(&(base.clone() + &validator("[]")))), [empty, mutator]);
     // seen to vanish: a rollout of three minutes first
     let vanished = later(live(&(base.clone() + &validator("[{name: v}]"))), 10);
     assert_eq!(
