@@ -243,7 +243,7 @@ fn nodes(case: &Case) -> String {
             yaml,
             "apiVersion: v1\nkind: Node\nmetadata: {{name: {node}, creationTimestamp: '2026-01-01T00:00:00Z'}}\n\
              status: {{conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}}], \
-             allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5}}}}\n---\n"
+             allocatable: {{cpu: '8'}}, nodeInfo: {{osImage: '{os}', kernelVersion: 6.8.0, kubeletVersion: v1.32.5, architecture: amd64}}}}\n---\n"
         )
         .unwrap();
         if !case.cluster.fresh || others_started(case) && *node != NODES[0] {
