@@ -1,7 +1,7 @@
 //! `--web.config.file`: TLS, users, headers and a rate limit, in the format that Prometheus'
 //! exporter-toolkit gave its exporters, so that one file serves them all.
 //!
-//! [`file`] reads the YAML, [`tls`] and [`client_auth`] make rustls' configuration of it, and
+//! [`mod@file`] reads the YAML, [`tls`] and [`client_auth`] make rustls' configuration of it, and
 //! [`reload`] reads everything again when a file changed.
 
 mod client_auth;
