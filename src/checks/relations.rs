@@ -115,6 +115,8 @@ relations! {
     // in the same file).
     volume_degraded [unschedulable] CausedBy replica_unschedulable [*], same Volume, "volume degraded";
     volume_degraded [waits_for_node] CausedBy disk_unavailable [node_not_ready], same Node, "volume degraded";
+    // No replica is rebuilt while the volume expands, and none fits to an engine that is larger than the volume wants to be.
+    volume_degraded [rebuild_blocked] CausedBy operation_stalled [expansion_failed, expansion_stalled], same Volume, "volume degraded";
     volume_degraded [not_rebuilding, waits_for_node] CausedBy instance_manager_down [*], same Volume, "volume degraded";
 
     // The scheduler leaves out disks that are not Ready or full, and every disk of a node that is not Ready (longhorn-manager v1.3.3 to
