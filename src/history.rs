@@ -17,10 +17,10 @@ use ends::{EndSeen, Ending};
 const MAX_GONE_PODS: usize = 512;
 /// How many logs of each kind are kept.
 const MAX_LOGS: usize = 256;
-/// How many facts are aged at once.
+/// How many observations are aged at once.
 const MAX_OBSERVED: usize = 100_000;
 
-/// A fact whose age is kept.
+/// Something that a check saw hold, whose age is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Observation {
     /// Id of the check that looks at it.
@@ -122,7 +122,7 @@ impl History {
         self.begun.get(&(check, fact)).copied().unwrap_or(0)
     }
 
-    /// Takes over the facts of an evaluation: new ones begin now, those not among them are
+    /// Takes over the observations of an evaluation: new ones begin now, those not among them are
     /// forgotten. Facts of checks in `blind` are kept as they are, because a check that could not
     /// look has not seen the fact end.
     pub fn keep_observed(

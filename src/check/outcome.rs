@@ -23,7 +23,7 @@ pub struct Outcome<'a> {
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     /// Why the verdict is unknown, if it is.
     pub unknown: Vec<String>,
-    /// Facts of this check and of those before it that hold now and whose age is kept from one evaluation to the next.
+    /// What this check and those before it saw hold, whose age is kept from one evaluation to the next.
     pub observed: Vec<Observation>,
     /// What this look cannot tell, by cause: how many objects, and the first of them.
     pub time_tells: BTreeMap<&'static str, (usize, Vec<String>)>,

@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::longhorn::Resource;
 use crate::report::{Acceptance, Address, Wish};
 use crate::source::connect::{self, ConnectError, Connection, obstacle};
-use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, Source, demo};
+use crate::source::{CrashLogs, Live, LiveOptions, Recording, RecordingError, demo};
 
 /// Where Longhorn is as a rule.
 const NAMESPACE: &str = "longhorn-system";
@@ -228,13 +228,8 @@ impl SourceArgs {
     pub async fn look(&self, wanted: &Wanted, patience: Duration) -> Result<Cluster, SourceError> {
         let connection = self.connect(patience).await?;
         connection.probe(patience).await?;
-        let live_options = LiveOptions { kinds: wanted.kinds.clone(), once: true, ..self.live_options() };
-        let live = Live::start(connection.client(), live_options.clone());
-        // on timeout the kinds that are missing say so themselves
-        let _ = tokio::time::timeout(patience, live.complete()).await;
-        let mut cluster = live.snapshot((live_options.clock)());
-        cluster.one_look = true;
-        live.stop().await;
+        let options = LiveOptions { kinds: wanted.kinds.clone(), ..self.live_options() };
+        let mut cluster = Live::look(connection.client(), options, patience).await;
         if wanted.api_server {
             cluster.api_server = connection.api_server(patience).await;
         }

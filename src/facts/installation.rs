@@ -77,17 +77,9 @@ pub fn refused_step(cluster: &Cluster, to: Release) -> Option<Release> {
     releases::is_refused(installed, to).then_some(installed)
 }
 
-/// Brings manifest, definitions and image to one release: `release`, unless Longhorn refuses the step to it.
-pub fn to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
-    brought_to(cluster, release, reason, false)
-}
-
-/// The same where it is known that definitions are of another release.
-pub fn definitions_to_release(cluster: &Cluster, release: Option<Release>, reason: &str) -> Remedy {
-    brought_to(cluster, release, reason, true)
-}
-
-fn brought_to(cluster: &Cluster, release: Option<Release>, reason: &str, definitions: bool) -> Remedy {
+/// Brings manifest, definitions and image to one release: `release`, unless Longhorn refuses the step to it. `definitions` says that
+/// those are known to be of another release.
+pub fn to_release(cluster: &Cluster, release: Option<Release>, definitions: bool, reason: &str) -> Remedy {
     if let Some((to, installed)) = release.and_then(|to| Some((to, refused_step(cluster, to)?))) {
         return back_to(cluster, installed, to);
     }
@@ -192,9 +184,14 @@ pub fn change_managers(cluster: &Cluster, fix: &str, container: &serde_json::Val
     let remedy = Remedy::new(format!(
         "{fix} Change it in the source of {tool}, which takes back what is changed by hand."
     ));
-    let commands = commands(cluster, None).1.into_iter().filter(|(changes, _)| *changes);
     let look = format!("kubectl -n {} get daemonset longhorn-manager -o yaml", cluster.namespace);
-    commands.fold(remedy.read(look), |remedy, (_, run)| remedy.change(run))
+    changed_by_tool(cluster, None, remedy.read(look))
+}
+
+/// That with the commands by which the tool that installed Longhorn brings it to a release.
+fn changed_by_tool(cluster: &Cluster, release: Option<Release>, remedy: Remedy) -> Remedy {
+    let commands = commands(cluster, release).1.into_iter().filter(|(changes, _)| *changes);
+    commands.fold(remedy, |remedy, (_, run)| remedy.change(run))
 }
 
 /// A strategic merge of container longhorn-manager.
@@ -212,24 +209,20 @@ pub fn patch_managers(cluster: &Cluster, container: &serde_json::Value) -> Strin
 /// release managers lack rights (seen: v1.12.1 with the ClusterRole of v1.10.2 hangs in its start) and take over that one's images.
 pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remedy {
     let namespace = &cluster.namespace;
+    let look = format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version");
     let next = releases::next_step(cluster, installed);
     let next = next
         .map(|next| format!(" The next release that Longhorn accepts from there is {next}."))
         .unwrap_or_default();
-    let manifest = published(cluster, Some(installed)).filter(|_| names_images_of(cluster, refused));
-    let what = if manifest.is_some() { "Apply the manifest of" } else { "Put the image back to" };
-    let text =
-        format!("{what} {installed} again: Longhorn refuses the step from {installed} to {refused}.{next}");
-    let text = if manifest.is_some() { text } else { text.replacen(" again:", ":", 1) };
-    let remedy = Remedy::new(text);
+    let refuses = format!("Longhorn refuses the step from {installed} to {refused}.{next}");
+    if published(cluster, Some(installed)).is_some() && names_images_of(cluster, refused) {
+        let remedy = Remedy::new(format!("Apply the manifest of {installed} again: {refuses}"));
+        let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
+        let remedy = without_conversion(cluster, Some(installed), remedy, converted);
+        return changed_by_tool(cluster, Some(installed), remedy).read(look);
+    }
+    let remedy = Remedy::new(format!("Put the image back to {installed}: {refuses}"));
     let remedy = match installer(cluster) {
-        Installer::Manifest if manifest.is_some() => {
-            let converted = refused < NO_CONVERSION && installed >= NO_CONVERSION;
-            let remedy = without_conversion(cluster, Some(installed), remedy, converted);
-            manifest.into_iter().fold(remedy, |remedy, url| {
-                remedy.change(format!("kubectl apply --server-side --force-conflicts -f {url}"))
-            })
-        }
         Installer::Manifest => {
             let image = cluster.manager_container().map_or("", |container| container.image.as_str());
             let repository =
@@ -238,13 +231,9 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
                 "kubectl -n {namespace} set image daemonset/longhorn-manager longhorn-manager={repository}:{installed}"
             ))
         }
-        _ => commands(cluster, Some(installed))
-            .1
-            .into_iter()
-            .filter(|(changes, _)| *changes)
-            .fold(remedy, |remedy, (_, run)| remedy.change(run)),
+        _ => changed_by_tool(cluster, Some(installed), remedy),
     };
-    remedy.read(format!("kubectl -n {namespace} get settings.longhorn.io current-longhorn-version"))
+    remedy.read(look)
 }
 
 /// True where the managers are told images of this release: its whole manifest was applied, and not its image alone.
@@ -356,7 +345,7 @@ mod tests {
     }
 
     fn changes(meta: &str, installed: &str) -> Vec<String> {
-        let remedy = to_release(&with(meta, installed), Release::parse("v1.10.1"), "");
+        let remedy = to_release(&with(meta, installed), Release::parse("v1.10.1"), false, "");
         remedy.commands.into_iter().filter(|command| command.changes).map(|command| command.run).collect()
     }
 
@@ -420,7 +409,7 @@ mod tests {
                 "helm upgrade longhorn longhorn/longhorn -n longhorn-system --version 1.8.0 --reset-then-reuse-values"
             ]
         );
-        let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), "");
+        let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), false, "");
         assert!(remedy.fix.starts_with("Put the image back to v1.8.0"), "{}", remedy.fix);
         assert!(remedy.fix.contains("accepts from there is v1.9.2"), "{}", remedy.fix);
     }
@@ -458,7 +447,7 @@ mod tests {
     fn definitions_that_a_downgrade_left_lose_their_conversion_first() {
         let changes = |definitions: &str, of_definitions: bool| {
             let cluster = applied(definitions, "v1.10.2", "v1.11.3");
-            let remedy = brought_to(&cluster, Release::parse("v1.11.3"), "", of_definitions);
+            let remedy = to_release(&cluster, Release::parse("v1.11.3"), of_definitions, "");
             let changes = remedy.commands.into_iter().filter(|command| command.changes);
             changes.map(|command| command.run.starts_with(PATCH)).collect::<Vec<_>>()
         };

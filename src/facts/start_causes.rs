@@ -177,10 +177,7 @@ causes! {
 /// Brings image, manifest and definitions to one release; the port by which managers become Ready helps until then.
 pub fn to_one_release(cluster: &Cluster, pod: &Pod, definitions: bool, reason: &str) -> Remedy {
     let release = releases::release_of(cluster, pod);
-    let mut remedy = match definitions {
-        true => installation::definitions_to_release(cluster, release, reason),
-        false => installation::to_release(cluster, release, reason),
-    };
+    let mut remedy = installation::to_release(cluster, release, definitions, reason);
     let refused = release.is_some_and(|release| installation::refused_step(cluster, release).is_some());
     if let Some(probe) = probes::foreign(cluster, pod).filter(|_| !refused) {
         remedy.fix.push_str(" Until then the port of the readiness probe alone lets managers become Ready; the change restarts all of them.");

@@ -17,7 +17,7 @@ use crate::longhorn::{Condition, Container, ContainerStatus, Pod, StringMap, Ter
 pub const VERSION: u32 = 1;
 /// A fact that held before a longer gap may have ended in between.
 const LONGEST_GAP: SignedDuration = SignedDuration::from_hours(1);
-/// How many facts are saved, the oldest first: these are what a restart would cost.
+/// How many observations are saved, the oldest first: these are what a restart would cost.
 const MAX_OBSERVED: usize = 20_000;
 /// How many names of facts there may be, and how long they are. Far more than all checks have.
 const MAX_NAMES: usize = 256;

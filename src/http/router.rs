@@ -231,9 +231,7 @@ impl Router {
     fn text(&self, view: &View, headers: &HeaderMap) -> Result<Answer, Refusal> {
         let (moment, mut text) = (self.evaluator.moment(), Vec::new());
         if !moment.waiting_for.is_empty() {
-            let message = "not synced yet: nothing can be said before every kind was listed or refused";
-            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
-            return Err(refusal.with(header::RETRY_AFTER, "1"));
+            return Err(not_synced());
         }
         let _turn = sync::lock(&self.making);
         let (_, shown) = view.of(&moment.evaluation.report);
@@ -256,9 +254,7 @@ impl Router {
         beside: Option<&Cluster>,
     ) -> Result<Answer, Refusal> {
         if !self.evaluator.waiting_for().is_empty() {
-            let message = "not synced yet: nothing can be said before every kind was listed or refused";
-            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
-            return Err(refusal.with(header::RETRY_AFTER, "1"));
+            return Err(not_synced());
         }
         let _turn = sync::lock(&self.making);
         let wrong = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
@@ -293,6 +289,11 @@ impl Router {
         let answer = compressible(headers, respond::HTML, "Accept-Encoding", &html);
         Ok(with_page_headers(refreshing(answer, view)))
     }
+}
+
+fn not_synced() -> Refusal {
+    let message = "not synced yet: nothing can be said before every kind was listed or refused";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message).with(header::RETRY_AFTER, "1")
 }
 
 fn with_page_headers(mut answer: Answer) -> Answer {

@@ -191,7 +191,7 @@ pub struct Evaluation {
     pub report: Report,
     /// Samples by family name.
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
-    /// Facts that hold, to be aged.
+    /// What was seen to hold, to be aged.
     pub observed: Vec<Observation>,
     /// Checks that could not look.
     pub blind: BTreeSet<&'static str>,

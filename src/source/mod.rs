@@ -40,7 +40,7 @@ pub trait Source: Send + Sync + 'static {
     /// readability. Two evaluations of the same generation and second give the same report.
     fn generation(&self) -> u64;
 
-    /// Takes over the facts of an evaluation, see [`crate::history::History::keep_observed`]. Does not
+    /// Takes over the observations of an evaluation, see [`crate::history::History::keep_observed`]. Does not
     /// change the generation: a fact that is new now is not older within the same second.
     fn keep_observed(&self, holding: Vec<Observation>, blind: &BTreeSet<&'static str>, now: Timestamp);
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio::sync::Mutex;
 
-use super::Source;
 use super::connect::Connection;
 use super::watch::{CrashLogs, Live, LiveOptions};
 use crate::checks;
@@ -28,8 +27,7 @@ pub struct OnDemand {
 impl OnDemand {
     /// Looks in the namespace of these options, by their clock.
     pub fn new(connection: Connection, options: LiveOptions) -> Self {
-        let options =
-            LiveOptions { kinds: kinds().collect(), crash_logs: CrashLogs::Off, once: true, ..options };
+        let options = LiveOptions { kinds: kinds().collect(), crash_logs: CrashLogs::Off, ..options };
         OnDemand { connection, options, last: Mutex::default() }
     }
 
@@ -42,11 +40,8 @@ impl OnDemand {
         if let Some(seen) = last.as_ref().filter(fresh) {
             return seen.clone();
         }
-        let live = Live::start(self.connection.client(), self.options.clone());
-        let listed = tokio::time::timeout(PATIENCE, live.synced());
-        let (_, api_server) = tokio::join!(listed, self.connection.api_server(PATIENCE));
-        let mut seen = live.snapshot((self.options.clock)());
-        live.stop().await;
+        let listed = Live::look(self.connection.client(), self.options.clone(), PATIENCE);
+        let (mut seen, api_server) = tokio::join!(listed, self.connection.api_server(PATIENCE));
         seen.api_server = api_server;
         last.insert(Arc::new(seen)).clone()
     }

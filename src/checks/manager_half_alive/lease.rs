@@ -1,9 +1,10 @@
 //! The one sign of life of Ready managers that the API server keeps: the Lease [`ROTATION_LOCK`], of 1.11.3 and later.
 //!
 //! One manager holds it and renews it every 10 s, others take it after 60 s (longhorn-manager v1.11.3 and v1.12.1
-//! webhook/cert/rotate.go RotateLoop). Measured on 1.11.3 and 1.12.1: a holder that lost the API server says so 40 s after its last
-//! renewal; 60 to 90 s after that, or after etcd ran out of space, the Lease stands still or has passed to another. The election is run once in the life of a manager: who failed to renew
-//! for 30 s never takes part again, so after some outages no one may be left who renews it, and nothing is wrong but that
+//! webhook/cert/rotate.go RotateLoop). Measured on 1.11.3 and 1.12.1: a holder that lost the API server says so 40 s after its
+//! last renewal; 60 to 90 s after that, or after etcd ran out of space, the Lease stands still or has passed to another. The
+//! election is run once in the life of a manager: who failed to renew for 30 s never takes part again, so after some outages no
+//! one may be left who renews it, and nothing is wrong but that
 //! certificates are no longer rotated. What managers write later tells that from the outage.
 //!
 //! Earlier releases have no such Lease, and idle managers of any release write nothing for minutes: there a running manager that lost

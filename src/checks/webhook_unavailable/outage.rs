@@ -319,6 +319,7 @@ fn remedy(cluster: &Cluster, webhook: WebhookRole, cause: &'static Cause) -> Rem
             let mut remedy = installation::to_release(
                 cluster,
                 manager_release(cluster),
+                false,
                 "It creates the Deployment again; the managers wait for it and go on by themselves.",
             );
             let look = format!("kubectl -n {} get deployments", cluster.namespace);

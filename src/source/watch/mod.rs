@@ -141,6 +141,16 @@ impl Live {
         Live { shared, tasks: Mutex::new(tasks) }
     }
 
+    /// Looks once: lists the kinds that are asked for, or as much as answers in time. Kinds that did not answer say so themselves.
+    pub async fn look(client: Client, options: LiveOptions, patience: Duration) -> Cluster {
+        let live = Live::start(client, LiveOptions { once: true, ..options });
+        let _ = tokio::time::timeout(patience, live.complete()).await;
+        let mut cluster = live.snapshot(live.shared.now());
+        cluster.one_look = true;
+        live.stop().await;
+        cluster
+    }
+
     /// Waits until something is known about every kind: listed, refused or not served.
     pub async fn synced(&self) {
         // the sender lives as long as self
