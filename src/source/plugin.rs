@@ -2,7 +2,8 @@
 //!
 //! kube runs such a program on the thread that asks and waits for it without end (kube-client 5.0
 //! client/auth/mod.rs `auth_exec`): one that hangs, or leaves a child with its standard output, would hang
-//! everything. Here it is asked off the threads that serve, for a bounded time, and ended after that.
+//! everything. Here it is asked off the threads that serve, for a bounded time, and ended after that, with the
+//! programs that it has started: a shell that is killed would leave the one it waits for.
 
 use std::io::IsTerminal;
 use std::pin::pin;
@@ -19,6 +20,7 @@ use jiff::Timestamp;
 use kube::client::Body;
 use kube::config::{ExecConfig, ExecInteractiveMode};
 use kube::{Client, Config};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -170,15 +172,23 @@ impl Plugin {
     }
 
     async fn ask(&self) -> Result<CredentialStatus, PluginError> {
-        let mut child = self.program().spawn().map_err(|error| PluginError::Start(error.to_string()))?;
+        let interactive = self.is_interactive();
+        let mut child =
+            self.program(interactive).spawn().map_err(|error| PluginError::Start(error.to_string()))?;
+        let mut group = Group::of(child.id().filter(|_| !interactive));
         let (mut printed, mut complaints) = (Vec::new(), Vec::new());
         let (output, errors) = (child.stdout.take(), child.stderr.take());
         let status = {
             let mut reading =
                 pin!(futures::future::join(read(output, &mut printed), read(errors, &mut complaints)));
             tokio::select! {
-                _ = &mut reading => child.wait().await,
+                _ = &mut reading => {
+                    let status = child.wait().await;
+                    group.ended();
+                    status
+                }
                 status = child.wait() => {
+                    group.ended();
                     let _ = timeout(AFTER_ITS_END, reading).await; // what came is what there is
                     status
                 }
@@ -197,7 +207,7 @@ impl Plugin {
     }
 
     /// The program as client-go calls it (client-go v0.36 plugin/pkg/client/auth/exec/exec.go).
-    fn program(&self) -> Command {
+    fn program(&self, interactive: bool) -> Command {
         let exec = &self.exec;
         let mut command = Command::new(self.command());
         command.args(exec.args.iter().flatten());
@@ -206,8 +216,6 @@ impl Plugin {
                 command.env(name, value);
             }
         }
-        let interactive =
-            exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal();
         let cluster = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info);
         let info = json!({
             "apiVersion": exec.api_version, "kind": "ExecCredential",
@@ -220,7 +228,37 @@ impl Plugin {
         command.stdin(if interactive { Stdio::inherit() } else { Stdio::null() });
         command.stderr(if interactive { Stdio::inherit() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).kill_on_drop(true);
+        if !interactive {
+            command.process_group(0);
+        }
         command
+    }
+
+    /// Whether it may ask the person at the terminal. It then stays in the group that the terminal belongs to.
+    fn is_interactive(&self) -> bool {
+        self.exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal()
+    }
+}
+
+/// A program with all that it has started: ended together, unless it ends by itself. What it leaves behind then
+/// is its own affair, such as an agent that keeps a key.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(leader: Option<u32>) -> Self {
+        Group(leader.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    }
+
+    fn ended(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let _ = kill_process_group(group, Signal::KILL); // it may have ended this moment
+        }
     }
 }
 
@@ -314,6 +352,26 @@ mod tests {
         assert_eq!(error.to_string(), "no answer within 200ms");
         plugin(&format!("sleep 20 & {TOKEN}"), Duration::from_secs(15)).client().await.ok().unwrap();
         assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
+
+    #[tokio::test]
+    async fn what_a_hanging_one_waits_for_is_ended_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let noted = directory.path().join("id");
+        let script = format!("sleep 600 & echo $! > {}; wait", noted.display());
+        let error = plugin(&script, Duration::from_millis(500)).client().await.err().unwrap();
+        assert!(matches!(error, PluginError::Silent(_)), "{error}");
+        let id = std::fs::read_to_string(noted).unwrap();
+        let state = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+            stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
+        };
+        let gone = async {
+            while !matches!(state(), None | Some('Z')) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), gone).await.unwrap();
     }
 
     #[tokio::test]
