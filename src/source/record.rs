@@ -30,9 +30,10 @@ const STATUS_BYTES: usize = 64 * 1024;
 /// Bytes of a log.
 const BYTES: i64 = 1024 * 1024;
 
-/// The file that says which kinds a recording has.
+/// The files that say which kinds a recording has, and which logs.
 const MANIFEST: &str = "recording.json";
-/// The object in it.
+const LOGS: &str = "recording-logs";
+/// The object in them.
 pub(super) const MANIFEST_KIND: &str = "Recording";
 pub(super) const MANIFEST_VERSION: &str = "longhorn-health-exporter/v1";
 /// The reason of a refusal for a kind that the release of Longhorn does not have.
@@ -69,7 +70,9 @@ pub async fn record(
     let (mut pods, mut leases) = (Vec::new(), Vec::new());
     let version = timeout(patience, client.apiserver_version()).await;
     let version = version.ok().and_then(Result::ok).map(|info| info.git_version);
-    sink.put(MANIFEST, manifest(version).as_bytes())?;
+    let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
+    let first = json!({ "kinds": kinds, "kubernetes": version, "logs": LOGS });
+    sink.put(MANIFEST, manifest(first).as_bytes())?;
     for resource in Resource::all() {
         let label = resource.label();
         sink.reading(&label);
@@ -91,7 +94,12 @@ pub async fn record(
         };
         sink.put(&format!("{label}.json"), content.as_bytes())?;
     }
-    for run in wanted_logs(pods, leases, now) {
+    let runs = wanted_logs(pods, leases, now);
+    let logs = runs.iter().map(|run| (name_of(run), run)).filter(|(name, _)| is_file_name(name));
+    let logs: Vec<_> = logs.map(|(name, run)| json!({ "pod": run.pod, "file": name })).collect();
+    let logs = manifest(json!({ "logs": logs }));
+    sink.put(&format!("{LOGS}.json"), logs.as_bytes())?;
+    for run in runs {
         let name = name_of(&run);
         // what the API server says is no path of this machine
         if !is_file_name(&name) {
@@ -295,15 +303,14 @@ async fn pages(
     }
 }
 
-/// Says before anything else which kinds follow, so that a recording that was interrupted, or has lost a file, is
-/// known by what it lacks; and the release of the API server, where that says it.
-fn manifest(kubernetes: Option<String>) -> String {
-    let kinds: Vec<String> = Resource::all().map(Resource::label).collect();
-    let mut manifest = json!({"apiVersion": MANIFEST_VERSION, "kind": MANIFEST_KIND, "kinds": kinds});
-    if let (Some(kubernetes), Some(fields)) = (kubernetes, manifest.as_object_mut()) {
-        fields.insert("kubernetes".to_owned(), kubernetes.into());
+/// Says before anything else what follows, so that a recording that was interrupted, or has lost a file, is known by
+/// what it lacks.
+fn manifest(mut says: Value) -> String {
+    if let Some(fields) = says.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), MANIFEST_VERSION.into());
+        fields.insert("kind".to_owned(), MANIFEST_KIND.into());
     }
-    format!("{manifest}\n")
+    format!("{says}\n")
 }
 
 /// What is read of an object of another tool, whose values may hold secrets; none of what installs something else.

@@ -153,6 +153,39 @@ async fn a_recording_that_lacks_a_file_is_unknown_there() {
 }
 
 #[tokio::test]
+async fn a_recording_that_lacks_a_log_says_so() {
+    let server = server().await;
+    for (pod, uid) in [("m", "1"), ("n", "2")] {
+        server.put("pods", crashed_manager(pod, uid, 3, 10));
+    }
+    server.set_log(NAMESPACE, "m", "longhorn-manager", true, "level=fatal msg=first\n");
+    let (_, memory, whole) = recorded(&server).await;
+    assert_eq!(whole.warnings, [""; 0], "the log of n was refused, which its file says");
+    let without = |lost: &str| {
+        assert!(memory.0.contains_key(lost), "{lost}");
+        let rest = memory.0.iter().filter(|(name, _)| *name != lost);
+        let files = rest.map(|(name, content)| RecordedFile { name: name.clone(), content: content.clone() });
+        Recording::from_files(files, NAMESPACE, Timestamp::MAX).unwrap()
+    };
+    for (lost, pod, uid) in
+        [("m.longhorn-manager.previous.log", "m", "1"), ("n.longhorn-manager.previous.log.json", "n", "2")]
+    {
+        let recording = without(lost);
+        let log = lost.trim_end_matches(".json");
+        assert_eq!(
+            recording.warnings,
+            [format!("{log}: the recording lacks this file; what it held is unknown")]
+        );
+        let cluster = recording.into_cluster(NAMESPACE, None);
+        let why = cluster.history.why_crash_log_unread(pod, uid).unwrap();
+        assert_eq!(why, format!("the recording lacks its file {log}"));
+        assert!(cluster.history.crash_log(pod, "longhorn-manager").is_none());
+    }
+    let said = without("recording-logs.json").warnings;
+    assert_eq!(said, ["recording-logs: the recording lacks this file; what it held is unknown"]);
+}
+
+#[tokio::test]
 async fn a_name_that_no_pod_can_have_is_no_file() {
     let server = server().await;
     for name in ["../../x", "/tmp/x", "a\nb", ".hidden", "m"] {

@@ -109,7 +109,7 @@ impl<R: Read + Seek> Archive<R> {
                     let entry = zip.by_index(at).map_err(|_| unreadable(damaged("zip")))?;
                     let name = entry.name().map_err(|_| unreadable(damaged("zip")))?.into_owned();
                     if entry.is_file() {
-                        unpacked.add(&name, entry)?;
+                        unpacked.add(&name, entry.size(), entry)?;
                     } else if entry.is_symlink() {
                         let mut target = String::new();
                         // one that is no text is named as it is
@@ -176,7 +176,7 @@ impl Unpacked<'_> {
                 return Ok(format!("after {last}"));
             };
             if entry.is_file() {
-                match self.add(&name, entry) {
+                match self.add(&name, entry.size(), entry) {
                     Err(error) if ends_within(&error) => return Ok(format!("within {name}")),
                     read => read?,
                 }
@@ -203,7 +203,7 @@ impl Unpacked<'_> {
             self.members += 1;
             last.clone_from(&name);
             if kind.is_file() {
-                match self.add(&name, entry) {
+                match self.add(&name, entry.size(), entry) {
                     Err(error) if ends_within(&error) => return Ok(Some(format!("within {name}"))),
                     read => read?,
                 }
@@ -215,7 +215,8 @@ impl Unpacked<'_> {
         Ok(None)
     }
 
-    fn add(&mut self, name: &str, mut entry: impl Read) -> Result<(), RecordingError> {
+    /// Reads a member that says it is so long.
+    fn add(&mut self, name: &str, long: u64, mut entry: impl Read) -> Result<(), RecordingError> {
         let kind = FileKind::of(Path::new(name));
         if !self.wanted.contains(&kind) {
             return Ok(());
@@ -224,7 +225,7 @@ impl Unpacked<'_> {
         let read = match kind {
             FileKind::Log => self.end_of(&mut entry),
             FileKind::Node => self.beginning_of(&mut entry),
-            _ => self.whole(&mut entry),
+            _ => self.whole(long, &mut entry),
         };
         let content = read.map_err(|reason| RecordingError::Unreadable { path: name.clone(), reason })?;
         (self.take)(Member::File(RecordedFile { name, content }))
@@ -242,9 +243,10 @@ impl Unpacked<'_> {
         format!("{}/{name}", self.archive)
     }
 
-    fn whole(&mut self, entry: &mut impl Read) -> io::Result<Vec<u8>> {
+    fn whole(&mut self, long: u64, entry: &mut impl Read) -> io::Result<Vec<u8>> {
         let most = self.left.min(self.most_of_one);
-        let mut content = Vec::new();
+        // what it says may be wrong; where it is right, nothing is copied as it grows, which takes twice the memory
+        let mut content = Vec::with_capacity(usize::try_from(long.min(most) + 1).unwrap_or_default());
         let read = entry.take(most + 1).read_to_end(&mut content)? as u64;
         if read > most {
             return Err(too_large(most));

@@ -21,6 +21,8 @@ pub(super) struct Content {
     pub losses: Vec<Loss>,
     /// Kinds that the recording says it has.
     pub promised: BTreeSet<Resource>,
+    /// Logs that it says it has, and the list of them: pod and file.
+    pub promised_logs: Vec<[String; 2]>,
     /// Pods whose log could not be recorded, and why.
     pub unread_logs: Vec<[String; 2]>,
     /// The release of the API server.
@@ -202,6 +204,15 @@ impl<'a> DocumentReader<'a> {
                     _ => BTreeSet::new(),
                 };
                 self.content.promised.extend(kinds.iter().flat_map(text));
+            }
+            match tree.get("logs") {
+                Some(Tree::List(logs)) => {
+                    let log = |log: &Tree| ["pod", "file"].map(|key| log.text(&[key]).to_owned());
+                    self.content.promised_logs.extend(logs.iter().map(log));
+                }
+                // where they are listed, as none was known yet
+                Some(Tree::Text(list)) => self.content.promised_logs.push([String::new(), list.to_string()]),
+                _ => {}
             }
             self.content.api_server = Release::parse(tree.text(&["kubernetes"]));
             return;

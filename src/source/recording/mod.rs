@@ -120,7 +120,9 @@ pub struct Recording {
     whole: BTreeSet<Resource>,
     /// Kinds that the recording says it has, each in a file of its name.
     promised: BTreeSet<Resource>,
-    /// Names of the files that were read, without their endings.
+    /// Logs that it says it has, and the list of them: pod and file.
+    promised_logs: Vec<[String; 2]>,
+    /// Names of the files that were read, without the endings of objects.
     files: BTreeSet<String>,
     /// What files lost, and of which kinds; of any, where none is named.
     losses: Vec<(String, BTreeSet<Resource>)>,
@@ -190,8 +192,7 @@ impl Recording {
             // one at a time: there may be many, and little of each is kept
             for (kind, path) in files {
                 match kind {
-                    FileKind::Log => logs::LogFile::from(files::read_log(&path)?)
-                        .add_to(&mut recording.history, &recording.objects),
+                    FileKind::Log => recording.add_log(files::read_log(&path)?),
                     FileKind::Errors => recording.add_errors(&files::read(&path)?, namespace),
                     FileKind::Node => {
                         recording.add_node(&path.display().to_string(), files::open(&path)?, namespace);
@@ -260,9 +261,19 @@ impl Recording {
         }
         logs.sort_by_key(|file| logs::order(&file.name));
         for file in logs {
-            logs::LogFile::from(file).add_to(&mut self.history, &self.objects);
+            self.add_log(file);
         }
         Ok(())
+    }
+
+    fn add_log(&mut self, file: RecordedFile) {
+        self.note_log(&file);
+        logs::LogFile::from(file).add_to(&mut self.history, &self.objects);
+    }
+
+    fn note_log(&mut self, file: &RecordedFile) {
+        let name = Path::new(&file.name).file_name().and_then(|name| name.to_str());
+        self.files.extend(name.map(str::to_owned));
     }
 
     /// Objects first, which say whose logs are useful. A link is what a file system has: its target may lie outside.
@@ -293,6 +304,7 @@ impl Recording {
                     self.add_node(&file.name, std::io::Cursor::new(file.content), namespace);
                 }
                 Member::File(file) => {
+                    self.note_log(&file);
                     logs.extend(Some(logs::LogFile::from(file)).filter(|log| log.is_of_a_pod(&self.objects)));
                 }
                 Member::Link { name, target } => {
@@ -315,6 +327,13 @@ impl Recording {
 
     fn warned(mut self) -> Self {
         self.judge_nodes();
+        for [pod, file] in std::mem::take(&mut self.promised_logs) {
+            if !self.files.contains(&file) {
+                self.warnings.push(format!("{file}: the recording lacks this file; what it held is unknown"));
+                self.unread_logs
+                    .extend((!pod.is_empty()).then(|| [pod, format!("the recording lacks its file {file}")]));
+            }
+        }
         for [pod, why] in std::mem::take(&mut self.unread_logs) {
             let uid = self.objects.pods.get(&pod).map(|pod| pod.metadata.uid.clone());
             self.history.crash_log_unread(&pod, &uid.unwrap_or_default(), &why);
@@ -450,6 +469,7 @@ impl Recording {
         self.whole.extend(content.empty);
         self.api_server = self.api_server.or(content.api_server);
         self.promised.extend(content.promised);
+        self.promised_logs.extend(content.promised_logs);
         let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
         self.files.extend(stem.map(str::to_owned));
         self.unread_logs.extend(content.unread_logs);
