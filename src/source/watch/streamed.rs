@@ -108,13 +108,16 @@ fn broken_off(error: BoxError) -> BoxError {
     if silent { error } else { BrokenOff.into() }
 }
 
-/// Takes a list apart. Looks at strings and brackets only: whether an object decodes shows later.
+/// Takes a list apart, and leaves out who wrote which field. Looks at strings and brackets only: whether an object
+/// decodes shows later.
 #[derive(Default)]
 pub(in crate::source) struct Split {
     depth: usize,
     in_string: bool,
     escaped: bool,
     in_items: bool,
+    /// In what is left out of an item.
+    leaves_out: bool,
     /// The part of an item that has come.
     item: Vec<u8>,
     /// The list without its items.
@@ -143,55 +146,104 @@ pub(in crate::source) const ADDED: &[u8] = br#"{"type":"ADDED","object":"#;
 
 /// Depth between the items: in the list's object and in the array.
 const BETWEEN: usize = 2;
+/// Depth between the keys of an item's metadata.
+const METADATA: usize = 4;
+/// Who wrote which field: half of an object, which nothing reads.
+const LEFT_OUT: &[u8] = b"\"managedFields\"";
 
 impl Split {
     /// The items that end in these bytes, as lines.
     pub(in crate::source) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Garbled> {
         let mut lines = Vec::new();
+        let piece = |from: usize, until: usize| bytes.get(from..until).unwrap_or_default();
         let mut taken = 0;
-        let mut take = |split: &mut Split, until: usize, next: usize| {
-            split.part().extend_from_slice(bytes.get(taken..until).unwrap_or_default());
-            taken = next;
-        };
-        for (at, byte) in bytes.iter().enumerate() {
-            if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
-                continue;
+        let mut rest = bytes.iter();
+        loop {
+            if self.in_string && !self.string_ends(&mut rest) {
+                break;
             }
+            let at = bytes.len() - rest.len();
+            let Some(byte) = rest.next() else { break };
             match byte {
                 b'"' => self.in_string = true,
                 b'{' => self.depth += 1,
                 b'[' => {
                     self.depth += 1;
                     if self.depth == BETWEEN && !self.in_items {
-                        take(self, at + 1, at + 1);
+                        self.take(piece(taken, at + 1));
+                        taken = at + 1;
                         self.in_items = names_items(&self.envelope);
                     }
                 }
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
+                    if self.leaves_out && self.depth < METADATA {
+                        (taken, self.leaves_out) = (at, false);
+                    }
                     if self.in_items && self.depth < BETWEEN {
-                        take(self, at, at);
+                        self.take(piece(taken, at));
+                        taken = at;
                         self.item_ends(&mut lines);
                         self.in_items = false;
                     }
                 }
                 b',' if self.in_items && self.depth == BETWEEN => {
-                    take(self, at, at + 1);
+                    self.take(piece(taken, at));
+                    taken = at + 1;
                     self.item_ends(&mut lines);
                 }
+                b',' if self.leaves_out && self.depth == METADATA => {
+                    (taken, self.leaves_out) = (at, false);
+                }
+                b':' if self.in_items && self.depth == METADATA && self.is_left_out(piece(taken, at)) => {
+                    self.take(piece(taken, at + 1));
+                    self.take(b"[]");
+                    self.leaves_out = true;
+                }
                 // an event is a line
-                b'\n' | b'\r' => take(self, at, at + 1),
+                b'\n' | b'\r' => {
+                    self.take(piece(taken, at));
+                    taken = at + 1;
+                }
                 _ => {}
             }
         }
-        take(self, bytes.len(), bytes.len());
+        self.take(piece(taken, bytes.len()));
         if self.part().len() > LONGEST_LINE { Err(Garbled::Long) } else { Ok(lines) }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        if !self.leaves_out {
+            self.part().extend_from_slice(piece);
+        }
+    }
+
+    /// Whether the key that ends here, of which some may have come before, is one whose value is left out.
+    fn is_left_out(&self, piece: &[u8]) -> bool {
+        match LEFT_OUT.len().checked_sub(piece.len()) {
+            None => piece.ends_with(LEFT_OUT),
+            Some(before) => {
+                LEFT_OUT.ends_with(piece) && self.item.ends_with(LEFT_OUT.get(..before).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Goes to the end of a string; false where that has not come.
+    fn string_ends(&mut self, rest: &mut std::slice::Iter<'_, u8>) -> bool {
+        loop {
+            if std::mem::take(&mut self.escaped) && rest.next().is_none() {
+                self.escaped = true;
+                return false;
+            }
+            match rest.find(|byte| matches!(byte, b'"' | b'\\')) {
+                Some(b'"') => {
+                    self.in_string = false;
+                    return true;
+                }
+                Some(_) => self.escaped = true,
+                None => return false,
+            }
+        }
     }
 
     /// What has come beside the objects.
@@ -305,6 +357,33 @@ mod tests {
         assert_eq!(items[5]["object"]["metadata"]["resourceVersion"], "9");
         for piece in 1..40 {
             assert_eq!(lines(LIST, piece).unwrap(), whole, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn who_wrote_which_field_is_left_out_and_all_else_stays() {
+        let fields =
+            r#"[{"manager":"m","fieldsV1":{"f:a":{".":{},"k:{\"x\":\"]},\"}":[1,{}]}}},{"x":"\\\\"}]"#;
+        let list = |managed: &str| {
+            let first = format!(
+                r#"{{"metadata":{{"labels":{{"managedFields":"x"}}{managed},"name":"a"}},"spec":{{"b":[1]}}}}"#
+            );
+            let last = format!(r#"{{"metadata":{{"name":"b"{managed}}},"status":{{}}}}"#);
+            format!(
+                r#"{{"items":[{first},{last}],"metadata":{{"resourceVersion":"9"}},"managedFields":[2]}}"#
+            )
+        };
+        let (with, without) =
+            (list(&format!(r#","managedFields":{fields}"#)), list(r#","managedFields":[]"#));
+        let wanted = lines(&without, without.len()).unwrap();
+        assert_eq!(wanted.len(), 3);
+        assert_eq!(lines(&with, with.len()).unwrap(), wanted);
+        for piece in 1..with.len() {
+            assert_eq!(lines(&with, piece).unwrap(), wanted, "in pieces of {piece}");
+        }
+        // what is no list of values ends where it should, too
+        for odd in ["null", "7", "{}", "\"x,y\""] {
+            assert_eq!(lines(&list(&format!(r#","managedFields":{odd}"#)), 5_000).unwrap(), wanted, "{odd}");
         }
     }
 
