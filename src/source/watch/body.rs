@@ -13,7 +13,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Frame;
 use kube::client::Body;
+use kube::core::watch::Bookmark;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
@@ -174,17 +176,23 @@ impl Watched {
 struct Line<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
 }
 
-/// True for an event or a bookmark, false for an error.
+/// True for an event or a bookmark, false for an error. What is odd about an object is told with its name (`item`); a
+/// bookmark without a version is nobody's, and kube would go on with the watch after a pause for each.
 fn is_event(line: &[u8]) -> Result<bool, Garbled> {
     if line.trim_ascii().is_empty() {
         return Err(Garbled::Empty);
     }
-    match serde_json::from_slice::<Line>(line) {
-        Ok(line) => Ok(line.kind != "ERROR"),
-        Err(error) => Err(Garbled::Line(error.to_string())),
+    let garbled = |error: serde_json::Error| Garbled::Line(error.to_string());
+    let line = serde_json::from_slice::<Line>(line).map_err(garbled)?;
+    if line.kind == "BOOKMARK" {
+        let object = line.object.map_or("null", RawValue::get);
+        serde_json::from_str::<Bookmark>(object).map_err(garbled)?;
     }
+    Ok(line.kind != "ERROR")
 }
 
 impl Drop for Watched {
@@ -244,5 +252,39 @@ impl http_body::Body for Watched {
                 this.end(Some(ApiErrorReason::Timeout), silent(limit).into())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_event_an_error_or_garbled() {
+        let bookmark = |metadata: &str| {
+            format!(
+                r#"{{"type":"BOOKMARK","object":{{"kind":"Pod","apiVersion":"v1","metadata":{metadata}}}}}"#
+            )
+        };
+        for event in [
+            bookmark(r#"{"resourceVersion":"7","creationTimestamp":null}"#).as_str(),
+            r#"{"type":"ADDED","object":{"metadata":{}}}"#,
+            r#"{"object":7,"type":"MODIFIED"}"#,
+            r#"{"type":"DELETED","object":null}"#,
+        ] {
+            assert_eq!(is_event(event.as_bytes()), Ok(true), "{event}");
+        }
+        assert_eq!(is_event(br#"{"type":"ERROR","object":{"code":410}}"#), Ok(false));
+        for garbled in [
+            bookmark("{}").as_str(),
+            bookmark("null").as_str(),
+            r#"{"type":"BOOKMARK","object":7}"#,
+            r#"{"type":"BOOKMARK"}"#,
+            r#"{"type":"ADDED","object":{"metadata":"#,
+            "<html>",
+        ] {
+            assert!(matches!(is_event(garbled.as_bytes()), Err(Garbled::Line(_))), "{garbled}");
+        }
+        assert_eq!(is_event(b" \r\n"), Err(Garbled::Empty));
     }
 }
