@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 
 use super::listen::ListenAddress;
 use super::logging::{self, LogFormat, LogLevel};
@@ -26,10 +25,13 @@ use crate::source::{Fixed, Live, OnDemand, Source};
 
 /// How often it is looked whether something changed: what does shows within a second.
 const LOOK: Duration = Duration::from_millis(200);
+/// How much less urgent evaluations are than answers.
+#[cfg(target_os = "linux")]
+const LESS: i32 = 10;
 /// How long a program that gives credentials is asked each time, and how long the start waits for it.
 const CREDENTIALS: Duration = Duration::from_secs(60);
 const FIRST_CREDENTIALS: Duration = Duration::from_secs(3);
-/// Threads for what does not block; evaluations have threads of their own.
+/// Threads for what does not block; evaluations have a thread of their own.
 const WORKERS: usize = 2;
 
 /// Options of `serve`.
@@ -227,11 +229,15 @@ async fn serve(args: ServeArgs) -> Result<u8, Failure> {
     };
     let until_shutdown = until(shut_down.clone());
     let keeper = keeper.map(|keeper| tokio::spawn(keeper.run(until(shut_down))));
+    let (refreshed, refreshing) = watch::channel(());
+    let refresh = move || refresh(&evaluator, refreshing);
+    let thread = std::thread::Builder::new().name("evaluation".to_owned()).spawn(refresh);
+    thread.context("cannot start").map_err(Failure::unknown)?;
     let mut server = tokio::spawn(http::run(listeners, transport, router, Limits::default(), until_shutdown));
     let ended = tokio::select! {
         reason = signals.stop(&access) => Ok(reason),
         _ = &mut server => Err("the HTTP server ended".to_owned()),
-        _ = tokio::spawn(refresh(evaluator)) => Err("the evaluation ended".to_owned()),
+        _ = refreshed.closed() => Err("the evaluation ended".to_owned()),
         ended = live_ended(live.as_deref()) => Err(ended),
     };
     match ended {
@@ -380,19 +386,19 @@ fn spelled(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Evaluates whenever something changed, and now and then, so that facts age and no one who asks has to wait.
-async fn refresh(evaluator: Arc<Evaluator>) {
-    let mut looks = tokio::time::interval(LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// Evaluates whenever something changed, and now and then, so that facts age and no one who asks has to wait. On a
+/// thread of its own, which gives way to those that answer.
+fn refresh(evaluator: &Evaluator, _ends_with_it: watch::Receiver<()>) {
+    // that of a thread, on Linux; elsewhere it is the process that has a priority
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, LESS) {
+        tracing::debug!(%error, "evaluations have the priority of all else");
+    }
     loop {
-        looks.tick().await;
-        if !evaluator.is_due() {
-            continue;
+        if evaluator.is_due() {
+            evaluator.refresh();
         }
-        let evaluator = evaluator.clone();
-        if let Err(error) = tokio::task::spawn_blocking(move || evaluator.refresh()).await {
-            return tracing::error!(%error, "a check failed to run");
-        }
+        std::thread::sleep(LOOK);
     }
 }
 

@@ -183,8 +183,11 @@ impl Evaluator {
         if !(SignedDuration::ZERO..TICK).contains(&now.duration_since(pace.looked)) {
             return true;
         }
-        let changed =
-            last.key.generation != self.source.generation() || last.waiting_for != self.waiting_for();
+        let waiting_for = self.waiting_for();
+        if last.waiting_for.is_empty() != waiting_for.is_empty() {
+            return true;
+        }
+        let changed = last.key.generation != self.source.generation() || last.waiting_for != waiting_for;
         changed && pace.paid_until.duration_since(now) <= good_for(last.seconds) * (AT_ONCE - 1)
     }
 
@@ -210,7 +213,8 @@ impl Evaluator {
             // what cannot be written is told to those who ask
             let _ = self.write(&moment, format, web_config, Some(zipped));
         }
-        *lock(&self.last) = Some(moment);
+        let old = lock(&self.last).replace(moment);
+        drop(old); // thousands of findings and samples, freed while no scrape waits for the lock
     }
 
     fn last(&self) -> Option<Arc<Moment>> {
@@ -221,9 +225,9 @@ impl Evaluator {
     fn is_handed_out(&self, moment: &Moment) -> bool {
         // a clock that was set back proves nothing
         let age = (self.clock)().duration_since(moment.evaluated);
-        self.beside
-            && (SignedDuration::ZERO..TOO_OLD).contains(&age)
-            && moment.waiting_for == self.waiting_for()
+        // while kinds are read there is no verdict that could be late
+        let same_stage = moment.waiting_for.is_empty() == self.waiting_for().is_empty();
+        self.beside && (SignedDuration::ZERO..TOO_OLD).contains(&age) && same_stage
     }
 
     /// The moment of now, evaluated unless another has done so meanwhile.
@@ -476,6 +480,46 @@ mod tests {
         fn waiting_for(&self) -> Vec<Resource> {
             Vec::new()
         }
+    }
+
+    /// Waits for so many kinds.
+    struct Starting(AtomicI64);
+
+    impl Source for Starting {
+        fn snapshot(&self, now: Timestamp) -> Cluster {
+            Cluster::new("longhorn-system", now, Default::default(), Default::default(), BTreeMap::new())
+        }
+
+        fn generation(&self) -> u64 {
+            self.0.load(Ordering::Relaxed) as u64
+        }
+
+        fn keep_observed(&self, _: Vec<Observation>, _: &BTreeSet<&'static str>, _: Timestamp) {}
+
+        fn waiting_for(&self) -> Vec<Resource> {
+            Resource::all().take(self.0.load(Ordering::Relaxed) as usize).collect()
+        }
+    }
+
+    #[test]
+    fn a_start_costs_few_evaluations_and_its_end_shows_at_once() {
+        let source = Arc::new(Starting(AtomicI64::new(3)));
+        let evaluator = Evaluator::new(source.clone(), || time("2026-01-01T12:00:00Z"), false).beside();
+        let first = evaluator.moment();
+        evaluator.refresh();
+        for waiting in [2, 1] {
+            source.0.store(waiting, Ordering::Relaxed);
+            assert!(Arc::ptr_eq(&first, &evaluator.moment()), "waiting for {waiting}");
+        }
+        source.0.store(0, Ordering::Relaxed);
+        assert!(evaluator.is_due());
+        let ready = evaluator.moment();
+        assert!(ready.waiting_for.is_empty());
+        evaluator.refresh();
+        assert!(!evaluator.is_due());
+        // nor does a kind that is waited for again leave a verdict standing
+        source.0.store(1, Ordering::Relaxed);
+        assert!(evaluator.is_due() && !evaluator.moment().waiting_for.is_empty());
     }
 
     #[test]
