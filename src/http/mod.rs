@@ -3,7 +3,8 @@
 //! [`run`] takes listeners and a shutdown future, so that the caller owns both ends. A
 //! connection passes [`places`] (how many), [`transport`] (plain TCP or TLS), [`timeouts`], [`router`]
 //! (path, method, access, how many answers) and ends in a page. Two things keep others out: [`places`], the one limit, and
-//! [`credentials`], the one memory of verdicts; `exporter/rendered.rs` counts the bytes that slow readers hold.
+//! [`credentials`], the one memory of verdicts. Behind them work takes its turn: bcrypt (`passwords`) and answers for a
+//! single reader ([`router`]). `exporter/rendered.rs` counts the bytes that slow readers hold.
 
 mod access;
 mod connection;

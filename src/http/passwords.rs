@@ -1,4 +1,7 @@
 //! Basic authentication by bcrypt hashes.
+//!
+//! **Whom this keeps out:** those who guess with many names or words at once. Their bcrypts are made one at a time, so that
+//! they never take more than one processor from what watches the cluster; `credentials` bounds how many wait.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

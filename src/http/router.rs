@@ -1,4 +1,7 @@
 //! From a request to its answer.
+//!
+//! **Whom this keeps out:** those who ask for many parts of a report at once. Such a part is a copy for one reader, so one
+//! is made at a time, and never for a scrape, which gets what is there; `places` bounds how many wait.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
