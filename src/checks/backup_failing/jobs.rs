@@ -113,7 +113,7 @@ fn not_running(
                      The CronJob controller tries again by itself.",
                 )
                 .read(format!("kubectl -n {namespace} describe cronjob {name}"))
-                .read(format!("kubectl -n {namespace} get resourcequotas,jobs")),
+                .read(format!("kubectl -n {namespace} describe resourcequota")),
             ),
         );
     }

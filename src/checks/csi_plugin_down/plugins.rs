@@ -111,8 +111,7 @@ fn out_of_memory(cluster: &Cluster, pod: &Pod) -> Remedy {
          LimitRange of the namespace sets, or free memory on the node where it has none. It needs more the more volumes are mounted there.",
     )
     .read(format!("kubectl -n {namespace} get settings.longhorn.io system-managed-csi-components-resource-limits"))
-    .read(format!("kubectl -n {namespace} get limitranges"))
-    .read(format!("kubectl -n {namespace} describe pod {name}"))
+    .read(format!("kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.containers[*].resources}}'"))
     .read(format!("kubectl describe node {node}"))
 }
 

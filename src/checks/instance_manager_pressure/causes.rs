@@ -14,7 +14,7 @@ causes! {
         "the pod has no address in the storage network, so what runs in it uses the network of the pods"
         fix "See that Multus runs on node <node> and knows the network of setting storage-network. The address comes with the pod: have the \
              instance manager made again once no volume is attached on the node. Until then rebuilds from and to it may stand still." [
-            read "kubectl -n <namespace> get pod <object> -o jsonpath='{.metadata.annotations}'",
+            read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
             read "kubectl -n <namespace> get settings.longhorn.io storage-network",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
         ];

@@ -231,7 +231,7 @@ fn a_replica_that_never_started_on_a_node_that_is_down_keeps_others_away() {
     ] {
         let cluster = cluster_at(NOW, &(volume(OLD, "") + &two() + &idle() + &nodes(ready) + third));
         assert_eq!(causes(&cluster), [expected], "{ready}");
-        let found = run(&CHECK, &cluster).findings;
+        let found = run(&CHECK, &cluster).report.findings;
         let deletes = format!("{:?}", found).contains("delete replicas.longhorn.io r-3");
         assert_eq!(deletes, expected.contains("waits_for_node"));
     }
