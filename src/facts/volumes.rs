@@ -4,7 +4,10 @@ use jiff::Timestamp;
 
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
-use crate::longhorn::{ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState, Volume, VolumeState, status, Condition, condition};
+use crate::longhorn::{
+    Condition, ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode,
+    ShareManagerState, Volume, VolumeState, condition, status,
+};
 
 /// The volume as the object of a finding.
 pub fn object(cluster: &Cluster, volume: &Volume) -> ObjectRef {

@@ -229,7 +229,6 @@ pub const MAX_OF_CHECK: usize = 1_000;
 /// How many findings are listed in all then.
 pub const MAX_IN_ALL: usize = 2_000;
 
-
 /// Events of nodes of which some are lost, as with the logs of some nodes in a bundle that is cut off: each tells something by being
 /// there, and none by its absence.
 fn tells_in_part(cluster: &Cluster, kind: Resource) -> bool {

@@ -147,7 +147,10 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
 fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
     let refusals = cluster.events_about(name).filter(|event| event.reason == "FailedCreate");
     let newest = refusals.max_by_key(|event| event.last_seen())?;
-    Some(EvidenceSource::Event.says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300))))
+    Some(
+        EvidenceSource::Event
+            .says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300))),
+    )
 }
 
 /// What is wrong with the pods of a job, at most three of them.

@@ -68,7 +68,8 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
             None => "how it ended is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
-        let limit = pod.spec.container(container).and_then(|container| container.resources.limits.get("memory"));
+        let limit =
+            pod.spec.container(container).and_then(|container| container.resources.limits.get("memory"));
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))

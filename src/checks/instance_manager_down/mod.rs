@@ -233,7 +233,9 @@ fn limit(fleet: &InstanceManagers, im: &InstanceManager) -> Option<String> {
     let limit = &container_of(pod)?.resources.limits.get("memory")?.0;
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("its memory limit is {limit}"),
-        _ => format!("its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"),
+        _ => format!(
+            "its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"
+        ),
     })
 }
 

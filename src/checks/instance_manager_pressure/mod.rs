@@ -263,7 +263,8 @@ fn about(
 
 fn about_network(cluster: &Cluster, outside: SharedManagers) -> Option<Finding> {
     let network = cluster.setting("storage-network")?.value.trim();
-    let message = format!("{} no address in the storage network {network}", have(outside.len(), "instance manager"));
+    let message =
+        format!("{} no address in the storage network {network}", have(outside.len(), "instance manager"));
     let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &outside, message)?;
     Some(finding.impact("engines and replicas in it are reached by the network of the pods, and others may not reach them at all"))
 }

@@ -20,10 +20,13 @@ struct Network {
 /// the pod, without a word in any object (longhorn-manager v1.4.4 to v1.12.1 datastore/kubernetes.go GetStorageIPFromPod). What is not
 /// applied yet is danger_zone_pending's business; before 1.7 no field tells that, and the address of another one does.
 pub(super) fn outside<'a>(cluster: &'a Cluster, fleet: &InstanceManagers<'a>) -> SharedManagers<'a> {
-    let Some(setting) = cluster.setting("storage-network").filter(|setting| !setting.value.trim().is_empty()) else {
+    let Some(setting) = cluster.setting("storage-network").filter(|setting| !setting.value.trim().is_empty())
+    else {
         return SharedManagers::new();
     };
-    if !fleet.release.is_some_and(|release| release.at_least(1, 4, 0)) || setting.status.applied == Some(false) {
+    if !fleet.release.is_some_and(|release| release.at_least(1, 4, 0))
+        || setting.status.applied == Some(false)
+    {
         return SharedManagers::new();
     }
     let network = setting.value.trim();
@@ -36,7 +39,13 @@ pub(super) fn outside<'a>(cluster: &'a Cluster, fleet: &InstanceManagers<'a>) ->
         return SharedManagers::new();
     }
     let fact = |(im, _): (&'a crate::longhorn::InstanceManager, bool)| {
-        (im, format!("{}: annotation k8s.v1.cni.cncf.io/network-status names no address in {network}", im.metadata.name))
+        (
+            im,
+            format!(
+                "{}: annotation k8s.v1.cni.cncf.io/network-status names no address in {network}",
+                im.metadata.name
+            ),
+        )
     };
     outside.into_iter().map(fact).collect()
 }

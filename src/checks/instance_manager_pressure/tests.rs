@@ -161,16 +161,19 @@ fn a_change_that_waits_for_volumes_is_no_mismatch_before_1_7_either() {
 
 #[test]
 fn a_pod_without_an_address_in_the_storage_network_is_told() {
-    const INSIDE: &str = r#"[{"name":"cbr0","ips":["10.42.0.9"]},{"name":"kube-system/storage","ips":["192.168.1.9"]}]"#;
+    const INSIDE: &str =
+        r#"[{"name":"cbr0","ips":["10.42.0.9"]},{"name":"kube-system/storage","ips":["192.168.1.9"]}]"#;
     let with = |version: &str, network: &str, applied: &str, status: &str| {
         let setting = setting("storage-network", network);
         let setting = match applied {
             "" => setting,
             applied => setting.replace("\n---", &format!("\nstatus: {{applied: {applied}}}\n---")),
         };
-        let annotation = format!("annotations: {{k8s.v1.cni.cncf.io/network-status: '{status}'}}, name: im-1,");
+        let annotation =
+            format!("annotations: {{k8s.v1.cni.cncf.io/network-status: '{status}'}}, name: im-1,");
         let ready = "phase: Running, conditions: [{type: Ready, status: 'True'}], ";
-        base(version, |pod| pod.replacen("name: im-1,", &annotation, 1).replace("phase: Running, ", ready)) + &setting
+        base(version, |pod| pod.replacen("name: im-1,", &annotation, 1).replace("phase: Running, ", ready))
+            + &setting
     };
     let network = "kube-system/storage";
     let outside = r#"[{"name":"cbr0","ips":["10.42.0.9"]}]"#;
@@ -189,7 +192,8 @@ fn a_pod_without_an_address_in_the_storage_network_is_told() {
         ("v1.3.3", network, "true", outside),
     ] {
         let yaml = with(version, network, applied, status);
-        let other: Vec<String> = found_in(&yaml).into_iter().filter(|line| line.contains("storage")).collect();
+        let other: Vec<String> =
+            found_in(&yaml).into_iter().filter(|line| line.contains("storage")).collect();
         assert_eq!(other, Vec::<String>::new(), "{version} {network} {applied} {status}");
     }
 }

@@ -274,9 +274,12 @@ fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
             && nodes::down(cluster, &replica.spec.node_id).is_some()
     })?;
     let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
-    let why = format!("replica {name} never started on node {node}, which is down, and Longhorn makes no other meanwhile");
-    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why)
-        .because(format!("replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"));
+    let why = format!(
+        "replica {name} never started on node {node}, which is down, and Longhorn makes no other meanwhile"
+    );
+    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
+        "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
+    ));
     reason.evidence.extend(nodes::down(cluster, node));
     reason.node = node.to_string();
     reason.never_started = name.to_string();
