@@ -43,7 +43,8 @@ causes! {
     API_LOST = warning "api_lost"
         "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
         fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
-             timeouts and lost connections are CNI, kube-proxy, a firewall or the node. The manager goes on once it gets answers." [
+             \"x509\" is the certificate of the API server, or the clock of the node; timeouts and lost connections are CNI, kube-proxy, a \
+             firewall or the node. The manager goes on once it gets answers." [
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

@@ -50,6 +50,23 @@ fn a_lease_that_stands_still_while_managers_are_ready_is_found() {
 }
 
 #[test]
+fn a_refused_certificate_is_named() {
+    // as client-go of 1.12.1 writes it
+    let expired = "E0301 11:59:55.184589       1 leaderelection.go:461] \"Error retrieving lease lock\" err=\"Get \\\"https://10.43.0.1:443/\
+        apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-webhook-cert-rotation\\\": tls: failed to verify certificate: \
+        x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:55Z is after 2026-03-01T11:50:00Z\" lock=\"l\"\n";
+    let yaml = three() + &lease("node-2", "2026-03-01T11:50:00Z");
+    let said = |text: &str| {
+        let found = run(&CHECK, &with_log(cluster_at(NOW, &yaml), "node-2", text)).report.findings.remove(0);
+        (found.cause.id, found.message)
+    };
+    let (cause, message) = said(expired);
+    assert_eq!(cause, "api_lost");
+    assert!(message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"), "{message}");
+    assert!(said(LOST).1.contains("gets no answer of the API server"));
+}
+
+#[test]
 fn live_it_has_to_stand_still_before_the_eyes_of_the_exporter() {
     // after an outage of the API server managers need a moment to renew it
     let live = live_at(NOW, &(three() + &lease("node-2", "2026-03-01T11:50:00Z")));
@@ -180,9 +197,25 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
     assert!(causes(&next(taken, 120, &renewed)).is_empty(), "it says nothing more");
 }
 
+#[test]
+fn what_a_manager_began_before_it_stood_still_says_nothing_of_now() {
+    // recorded: a holder of 1.12.1 was stopped for 200 s and Ready again at 16:58:00; another had taken the Lease meanwhile
+    let taken = ["node-1", "node-2", "node-3"]
+        .map(|name| node(name, if name == "node-2" { "2026-11-23T16:58:00Z" } else { "2026-11-23T16:48:23Z" }, 5))
+        .concat()
+        + &lease("node-1", "2026-11-23T16:59:53.6Z")
+            .replace("2026-03-01T09:00:00.000000Z", "2026-11-23T16:55:43.281255Z");
+    let said_at = |time: &str| {
+        let cluster = with_log(cluster_at("2026-11-23T17:00:01Z", &taken), "node-2", &GAVE_UP.replace("13:06:33", time));
+        causes(&with_log(cluster, "node-1", WELL))
+    };
+    assert!(said_at("16:58:24").is_empty());
+    assert_eq!(said_at("16:59:10"), ["warning api_lost Pod longhorn-manager-node-2"]);
+}
+
 /// What controllers of 1.12.1 wrote for as long as etcd was full, without a word of client-go.
-const FULL: &str = r#"time="2026-11-23T08:08:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
-E1123 08:08:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"
+const FULL: &str = r#"time="2026-03-01T11:58:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
+E0301 11:58:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"
 "#;
 
 #[test]
