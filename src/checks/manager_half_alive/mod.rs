@@ -35,7 +35,8 @@ use undone::Undone;
 causes! {
     WORK_UNDONE = warning "work_undone"
         "the manager is Ready, and for five minutes has not done what it alone does at once, while others do"
-        fix "Keep the log of the manager, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
+        fix "Read the log of the manager: where it repeats that it gets no answer of the API server, restore that way, for a new pod would meet the \
+             same. Otherwise keep the log, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
