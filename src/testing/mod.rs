@@ -1,6 +1,8 @@
 //! Clusters for tests, written as the YAML that `kubectl` prints.
 
 pub mod instance_managers;
+#[path = "../../tests/support/longhorn_drain.rs"]
+pub mod longhorn_drain;
 mod objects;
 #[path = "../../tests/support/scenario_files.rs"]
 pub mod scenario_files;

@@ -7,6 +7,8 @@ mod bench;
 mod corpus;
 mod deploy;
 mod exporter;
+#[path = "../support/longhorn_drain.rs"]
+mod longhorn_drain;
 mod recordings;
 #[path = "../support/scenario_files.rs"]
 mod scenario_files;

@@ -2,8 +2,6 @@
 
 mod budgets;
 mod data;
-#[cfg(test)]
-pub mod simulation;
 mod steps;
 mod workloads;
 

@@ -2,6 +2,7 @@
 
 mod commands;
 mod crash_logs;
+mod drains;
 mod following;
 mod interruptions;
 mod monitoring;

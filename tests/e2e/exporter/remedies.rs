@@ -1,6 +1,7 @@
 //! Remedies carried out by an administrator: what was refused before is accepted after.
 
 use std::path::Path;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -18,13 +19,25 @@ const VALIDATOR: &str = "longhorn-webhook-validator";
 /// The API server takes a change of its webhooks in within a second or so.
 const READ_ANEW: Duration = Duration::from_secs(3);
 
-/// Runs a line of shell with kubectl as the administrator: whether it succeeded, and what it said.
-fn shell(bench: &Bench, line: &str) -> Result<(bool, String)> {
+/// A line of shell with kubectl and the exporter as the administrator.
+pub fn line(bench: &Bench, line: &str) -> Result<Command> {
     let tools = bench.tools().kubectl.parent().context("kubectl without a directory")?;
-    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
-    let output = bench.command(Path::new("sh"))?.env("PATH", path).args(["-c", line]).output()?;
+    let exporter =
+        Path::new(env!("CARGO_BIN_EXE_longhorn-health-exporter")).parent().context("no directory")?;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = bench.command(Path::new("sh"))?;
+    command.env("PATH", format!("{}:{}:{path}", tools.display(), exporter.display())).args(["-c", line]);
+    Ok(command)
+}
+
+/// Whether it succeeded, and what it said.
+pub fn said(output: Output) -> (bool, String) {
     let said = [output.stdout, output.stderr].concat();
-    Ok((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+fn shell(bench: &Bench, text: &str) -> Result<(bool, String)> {
+    Ok(said(line(bench, text)?.output()?))
 }
 
 /// The finding of this cause for the cluster of a public report, and the objects of it.

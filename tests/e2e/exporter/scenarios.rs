@@ -101,8 +101,14 @@ pub async fn load(bench: &Bench, scenario: &Path) -> Result<Vec<Value>> {
 
 /// The objects of a scenario, moved in time so that it ends now.
 pub fn ending_now(scenario: &Path) -> Result<Vec<Value>> {
-    let newest = recording(scenario_files::files(scenario))?.newest().context("no time in it")?;
-    objects(&move_times(&scenario_files::text(scenario), now().duration_since(newest))?)
+    moved_to_now(&scenario_files::text(scenario))
+}
+
+/// The objects of a text, moved in time so that it ends now.
+pub fn moved_to_now(text: &str) -> Result<Vec<Value>> {
+    let file = [("cluster.yaml".to_owned(), text.to_owned())];
+    let newest = recording(file)?.newest().context("no time in it")?;
+    objects(&move_times(text, now().duration_since(newest))?)
 }
 
 /// A recording of files of a scenario.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Bench;
 use super::apply::{describe, objects};
+use super::bench::code;
 use super::complete::complete;
 
 /// What is taken from the recording as it is, where the recording has it.
@@ -53,7 +54,9 @@ impl Bench {
             .map(|object| async move {
                 let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("");
                 let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-                self.delete(text("/apiVersion"), text("/kind"), namespace, name).await
+                let done = self.delete(text("/apiVersion"), text("/kind"), namespace, name).await;
+                let gone = |error: &anyhow::Error| error.downcast_ref().and_then(code) == Some(404);
+                done.or_else(|error| if gone(&error) { Ok(()) } else { Err(error) })
             })
             .buffer_unordered(AT_ONCE)
             .try_collect()

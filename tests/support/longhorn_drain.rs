@@ -1,31 +1,26 @@
-//! What kubectl and Longhorn do with a drain, on the objects of a case: the rules of longhorn-manager
+//! What Longhorn does while a node is drained, on objects: the rules of longhorn-manager
 //! controller/instance_manager_controller.go canDeleteInstanceManagerPDB and controller/node_controller.go
 //! shouldEvictReplica (v1.12.1), written down a second time, so that a plan is held against something else than itself.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use serde_json::{Value, json};
 
-/// What became of a drain.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Drained {
-    /// The instance manager pods of the node could be evicted.
-    pub done: bool,
-    /// Volumes that had a healthy copy and have none on another node any more.
-    pub lost: Vec<String>,
-}
-
 /// The objects, which change.
-pub struct Simulated {
-    objects: Vec<Value>,
+#[derive(Clone)]
+pub struct Longhorn {
+    pub objects: Vec<Value>,
     node: String,
 }
 
-fn text<'a>(value: &'a Value, at: &str) -> &'a str {
+/// The text at a pointer, or nothing.
+pub fn text<'a>(value: &'a Value, at: &str) -> &'a str {
     value.pointer(at).and_then(Value::as_str).unwrap_or_default()
 }
 
-impl Simulated {
+impl Longhorn {
     pub fn new(objects: Vec<Value>, node: &str) -> Self {
-        Simulated { objects, node: node.to_owned() }
+        Longhorn { objects, node: node.to_owned() }
     }
 
     fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
@@ -145,7 +140,10 @@ impl Simulated {
             });
             if let Some(to) = to.map(|node| text(node, "/metadata/name").to_owned()) {
                 let name = text(&replica, "/metadata/name").to_owned();
-                self.change("Replica", &name, |one| one["spec"]["nodeID"] = json!(to));
+                self.change("Replica", &name, |one| {
+                    one["spec"]["nodeID"] = json!(to);
+                    one["metadata"]["labels"]["longhornnode"] = json!(to);
+                });
             }
         }
     }
@@ -183,38 +181,52 @@ impl Simulated {
         }
     }
 
-    fn safe_volumes(&self) -> Vec<String> {
-        let stays =
-            self.of("Replica").filter(|one| Self::healthy(one) && text(one, "/spec/nodeID") != self.node);
-        let mut names: Vec<String> = stays.map(|one| text(one, "/spec/volumeName").to_owned()).collect();
+    fn volumes_with_copy(&self, on: impl Fn(&str) -> bool) -> Vec<String> {
+        let copies = self.of("Replica").filter(|one| Self::healthy(one) && on(text(one, "/spec/nodeID")));
+        let mut names: Vec<String> = copies.map(|one| text(one, "/spec/volumeName").to_owned()).collect();
         names.sort();
         names.dedup();
         names
     }
 
-    /// The steps of the plan: empty the node first where that is asked, cordon, drain.
-    pub fn drain(mut self, empties: bool) -> Drained {
-        let with_copy: Vec<String> = self
-            .of("Replica")
-            .filter(|one| Self::healthy(one))
-            .map(|one| text(one, "/spec/volumeName").to_owned())
-            .collect();
-        if empties {
+    /// One look of the controllers: replicas leave that were asked to; on a cordoned node volumes are detached, replicas
+    /// leave as the policy has it, and budgets go that may.
+    pub fn look(&mut self) {
+        let node = self.node.clone();
+        let own = self.of("LonghornNode").find(|one| text(one, "/metadata/name") == node);
+        if own.is_some_and(|one| one["spec"]["evictionRequested"] == json!(true)) {
             self.evict(true);
         }
-        let node = self.node.clone();
-        self.change("KubeNode", &node, |one| one["spec"]["unschedulable"] = json!(true));
+        if !self.is_cordoned(&node) {
+            return;
+        }
         self.detach();
         self.evict(false);
-        let managers: Vec<Value> =
-            self.of("InstanceManager").filter(|one| text(one, "/spec/nodeID") == node).cloned().collect();
-        let evicted =
-            |manager: &Value| !self.budget(text(manager, "/metadata/name")) || self.can_delete(manager);
-        let done = managers.iter().all(evicted);
-        let safe = self.safe_volumes();
-        let mut lost: Vec<String> = with_copy.into_iter().filter(|volume| !safe.contains(volume)).collect();
-        lost.sort();
-        lost.dedup();
-        Drained { done, lost }
+        let here = self.of("InstanceManager").filter(|one| text(one, "/spec/nodeID") == node);
+        let free: Vec<String> = here
+            .filter(|manager| self.can_delete(manager))
+            .map(|one| text(one, "/metadata/name").to_owned())
+            .collect();
+        let goes = |one: &Value| text(one, "/kind") == "PodDisruptionBudget";
+        self.objects
+            .retain(|one| !(goes(one) && free.iter().any(|name| name == text(one, "/metadata/name"))));
+    }
+
+    /// The budgets that hold instance managers of the node.
+    pub fn budgets_here(&self) -> Vec<String> {
+        let here = self.of("InstanceManager").filter(|one| text(one, "/spec/nodeID") == self.node);
+        here.map(|one| text(one, "/metadata/name").to_owned()).filter(|name| self.budget(name)).collect()
+    }
+
+    /// Volumes that have a healthy copy here and none on another node in `after`.
+    pub fn lost(&self, after: &Longhorn) -> Vec<String> {
+        let safe = after.volumes_with_copy(|on| on != self.node);
+        self.volumes_with_copy(|_| true).into_iter().filter(|volume| !safe.contains(volume)).collect()
+    }
+
+    /// `kubectl cordon`, or the patch that asks Longhorn to empty the node.
+    pub fn ask(&mut self, kind: &str, field: &str) {
+        let node = self.node.clone();
+        self.change(kind, &node, |one| one["spec"][field] = json!(true));
     }
 }
