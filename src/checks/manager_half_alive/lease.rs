@@ -48,15 +48,19 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     let ready: Vec<&Pod> = cluster.manager_pods().filter(|pod| takes_part(cluster, pod)).collect();
     let (Some(renewed), false) = (lease.spec.renew_time.get(), ready.is_empty()) else { return };
     let holder = lease.spec.holder_identity.as_str();
+    let reads = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
+    let answers = if reads { out.first_seen("answers", ROTATION_LOCK) } else { None };
     // who gives it back leaves it without holder
     let stale = !holder.is_empty() && cluster.age(renewed) >= STALE && {
         let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
-        !cluster.is_watched() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
+        // an exporter that gets no answer either sees it stand still, too
+        let since = seen.zip(answers).map(|(seen, answers)| seen.max(answers));
+        !cluster.is_watched() || since.is_some_and(|since| cluster.age(since) >= RECOVERY)
     };
     let said: Vec<(&Pod, Complaint<'_>)> =
         ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
-    let mut taken = taken_from(cluster, lease, &ready, &said);
-    taken.extend(holder_lost(cluster, out, lease, &ready, &said));
+    let mut taken = taken_from(cluster, lease, &ready, &said, answers);
+    taken.extend(holder_lost(cluster, out, lease, &ready, &said, answers));
     let complaining: Vec<&(&Pod, Complaint<'_>)> = said
         .iter()
         .filter(|(pod, complaint)| {
@@ -104,11 +108,14 @@ fn taken_from<'a>(
     lease: &Lease,
     ready: &[&'a Pod],
     said: &[(&'a Pod, Complaint<'_>)],
+    answers: Option<Timestamp>,
 ) -> Vec<&'a str> {
     let Some(taken) = lease.spec.acquire_time.get().filter(|taken| cluster.age(*taken) < TAKEN_LATELY) else {
         return Vec::new();
     };
-    let later = complaining_since(cluster, said, taken);
+    // after an outage of all, the first that gets on takes it while others make their last attempts
+    let over = answers.filter(|_| cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
+    let later = complaining_since(cluster, said, over.map_or(taken, |over| over.max(taken)));
     let well = is_any_well(cluster, ready, &later);
     let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
     lost.map(|pod| pod.metadata.name.as_str()).collect()
@@ -142,9 +149,8 @@ fn holder_lost<'a>(
     lease: &Lease,
     ready: &[&'a Pod],
     said: &[(&'a Pod, Complaint<'_>)],
+    answers: Option<Timestamp>,
 ) -> Vec<&'a str> {
-    let answers = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
-    let answers = if answers { out.first_seen("answers", ROTATION_LOCK) } else { None };
     let (Some(answers), Some(renewed)) = (answers, lease.spec.renew_time.get()) else { return Vec::new() };
     let is_late = !lease.spec.holder_identity.is_empty() && cluster.age(renewed) >= ROTATION_LATE;
     let lately = lease.spec.acquire_time.get().is_some_and(|taken| cluster.age(taken) < SUCCESSION);

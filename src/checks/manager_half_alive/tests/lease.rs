@@ -74,6 +74,19 @@ fn live_it_has_to_stand_still_before_the_eyes_of_the_exporter() {
     let live = later(live, 20);
     assert!(causes(&live).is_empty());
     assert_eq!(causes(&later(later(live, 20), 20)), [SILENT]);
+    // played on 1.12.1: the certificate of the API server had run out, for managers and exporter alike, and was renewed after 100 s
+    let error = |mut cluster: Cluster, error: Option<&str>| {
+        cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = error.map(Into::into);
+        cluster
+    };
+    let yaml = three() + &lease("node-2", "2026-03-01T11:59:50Z");
+    let expired = |cluster: Cluster, seconds| error(later(cluster, seconds), Some("certificate expired"));
+    let away = expired(expired(error(live_at(NOW, &yaml), Some("certificate expired")), 60), 50);
+    let back = later(error(later(away, 25), None), 10);
+    assert!(causes(&back).is_empty());
+    let back = later(back, 15);
+    assert!(causes(&back).is_empty(), "managers try again at most a minute later");
+    assert_eq!(causes(&later(back, 25)), [SILENT], "it is not their pause any more");
 }
 
 #[test]
@@ -155,6 +168,25 @@ fn who_complains_after_another_took_the_lease_is_cut_off() {
     assert!(logs(WELL, Some(all), Some(WELL)).is_empty(), "the one that took it got an answer");
     let quiet = both + &WELL.repeat(20);
     assert!(logs(&quiet, Some(WELL), Some(WELL)).is_empty(), "it went on");
+}
+
+#[test]
+fn last_attempts_after_an_outage_of_all_are_not_a_cut() {
+    // played on 1.12.1: one manager takes the Lease as soon as the API server is back, another fails once more after that
+    let held = |renewed: &str| {
+        three() + &lease("node-1", renewed).replace("2026-03-01T09:00:00.000000Z", "2026-11-23T17:39:13.5Z")
+    };
+    let said = |time: &str| LOST.replace("W0301 11:59:55", time);
+    let found_with = |time: &str| {
+        let mut cluster = live_at("2026-11-23T17:39:12Z", &held("2026-11-23T17:39:13.5Z"));
+        for seconds in [28, 60] {
+            cluster = later(cluster, seconds);
+        }
+        let cluster = next(cluster, 10, &held("2026-11-23T17:40:43Z"));
+        causes(&with_log(with_log(cluster, "node-3", &said(time)), "node-1", WELL))
+    };
+    assert!(found_with("W1123 17:39:19").is_empty());
+    assert_eq!(found_with("W1123 17:40:30"), ["warning api_lost Pod longhorn-manager-node-3"]);
 }
 
 /// What the manager of 1.11.3 that held the Lease wrote when it gave up, 40 s after its last renewal.
