@@ -7,11 +7,15 @@ pub fn refused(line: &str) -> Option<String> {
     let said = said.split_once("\" ").map_or(said, |(said, _)| said).trim_end_matches(['"', '\\']);
     let said = said.trim();
     Some(match said {
-        _ if said.starts_with("certificate has expired or is not yet valid") && said.contains(" is after ") => {
+        _ if said.starts_with("certificate has expired or is not yet valid")
+            && said.contains(" is after ") =>
+        {
             let until = said.rsplit(" is after ").next().unwrap_or_default().trim_matches(['"', '\\']);
             format!("it ran out at {until}, by the clock of the node")
         }
-        _ if said.starts_with("certificate has expired or is not yet valid") && said.contains(" is before ") => {
+        _ if said.starts_with("certificate has expired or is not yet valid")
+            && said.contains(" is before ") =>
+        {
             let from = said.rsplit(" is before ").next().unwrap_or_default().trim_matches(['"', '\\']);
             format!("it is valid from {from} on, by the clock of the node")
         }
@@ -70,7 +74,9 @@ mod tests {
 
     #[test]
     fn other_failures_of_tls_say_nothing_of_a_certificate() {
-        for line in ["net/http: TLS handshake timeout", "tls: handshake failure", "dial tcp: connection refused", ""] {
+        for line in
+            ["net/http: TLS handshake timeout", "tls: handshake failure", "dial tcp: connection refused", ""]
+        {
             assert_eq!(refused(line), None, "{line}");
         }
         assert_eq!(asked("no address"), None);

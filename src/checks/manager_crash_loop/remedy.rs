@@ -3,7 +3,9 @@
 use super::diagnosis::{CrashReason, Diagnosis};
 use super::{CONTAINER, causes, host, kubelet};
 use crate::check::*;
-use crate::facts::{certificates, complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases};
+use crate::facts::{
+    certificates, complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases,
+};
 use crate::longhorn::{Pod, Release};
 
 /// The remedy for a diagnosis; what it leaves out is that of the cause.

@@ -191,7 +191,9 @@ fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_
     let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
     let what = match certificates::refused(complaint.line) {
         Some(why) => format!("refuses the certificate of the API server: {why}"),
-        None if complaint.is_full() => "can write nothing: etcd of the API server has no space left".to_owned(),
+        None if complaint.is_full() => {
+            "can write nothing: etcd of the API server has no space left".to_owned()
+        }
         None => "gets no answer of the API server".to_owned(),
     };
     let also = if all { ", as do all others" } else { "" };

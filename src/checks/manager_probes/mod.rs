@@ -65,16 +65,14 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         .filter(|pod| !pod.metadata.is_deleting())
         .map(|pod| (pod.metadata.name.as_str(), pod))
         .collect();
-    let failures = cluster
-        .can_read(Resource::Events)
-        .then(|| events::failures(cluster.objects.events.iter(), &pods));
+    let failures =
+        cluster.can_read(Resource::Events).then(|| events::failures(cluster.objects.events.iter(), &pods));
     let was_ready = |start: &Done| {
         let readiness = (start.pod.metadata.name.as_str(), ProbeKind::Readiness);
         let failing = failures.as_ref().and_then(|failures| failures.get(&readiness));
         failing.is_some_and(|failing| failing.paused(start.started, tolerance(start.pod), EVENT_BURST))
     };
-    let dated =
-        || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_ready(start));
+    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_ready(start));
     if let Some(slowest) = dated().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
@@ -266,7 +264,11 @@ fn probe_failing(
     let (name, node) = (pod.metadata.name.as_str(), pod.spec.node_name.as_str());
     let message = match failing.first() {
         Some((kind, failing)) => {
-            format!("the {} probe of manager pod {name} fails: {}", kind.as_str(), failing.kinds(cluster.now, RECENT_FAILURE))
+            format!(
+                "the {} probe of manager pod {name} fails: {}",
+                kind.as_str(),
+                failing.kinds(cluster.now, RECENT_FAILURE)
+            )
         }
         None => format!("manager pod {name} runs but has lost readiness"),
     };
@@ -284,7 +286,12 @@ fn probe_failing(
         finding = finding.fact(text);
     }
     for (kind, failing) in failing {
-        let text = format!("{} probe: {}; last: {}", kind.as_str(), failing.kinds(cluster.now, RECENT_FAILURE), failing.message.trim());
+        let text = format!(
+            "{} probe: {}; last: {}",
+            kind.as_str(),
+            failing.kinds(cluster.now, RECENT_FAILURE),
+            failing.message.trim()
+        );
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     finding

@@ -62,7 +62,10 @@ fn a_refused_certificate_is_named() {
     };
     let (cause, message) = said(expired);
     assert_eq!(cause, "api_lost");
-    assert!(message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"), "{message}");
+    assert!(
+        message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
+        "{message}"
+    );
     assert!(said(LOST).1.contains("gets no answer of the API server"));
 }
 
@@ -233,12 +236,18 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
 fn what_a_manager_began_before_it_stood_still_says_nothing_of_now() {
     // recorded: a holder of 1.12.1 was stopped for 200 s and Ready again at 16:58:00; another had taken the Lease meanwhile
     let taken = ["node-1", "node-2", "node-3"]
-        .map(|name| node(name, if name == "node-2" { "2026-11-23T16:58:00Z" } else { "2026-11-23T16:48:23Z" }, 5))
+        .map(|name| {
+            node(name, if name == "node-2" { "2026-11-23T16:58:00Z" } else { "2026-11-23T16:48:23Z" }, 5)
+        })
         .concat()
         + &lease("node-1", "2026-11-23T16:59:53.6Z")
             .replace("2026-03-01T09:00:00.000000Z", "2026-11-23T16:55:43.281255Z");
     let said_at = |time: &str| {
-        let cluster = with_log(cluster_at("2026-11-23T17:00:01Z", &taken), "node-2", &GAVE_UP.replace("13:06:33", time));
+        let cluster = with_log(
+            cluster_at("2026-11-23T17:00:01Z", &taken),
+            "node-2",
+            &GAVE_UP.replace("13:06:33", time),
+        );
         causes(&with_log(cluster, "node-1", WELL))
     };
     assert!(said_at("16:58:24").is_empty());
