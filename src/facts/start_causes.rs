@@ -15,6 +15,14 @@ causes! {
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ];
+    API_CERTIFICATE = critical "api_certificate" "the manager refuses the certificate of the Kubernetes API server"
+        fix "Look at the dates, names and issuer of the certificate that the API server shows to node <node>, and at its clock. One that ran out is \
+             renewed on the control plane (kubeadm certs renew all and a restart of its static pods; k3s and RKE2 renew when they restart); \
+             kubectl fails until then, too. If the issuer is another, restart the managers once ConfigMap kube-root-ca.crt has it." [
+            read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
+            read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+        ];
     CRD_MISMATCH = critical "crd_mismatch"
         "the custom resource definitions do not match this release, or one is missing"
         fix "Bring the definitions to the release of the image with the tool that installed Longhorn; where Longhorn refuses the step to that \
@@ -139,6 +147,14 @@ causes! {
             read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
             read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",
         ];
+    POD_UPDATE_REFUSED = critical "pod_update_refused"
+        "the API server refuses the label that the manager puts on its own pod, because something else changes the pod on the way"
+        fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the line shows the field, such as imagePullSecrets. Until \
+             then delete the pod: the next one has the change from its creation, and its updates are taken." [
+            read "kubectl get mutatingwebhookconfigurations",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            change "kubectl -n <namespace> delete pod <object>",
+        ] proven "a manager's pod holds nothing, and a DaemonSet makes it again";
     PORT_IN_USE = critical "port_in_use"
         "one of the manager's listeners died, for example because its port is in use"
         fix "Move what else listens on <value> in the pod (with host networking: on node <node>) to another port: those of the manager cannot be \

@@ -12,7 +12,7 @@ use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::{Unreached, webhook_in};
-use crate::facts::{complaints, probes, releases, text};
+use crate::facts::{certificates, complaints, probes, releases, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -253,6 +253,10 @@ impl CrashedManager<'_> {
         if *found == causes::CONTAINER_CANNOT_START {
             self.headline = Some("its image is made for another processor than that of the node".to_owned());
         }
+        if *found == causes::API_CERTIFICATE {
+            self.headline = certificates::refused(line)
+                .map(|why| format!("it refuses the certificate of the API server: {why}"));
+        }
         if *found == causes::UPGRADE_PATH {
             self.headline = facts::upgrade_gap(self.cluster, self.pod);
         }
@@ -345,7 +349,7 @@ const SHOWN: usize = 160;
 
 /// A log line as evidence.
 fn shortened(line: &str) -> String {
-    text::shortened(line, 400)
+    text::both_ends(line, 400)
 }
 
 /// A line without what logrus writes behind its message.

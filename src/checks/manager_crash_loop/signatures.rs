@@ -54,6 +54,7 @@ pub const SIGNATURES: &[Signature] = &[
     // in an upgrade the manager that is faster deletes settings of the release before, which this one had listed
     // (longhorn-manager v1.10.2 upgrade/upgrade.go, datastore/longhorn.go DeleteRemovedSettings)
     fatal(&causes::WRITE_CONFLICT, r#"settings\.longhorn\.io \\*"[a-z0-9-]+\\*" not found"#),
+    fatal(&causes::POD_UPDATE_REFUSED, r"Forbidden: pod updates may not change fields other than"),
     fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
     // what a start asks for itself; informers and leader election go on asking instead (`manager_start_stuck`)
     fatal(
@@ -90,7 +91,7 @@ pub const SIGNATURES: &[Signature] = &[
     fatal(&causes::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
     fatal(&causes::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
     // a call of its own, not one that the API server passes on
-    fatal(&causes::API_UNREACHABLE, r#"https://[^ "]+/apis?/[^ ]+: (tls: [a-z ]+: )?x509: "#),
+    fatal(&causes::API_CERTIFICATE, r#"https://[^ "]+/apis?/[^ ]+: (tls: [a-z ]+: )?x509: "#),
     // written by the shell or the runtime in place of the manager
     fatal(&causes::CONTAINER_CANNOT_START, r"exec format error"),
     fatal(

@@ -128,8 +128,12 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         // a faulted volume has other worries, and evicted disks have a check of their own
         let evicted =
             || cluster.replicas_of(&volume.metadata.name).any(|replica| replica.eviction_requested());
-        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted || evicted()
-        {
+        let faulted = volume.status.robustness == VolumeRobustness::Faulted
+            && !volumes::waits_for_disks(cluster, volume);
+        if volume.metadata.is_deleting() || faulted || evicted() {
+            continue;
+        }
+        if is_complete(cluster, volume) {
             continue;
         }
         let begun = Begun::At(scheduled.last_transition_time.get());
@@ -144,10 +148,22 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
+/// True for a volume that has all its replicas and waits for none: Longhorn sets the condition to True only when it places one
+/// (longhorn-manager v1.12.1 controller/volume_controller.go; seen: an eviction that had no room was taken back, and the condition
+/// stayed as it was beside three healthy replicas of two).
+fn is_complete(cluster: &Cluster, volume: &Volume) -> bool {
+    let replicas = || cluster.replicas_of(&volume.metadata.name);
+    let placed = replicas().filter(|replica| volumes::is_healthy(replica)).count();
+    i64::try_from(placed).is_ok_and(|placed| placed >= volume.spec.number_of_replicas.0)
+        && !matches!(volume.spec.data_locality, DataLocality::BestEffort | DataLocality::StrictLocal)
+        && !replicas().any(|replica| replica.spec.node_id.is_empty())
+}
+
 fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Option<Timestamp>) -> Finding {
     let name = &volume.metadata.name;
-    let refusals = placement::refusals(cluster, volume);
     let only = placement::only_node(cluster, volume);
+    // what another node would take does not count where it has to be this one
+    let refusals = placement::refusals_without(cluster, volume, |node| only.is_some_and(|only| only != node));
     let (cause, why) = cause(refusals.as_deref(), only);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
