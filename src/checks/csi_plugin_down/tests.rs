@@ -28,9 +28,7 @@ fn kube(ready: &str, since: &str) -> String {
 }
 
 fn csi_node(driver: &str) -> String {
-    format!(
-        "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: n1}}\nspec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}\n---\n"
-    )
+    object("CSINode", "n1", &format!("spec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}"))
 }
 
 const LONGHORN_NODE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system, \
