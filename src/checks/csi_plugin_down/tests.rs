@@ -165,6 +165,12 @@ fn one_working_pod_of_a_controller_is_enough() {
         found(&CHECK, &cluster_at(NOW, &snapshotter)),
         ["warning sidecar_down Deployment csi-snapshotter"]
     );
+    let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
+    let finding = run(&CHECK, &cluster_at(NOW, &loops)).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "no pod of csi-attacher works: container longhorn-csi-plugin waits with CrashLoopBackOff"
+    );
 }
 
 #[test]
