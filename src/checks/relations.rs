@@ -147,12 +147,12 @@ relations! {
     // nothing but each other.
     webhook_unavailable [no_ready_endpoint] CausedBy
         manager_start_stuck [
-            api_unreachable, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
+            api_unreachable, api_certificate, access_denied, crd_mismatch, manifest_stale, webhook_service_unreachable, unknown
         ]
         manager_crash_loop [
             webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
             crd_mismatch, cache_sync_failed, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
-            api_unreachable, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
+            api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
         ],
         same Cluster, "no webhook";
 

@@ -15,6 +15,14 @@ causes! {
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
         ];
+    API_CERTIFICATE = critical "api_certificate" "the manager refuses the certificate of the Kubernetes API server"
+        fix "Look at the dates, names and issuer of the certificate that the API server shows to node <node>, and at its clock. One that ran out is \
+             renewed on the control plane (kubeadm certs renew all and a restart of its static pods; k3s and RKE2 renew when they restart); \
+             kubectl fails until then, too. If the issuer is another, restart the managers once ConfigMap kube-root-ca.crt has it." [
+            read "ssh <node> 'date -u; echo | openssl s_client -connect <value> 2>/dev/null | openssl x509 -noout -dates -issuer -ext subjectAltName'",
+            read "kubectl -n <namespace> get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}' | openssl x509 -noout -dates -subject",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
+        ];
     CRD_MISMATCH = critical "crd_mismatch"
         "the custom resource definitions do not match this release, or one is missing"
         fix "Bring the definitions to the release of the image with the tool that installed Longhorn; where Longhorn refuses the step to that \

@@ -83,7 +83,8 @@ pub enum ConnectError {
     /// The certificate of the API server is not one this kubeconfig trusts, or has run out.
     #[error(
         "the certificate of the Kubernetes API at {url} is not accepted: {reason}; \
-         check certificate-authority and server of the kubeconfig"
+         renew it on the control plane if it has run out (or set the clock here), else check certificate-authority and server of the \
+         kubeconfig"
     )]
     Untrusted {
         /// Where the API is.

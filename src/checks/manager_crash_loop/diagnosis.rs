@@ -12,7 +12,7 @@ use crate::check::*;
 use crate::facts::known_issues::{self, KnownIssue};
 use crate::facts::looping::{self, Loop};
 use crate::facts::unreached::{Unreached, webhook_in};
-use crate::facts::{complaints, probes, releases, text};
+use crate::facts::{certificates, complaints, probes, releases, text};
 use crate::longhorn::{Pod, Release};
 
 /// A cause with what it rests on.
@@ -252,6 +252,10 @@ impl CrashedManager<'_> {
         }
         if *found == causes::CONTAINER_CANNOT_START {
             self.headline = Some("its image is made for another processor than that of the node".to_owned());
+        }
+        if *found == causes::API_CERTIFICATE {
+            self.headline = certificates::refused(line)
+                .map(|why| format!("it refuses the certificate of the API server: {why}"));
         }
         if *found == causes::UPGRADE_PATH {
             self.headline = facts::upgrade_gap(self.cluster, self.pod);

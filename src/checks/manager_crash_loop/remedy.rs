@@ -3,7 +3,9 @@
 use super::diagnosis::{CrashReason, Diagnosis};
 use super::{CONTAINER, causes, host, kubelet};
 use crate::check::*;
-use crate::facts::{complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases};
+use crate::facts::{
+    certificates, complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases,
+};
 use crate::longhorn::{Pod, Release};
 
 /// The remedy for a diagnosis; what it leaves out is that of the cause.
@@ -70,6 +72,14 @@ pub fn values(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis, mut finding: 
             finding.with(Name::Value, format!("port {port}"))
         }
         (&causes::PORT_IN_USE, _) => finding.with(Name::Value, "one of the ports 9500 to 9503"),
+        (&causes::API_CERTIFICATE, _) => {
+            let log = cluster.history.crash_log(&pod.metadata.name, CONTAINER);
+            let line = log.and_then(|log| log.text.lines().rev().find(|line| line.contains("x509: ")));
+            match line.and_then(certificates::asked) {
+                Some(address) => finding.with(Name::Value, address),
+                None => finding,
+            }
+        }
         (&causes::ACCESS_DENIED, _) => {
             let log = cluster.history.crash_log(&pod.metadata.name, CONTAINER);
             let about = log.and_then(|log| complaints::newest(&log.text)).map(|complaint| complaint.about);

@@ -90,7 +90,7 @@ pub const SIGNATURES: &[Signature] = &[
     fatal(&causes::WEBHOOK_NOT_READY, r"failed to bootstrap webhook secrets"),
     fatal(&causes::API_UNREACHABLE, r"(unable|failed) to get (client config|k8s client|clientset)"),
     // a call of its own, not one that the API server passes on
-    fatal(&causes::API_UNREACHABLE, r#"https://[^ "]+/apis?/[^ ]+: (tls: [a-z ]+: )?x509: "#),
+    fatal(&causes::API_CERTIFICATE, r#"https://[^ "]+/apis?/[^ ]+: (tls: [a-z ]+: )?x509: "#),
     // written by the shell or the runtime in place of the manager
     fatal(&causes::CONTAINER_CANNOT_START, r"exec format error"),
     fatal(

@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{API_LOST, ROTATION_STOPPED};
 use crate::check::*;
+use crate::facts::certificates;
 use crate::facts::complaints::{self, Complaint, Lacks};
 use crate::facts::text::{duration, shortened};
 use crate::longhorn::{ConditionStatus, Lease, Pod, ROTATION_LATE, ROTATION_LOCK, condition};
@@ -29,6 +30,9 @@ const TAKES_PART: SignedDuration = SignedDuration::from_mins(2);
 /// A manager that lost the Lease says later than its successor took it that it is cut off, soon enough that no gap is told: an
 /// informer's next attempt is over within a minute, and the log is read again within another.
 const SUCCESSION: SignedDuration = SignedDuration::from_mins(2);
+/// What was begun before a manager stood still fails for so long after it is Ready again: a renewal of the Lease after 30 s, the
+/// attempt of an informer within a minute (a process of 1.12.1 that was stopped for 200 s complained once, 24 s after it was Ready).
+const AFTERMATH: SignedDuration = SignedDuration::from_mins(1);
 /// For so long after another manager took the Lease the logs are read (source/wanted_logs.rs).
 const TAKEN_LATELY: SignedDuration = SignedDuration::from_mins(10);
 /// A log holds two minutes; what is still said later is repeated.
@@ -44,15 +48,19 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
     let ready: Vec<&Pod> = cluster.manager_pods().filter(|pod| takes_part(cluster, pod)).collect();
     let (Some(renewed), false) = (lease.spec.renew_time.get(), ready.is_empty()) else { return };
     let holder = lease.spec.holder_identity.as_str();
+    let reads = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
+    let answers = if reads { out.first_seen("answers", ROTATION_LOCK) } else { None };
     // who gives it back leaves it without holder
     let stale = !holder.is_empty() && cluster.age(renewed) >= STALE && {
         let seen = out.first_seen("lease_stale", &format!("{holder} {renewed}"));
-        !cluster.is_watched() || seen.is_some_and(|seen| cluster.age(seen) >= RECOVERY)
+        // an exporter that gets no answer either sees it stand still, too
+        let since = seen.zip(answers).map(|(seen, answers)| seen.max(answers));
+        !cluster.is_watched() || since.is_some_and(|since| cluster.age(since) >= RECOVERY)
     };
     let said: Vec<(&Pod, Complaint<'_>)> =
         ready.iter().filter_map(|pod| Some((*pod, complaint(cluster, pod)?))).collect();
-    let mut taken = taken_from(cluster, lease, &ready, &said);
-    taken.extend(holder_lost(cluster, out, lease, &ready, &said));
+    let mut taken = taken_from(cluster, lease, &ready, &said, answers);
+    taken.extend(holder_lost(cluster, out, lease, &ready, &said, answers));
     let complaining: Vec<&(&Pod, Complaint<'_>)> = said
         .iter()
         .filter(|(pod, complaint)| {
@@ -76,15 +84,21 @@ pub(super) fn judge(cluster: &Cluster, out: &mut Outcome) {
 
 /// Ready for so long that it would have renewed or taken the Lease.
 fn takes_part(cluster: &Cluster, pod: &Pod) -> bool {
-    let ready = condition(&pod.status.conditions, "Ready").filter(|one| one.status == ConditionStatus::True);
-    let since = ready.and_then(|ready| ready.last_transition_time.get());
+    let since = ready_since(pod);
     since.is_some_and(|since| cluster.age(since) >= TAKES_PART) && !pod.metadata.is_deleting()
+}
+
+fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    let ready = condition(&pod.status.conditions, "Ready").filter(|one| one.status == ConditionStatus::True);
+    ready.and_then(|ready| ready.last_transition_time.get())
 }
 
 /// That it gets no answer of the API server, as its log says last.
 fn complaint<'a>(cluster: &'a Cluster, pod: &Pod) -> Option<Complaint<'a>> {
     let log = cluster.history.current_log(pod, CONTAINER)?;
-    complaints::newest(&log.text).filter(|complaint| complaint.lacks == Lacks::Api)
+    let complaint = complaints::newest(&log.text).filter(|complaint| complaint.lacks == Lacks::Api)?;
+    let written = complaints::written_at(complaint.line, cluster.now).zip(ready_since(pod));
+    written.is_none_or(|(at, since)| at.duration_since(since) >= AFTERMATH).then_some(complaint)
 }
 
 /// Those who complain later than another manager took the Lease, while at least one does not: the API server answered that one.
@@ -94,11 +108,14 @@ fn taken_from<'a>(
     lease: &Lease,
     ready: &[&'a Pod],
     said: &[(&'a Pod, Complaint<'_>)],
+    answers: Option<Timestamp>,
 ) -> Vec<&'a str> {
     let Some(taken) = lease.spec.acquire_time.get().filter(|taken| cluster.age(*taken) < TAKEN_LATELY) else {
         return Vec::new();
     };
-    let later = complaining_since(cluster, said, taken);
+    // after an outage of all, the first that gets on takes it while others make their last attempts
+    let over = answers.filter(|_| cluster.is_watched()).and_then(|at| at.checked_add(AFTERMATH).ok());
+    let later = complaining_since(cluster, said, over.map_or(taken, |over| over.max(taken)));
     let well = is_any_well(cluster, ready, &later);
     let lost = later.iter().filter(|pod| well && pod.spec.node_name != lease.spec.holder_identity);
     lost.map(|pod| pod.metadata.name.as_str()).collect()
@@ -132,9 +149,8 @@ fn holder_lost<'a>(
     lease: &Lease,
     ready: &[&'a Pod],
     said: &[(&'a Pod, Complaint<'_>)],
+    answers: Option<Timestamp>,
 ) -> Vec<&'a str> {
-    let answers = cluster.resources.get(&Resource::Leases).is_none_or(|status| status.error.is_none());
-    let answers = if answers { out.first_seen("answers", ROTATION_LOCK) } else { None };
     let (Some(answers), Some(renewed)) = (answers, lease.spec.renew_time.get()) else { return Vec::new() };
     let is_late = !lease.spec.holder_identity.is_empty() && cluster.age(renewed) >= ROTATION_LATE;
     let lately = lease.spec.acquire_time.get().is_some_and(|taken| cluster.age(taken) < SUCCESSION);
@@ -173,9 +189,12 @@ fn written_since(cluster: &Cluster, renewed: Timestamp) -> Option<String> {
 
 fn cut_off(cluster: &Cluster, pod: &Pod, lease: &Lease, complaint: &Complaint<'_>, all: bool) -> Finding {
     let (name, node) = (&pod.metadata.name, pod.spec.node_name.as_str());
-    let what = match complaint.is_full() {
-        true => "can write nothing: etcd of the API server has no space left",
-        false => "gets no answer of the API server",
+    let what = match certificates::refused(complaint.line) {
+        Some(why) => format!("refuses the certificate of the API server: {why}"),
+        None if complaint.is_full() => {
+            "can write nothing: etcd of the API server has no space left".to_owned()
+        }
+        None => "gets no answer of the API server".to_owned(),
     };
     let also = if all { ", as do all others" } else { "" };
     let message = format!("longhorn-manager on {node} is Ready and {what}{also}");

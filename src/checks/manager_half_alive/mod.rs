@@ -35,7 +35,8 @@ use undone::Undone;
 causes! {
     WORK_UNDONE = warning "work_undone"
         "the manager is Ready, and for five minutes has not done what it alone does at once, while others do"
-        fix "Keep the log of the manager, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
+        fix "Read the log of the manager: where it repeats that it gets no answer of the API server, restore that way, for a new pod would meet the \
+             same. Otherwise keep the log, then delete its pod: the DaemonSet creates another, which does what was left. I/O is not affected." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=200",
             change "kubectl -n <namespace> delete pod <object>",
         ] proven "others do what this manager has not done for five minutes; a DaemonSet makes its pod again, and I/O does not pass \
@@ -43,7 +44,8 @@ causes! {
     API_LOST = warning "api_lost"
         "a Ready manager, or all of them, get no answer of the API server, or it takes no writes (from 1.11.3 on)"
         fix "Restore the way from the manager to the API server: its log says what it meets. \"database space exceeded\" is etcd without space; \
-             timeouts and lost connections are CNI, kube-proxy, a firewall or the node. The manager goes on once it gets answers." [
+             \"x509\" is the certificate of the API server, or the clock of the node; timeouts and lost connections are CNI, kube-proxy, a \
+             firewall or the node. The manager goes on once it gets answers." [
             read "kubectl -n <namespace> logs <manager> -c longhorn-manager --since=5m --tail=50",
             read "kubectl get --raw='/readyz?verbose'",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

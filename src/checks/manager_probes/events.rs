@@ -66,8 +66,8 @@ pub fn classify(message: &str) -> Option<(ProbeKind, ProbeFailure)> {
 pub struct Failing {
     /// Occurrences by kind of failure.
     pub occurrences: BTreeMap<ProbeFailure, u64>,
-    /// Events: when the first and the last occurrence was, and how many there were.
-    spans: Vec<(Timestamp, Timestamp, u64)>,
+    /// Events: when the first and the last occurrence was, how many there were, and of which kind.
+    spans: Vec<(Timestamp, Timestamp, u64, ProbeFailure)>,
     /// When the last one was seen.
     pub last: Option<Timestamp>,
     /// What the kubelet wrote last.
@@ -79,7 +79,7 @@ impl Failing {
     /// of them before `from`. An event says no more than the first and the last of them, so those
     /// between are taken to be spread evenly.
     pub fn lately(&self, now: Timestamp, minutes: SignedDuration, from: Timestamp) -> f64 {
-        let late = |(first, last, count): &(Timestamp, Timestamp, u64)| {
+        let late = |(first, last, count, _): &(Timestamp, Timestamp, u64, ProbeFailure)| {
             let begin = last.checked_sub(minutes).unwrap_or(*last).max(from).max(*first);
             let (all, part) = (last.duration_since(*first), last.duration_since(begin));
             match all.is_positive() {
@@ -91,14 +91,37 @@ impl Failing {
         self.spans.iter().map(late).sum()
     }
 
+    /// True where nothing failed for longer than the probe bears before it failed once more, and the kubelet had not written so many
+    /// Events that it may have kept quiet: the probe succeeded in between, so the container was Ready and lost that.
+    pub fn paused(&self, started: Timestamp, tolerance: SignedDuration, burst: u64) -> bool {
+        let mut spans: Vec<_> = self.spans.iter().filter(|(_, last, ..)| *last >= started).collect();
+        spans.sort_by_key(|(first, ..)| *first);
+        let (mut until, mut written) = (started, 0_u64);
+        spans.into_iter().any(|(first, last, count, _)| {
+            let pause = first.duration_since(until) > tolerance && written < burst;
+            until = until.max(*last);
+            written = written.saturating_add(*count);
+            pause
+        })
+    }
+
     /// How often it failed, of all kinds together.
     pub fn total(&self) -> u64 {
         self.occurrences.values().fold(0, |all, count| all.saturating_add(*count))
     }
 
-    /// The kinds of failure, most frequent first.
-    pub fn kinds(&self) -> String {
-        let mut kinds: Vec<_> = self.occurrences.iter().collect();
+    /// The kinds of failure that went on in the last minutes, most frequent first; all where none did. What a start met long ago
+    /// says nothing of now.
+    pub fn kinds(&self, now: Timestamp, minutes: SignedDuration) -> String {
+        let mut lately: BTreeMap<ProbeFailure, u64> = BTreeMap::new();
+        for (_, _, count, kind) in
+            self.spans.iter().filter(|(_, last, ..)| now.duration_since(*last) <= minutes)
+        {
+            let all = lately.entry(*kind).or_default();
+            *all = all.saturating_add(*count);
+        }
+        let kinds = if lately.is_empty() { &self.occurrences } else { &lately };
+        let mut kinds: Vec<_> = kinds.iter().collect();
         kinds.sort_by_key(|(kind, count)| (std::cmp::Reverse(**count), **kind));
         let kinds: Vec<_> =
             kinds.iter().map(|(kind, count)| format!("{} {count} times", kind.as_str())).collect();
@@ -109,7 +132,7 @@ impl Failing {
         let count = self.occurrences.entry(failure).or_default();
         *count = count.saturating_add(event.occurrences());
         if let Some(last) = event.last_seen() {
-            self.spans.push((event.first_seen().unwrap_or(last), last, event.occurrences()));
+            self.spans.push((event.first_seen().unwrap_or(last), last, event.occurrences(), failure));
         }
         if self.last.is_none() || event.last_seen() >= self.last {
             self.last = event.last_seen();

@@ -60,7 +60,19 @@ const START_WITHOUT_LIMIT: i64 = 120;
 fn run(cluster: &Cluster, out: &mut Outcome) {
     config::judge(cluster, out);
     let starts = starts::observe(cluster);
-    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start));
+    let pods: Managers = cluster
+        .manager_pods()
+        .filter(|pod| !pod.metadata.is_deleting())
+        .map(|pod| (pod.metadata.name.as_str(), pod))
+        .collect();
+    let failures =
+        cluster.can_read(Resource::Events).then(|| events::failures(cluster.objects.events.iter(), &pods));
+    let was_ready = |start: &Done| {
+        let readiness = (start.pod.metadata.name.as_str(), ProbeKind::Readiness);
+        let failing = failures.as_ref().and_then(|failures| failures.get(&readiness));
+        failing.is_some_and(|failing| failing.paused(start.started, tolerance(start.pod), EVENT_BURST))
+    };
+    let dated = || starts.done.iter().filter(|start| !node_was_away(cluster, start) && !was_ready(start));
     if let Some(slowest) = dated().map(|start| start.total).max() {
         out.sample(&gauges::SLOWEST, &[], slowest.as_secs_f64());
     }
@@ -83,7 +95,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     for (node, total) in slow.into_iter().filter(|(node, _)| !node.is_empty()) {
         out.sample(&gauges::SLOW, &[node], total.as_secs_f64());
     }
-    probe_failures(cluster, &starts, out);
+    probe_failures(cluster, &starts, &pods, failures, out);
+}
+
+/// Managers that are not being deleted, by the names of their pods.
+type Managers<'a> = BTreeMap<&'a str, &'a Pod>;
+
+/// How long the readiness probe of a manager may fail before the pod is not Ready any more.
+fn tolerance(pod: &Pod) -> SignedDuration {
+    let container = pod.spec.container("longhorn-manager");
+    let probe = container.and_then(|container| ProbeKind::Readiness.of(container)).map(Timing::of);
+    SignedDuration::from_secs(probe.map_or(30, Timing::tolerance))
 }
 
 /// The present run of a manager.
@@ -144,23 +166,22 @@ fn started_later<'a>(start: &Done<'a>) -> impl Iterator<Item = (&'a str, i64)> {
     })
 }
 
-fn probe_failures(cluster: &Cluster, starts: &Starts, out: &mut Outcome) {
-    let pods: BTreeMap<&str, &Pod> = cluster
-        .manager_pods()
-        .filter(|pod| !pod.metadata.is_deleting())
-        .map(|pod| (pod.metadata.name.as_str(), pod))
-        .collect();
-    let mut failures = BTreeMap::new();
-    if cluster.can_read(Resource::Events) {
-        failures = events::failures(cluster.objects.events.iter(), &pods);
-        sample_failures(cluster, &failures, out);
-    } else {
-        out.unknown("events cannot be read: failing probes show only where a manager is not Ready");
+fn probe_failures<'a>(
+    cluster: &Cluster,
+    starts: &Starts,
+    pods: &Managers<'a>,
+    failures: Option<BTreeMap<(&'a str, ProbeKind), Failing>>,
+    out: &mut Outcome,
+) {
+    match &failures {
+        Some(failures) => sample_failures(cluster, failures, out),
+        None => out.unknown("events cannot be read: failing probes show only where a manager is not Ready"),
     }
+    let failures = failures.unwrap_or_default();
     let mut ends: BTreeMap<&str, Option<Timestamp>> = BTreeMap::new();
     ends.extend(starts.done.iter().map(|start| (start.pod.metadata.name.as_str(), Some(start.ready))));
     ends.extend(starts.under_way.iter().map(|start| (start.pod.metadata.name.as_str(), None)));
-    for (name, pod) in pods {
+    for (&name, pod) in pods {
         let start_end = ends.get(name).copied().unwrap_or_else(|| latest_start_end(cluster, pod));
         let lost = starts.lost.iter().find(|lost| lost.pod.metadata.name == name);
         let lost = lost.filter(|lost| cluster.age(lost.since) >= LOST_FOR);
@@ -226,9 +247,7 @@ fn fails_now(
 /// Since when a readiness probe has succeeded for as long as it failed before it counted: what failed before is over. Not where so
 /// many failures were written that the kubelet may keep quiet about later ones.
 fn over_since(cluster: &Cluster, pod: &Pod, failing: &Failing) -> Timestamp {
-    let container = pod.spec.container("longhorn-manager");
-    let probe = container.and_then(|container| ProbeKind::Readiness.of(container)).map(Timing::of);
-    let tolerance = SignedDuration::from_secs(probe.map_or(30, Timing::tolerance));
+    let tolerance = tolerance(pod);
     let ready =
         condition(&pod.status.conditions, "Ready").filter(|ready| ready.status == ConditionStatus::True);
     let since = ready.and_then(|ready| ready.last_transition_time.get());
@@ -245,7 +264,11 @@ fn probe_failing(
     let (name, node) = (pod.metadata.name.as_str(), pod.spec.node_name.as_str());
     let message = match failing.first() {
         Some((kind, failing)) => {
-            format!("the {} probe of manager pod {name} fails: {}", kind.as_str(), failing.kinds())
+            format!(
+                "the {} probe of manager pod {name} fails: {}",
+                kind.as_str(),
+                failing.kinds(cluster.now, RECENT_FAILURE)
+            )
         }
         None => format!("manager pod {name} runs but has lost readiness"),
     };
@@ -263,7 +286,12 @@ fn probe_failing(
         finding = finding.fact(text);
     }
     for (kind, failing) in failing {
-        let text = format!("{} probe: {}; last: {}", kind.as_str(), failing.kinds(), failing.message.trim());
+        let text = format!(
+            "{} probe: {}; last: {}",
+            kind.as_str(),
+            failing.kinds(cluster.now, RECENT_FAILURE),
+            failing.message.trim()
+        );
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     finding

@@ -263,6 +263,36 @@ fn a_manager_that_hung_and_is_ready_again_fails_no_more() {
     assert!(found_after(20, "2026-03-01T11:59:20Z", "2026-03-01T11:59:30Z"), "the kubelet may keep quiet");
 }
 
+#[test]
+fn a_manager_that_hung_was_not_slow_to_start() {
+    // recorded: 1.12.1, started at 16:48:17 and Ready at once, stopped at 16:54:32, Ready again at 16:58:00
+    let v = release("v1.12.1") + &daemon_set(HTTPS);
+    let pod = pod("n1", "2026-03-01T11:10:17Z", "True", "2026-03-01T11:20:00Z");
+    let start = repeated(2, "2026-03-01T11:10:21Z", "2026-03-01T11:10:22Z", REFUSED);
+    let hung = |first: &str| {
+        repeated(10, first, "2026-03-01T11:19:51Z", TIMEOUT).replace("name: e-n1-1", "name: e-n1-2")
+    };
+    let slow = ["info slow_start Pod longhorn-manager-n1"];
+    let found_with = |events: &str| found(&CHECK, &at_now(&(v.clone() + &pod + events)));
+    assert_eq!(found_with(&(start.clone() + &hung("2026-03-01T11:16:41Z"))), Vec::<String>::new());
+    // without a pause it was not Ready in between
+    assert_eq!(found_with(&(start.clone() + &hung("2026-03-01T11:10:31Z"))), slow);
+    assert_eq!(found_with(&start), slow);
+    // after so many the kubelet writes one in five minutes
+    let many = repeated(25, "2026-03-01T11:10:21Z", "2026-03-01T11:14:22Z", REFUSED);
+    assert_eq!(found_with(&(many + &hung("2026-03-01T11:19:22Z"))), slow);
+}
+
+#[test]
+fn what_a_start_met_long_ago_is_not_said_of_now() {
+    let v = release("v1.10.2") + &daemon_set(HTTPS);
+    let ready = pod("n1", "2026-03-01T11:00:00Z", "True", "2026-03-01T11:00:12Z");
+    let events = unhealthy("n1", 1, 2, "2026-03-01T11:00:05Z", REFUSED)
+        + &unhealthy("n1", 2, 3, "2026-03-01T11:55:00Z", TIMEOUT);
+    let finding = run(&CHECK, &at_now(&(v + &ready + &events))).report.findings.remove(0);
+    assert!(finding.message.ends_with("fails: timeout 3 times"), "{}", finding.message);
+}
+
 /// An event with its first occurrence, too.
 fn repeated(count: u32, first: &str, last: &str, message: &str) -> String {
     let last = format!("lastTimestamp: '{last}'");

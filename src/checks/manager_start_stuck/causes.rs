@@ -3,7 +3,8 @@
 use crate::check::Cause;
 
 pub use crate::facts::start_causes::{
-    ACCESS_DENIED, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE, WEBHOOK_SERVICE_UNREACHABLE,
+    ACCESS_DENIED, API_CERTIFICATE, API_UNREACHABLE, CRD_MISMATCH, MANIFEST_STALE,
+    WEBHOOK_SERVICE_UNREACHABLE,
 };
 pub use own::{QUEUEING, UNKNOWN};
 
@@ -33,6 +34,7 @@ mod own {
 /// Those for which a manager does nothing.
 pub const STUCK: &[&Cause] = &[
     &API_UNREACHABLE,
+    &API_CERTIFICATE,
     &ACCESS_DENIED,
     &CRD_MISMATCH,
     &MANIFEST_STALE,
@@ -43,6 +45,7 @@ pub const STUCK: &[&Cause] = &[
 /// Every cause, in the order of the reference.
 pub const ALL: &[&Cause] = &[
     &API_UNREACHABLE,
+    &API_CERTIFICATE,
     &ACCESS_DENIED,
     &CRD_MISMATCH,
     &MANIFEST_STALE,

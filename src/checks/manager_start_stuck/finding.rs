@@ -18,6 +18,10 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
             "most likely it gets no answer from the Kubernetes API server".to_owned()
         }
         causes::API_UNREACHABLE => format!("it gets no answer from the Kubernetes API server ({about})"),
+        causes::API_CERTIFICATE => format!(
+            "it refuses the certificate of the API server: {}",
+            reason.about.first().map_or("its log says x509", String::as_str)
+        ),
         causes::ACCESS_DENIED => format!("it cannot {about}"),
         causes::CRD_MISMATCH => format!("the API server does not serve {about}"),
         causes::MANIFEST_STALE => {
@@ -54,6 +58,10 @@ pub fn stuck(cluster: &Cluster, start: &UnderWay, cause: &'static Cause, reason:
     }
     match *cause {
         causes::ACCESS_DENIED => start_causes::lacking(cluster, start.pod, &reason.about, finding),
+        causes::API_CERTIFICATE => match reason.about.get(1) {
+            Some(address) => finding.with(Name::Value, address),
+            None => finding,
+        },
         _ => finding.remedy(remedy(cluster, start, cause)),
     }
 }

@@ -30,7 +30,7 @@ use crate::facts::looping::looping;
 use crate::facts::releases::release_of;
 use crate::facts::starts::{self, PATIENCE, Starts, UnderWay};
 use crate::facts::text::shortened;
-use crate::facts::{api, nodes, probes, turns, unreached};
+use crate::facts::{api, certificates, nodes, probes, turns, unreached};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{Pod, Release};
 
@@ -152,12 +152,18 @@ fn judge(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> StartVerdict {
 fn by_log(cluster: &Cluster, start: &UnderWay) -> Option<(&'static Cause, StuckReason)> {
     let complaint = start.complaint(cluster)?;
     let cause = match complaint.lacks {
+        Lacks::Api if certificates::refused(complaint.line).is_some() => &causes::API_CERTIFICATE,
         Lacks::Api => &causes::API_UNREACHABLE,
         Lacks::Right => &causes::ACCESS_DENIED,
         Lacks::Kind => &causes::CRD_MISMATCH,
     };
     let line = EvidenceSource::Log.says(format!("its log says: {}", shortened(complaint.line, 400)));
-    Some((cause, StuckReason { evidence: vec![line], about: complaint.about }))
+    let mut about = complaint.about;
+    if *cause == causes::API_CERTIFICATE {
+        let address = certificates::asked(complaint.line).map(str::to_owned);
+        about = certificates::refused(complaint.line).into_iter().chain(address).collect();
+    }
+    Some((cause, StuckReason { evidence: vec![line], about }))
 }
 
 /// What makes a start end in vain, told before the manager gives up for the second time and its crash loop is the finding.

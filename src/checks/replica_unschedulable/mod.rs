@@ -132,6 +132,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         {
             continue;
         }
+        if is_complete(cluster, volume) {
+            continue;
+        }
         let begun = Begun::At(scheduled.last_transition_time.get());
         let age = observe(cluster, out, "unscheduled", &volume.metadata.name, begun);
         if !age.at_least(QUIET, Unknown::Counts) {
@@ -142,6 +145,17 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         out.sample(&WITHOUT_DISK, &volumes::labels(volume), without.count().max(1) as f64);
         out.find(finding(cluster, volume, scheduled, age.since));
     }
+}
+
+/// True for a volume that has all its replicas and waits for none: Longhorn sets the condition to True only when it places one
+/// (longhorn-manager v1.12.1 controller/volume_controller.go; seen: an eviction that had no room was taken back, and the condition
+/// stayed as it was beside three healthy replicas of two).
+fn is_complete(cluster: &Cluster, volume: &Volume) -> bool {
+    let replicas = || cluster.replicas_of(&volume.metadata.name);
+    let placed = replicas().filter(|replica| volumes::is_healthy(replica)).count();
+    i64::try_from(placed).is_ok_and(|placed| placed >= volume.spec.number_of_replicas.0)
+        && !matches!(volume.spec.data_locality, DataLocality::BestEffort | DataLocality::StrictLocal)
+        && !replicas().any(|replica| replica.spec.node_id.is_empty())
 }
 
 fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Option<Timestamp>) -> Finding {

@@ -30,6 +30,18 @@ fn node(name: &str, schedulable: &str, available: i64, scheduled: i64) -> String
     )
 }
 
+#[test]
+fn a_condition_that_an_eviction_left_behind_is_nothing() {
+    let nodes = node("node-1", OPEN, 90, 0) + &node("node-2", OPEN, 90, 0);
+    let second = unplaced(", healthyAt: '2026-01-01T00:00:00Z'").replace("nodeID: ''", "nodeID: node-2");
+    let found_with = |more: &str| found(&CHECK, &cluster_at(NOW, &(nodes.clone() + &volume("", "") + more)));
+    assert_eq!(found_with(&second), Vec::<String>::new());
+    let failed = second.replace("active: true", "active: true, failedAt: '2026-03-01T11:00:00Z'");
+    assert_eq!(found_with(&failed), ["warning unexplained Volume vol"]);
+    let third = second.replace("vol-r-2", "vol-r-3");
+    assert_eq!(found_with(&(unplaced("") + &third)), ["warning anti_affinity Volume vol"]);
+}
+
 const OPEN: &str = "status: 'True'";
 const CORDONED: &str = "status: 'False', reason: KubernetesNodeCordoned";
 

@@ -48,6 +48,7 @@ const NOT_RECORDED: &[&str] = &[
 /// Fields of objects that are not recorded, or that recordings leave out. Those of Longhorn are in longhorn-manager v1.12.1
 /// k8s/pkg/apis/longhorn/v1beta2 (engine.go, orphan.go, replica.go, volume.go).
 const NOT_IN_RECORDINGS: &[&str] = &[
+    ".data.ca\\.crt",
     ".data.tls\\.crt",
     ".data.tls\\.key",
     ".metadata.finalizers",

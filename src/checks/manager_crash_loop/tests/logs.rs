@@ -140,7 +140,7 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/apis\": dial tcp 10.43.0.1:443: i/o timeout""#,
     ),
     (
-        &causes::API_UNREACHABLE,
+        &causes::API_CERTIFICATE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/api/v1/nodes/n\": tls: failed to verify certificate: x509: certificate has expired or is not yet valid""#,
     ),
     (&causes::CONTAINER_CANNOT_START, "exec /usr/local/sbin/longhorn-manager: exec format error"),

@@ -50,6 +50,26 @@ fn a_lease_that_stands_still_while_managers_are_ready_is_found() {
 }
 
 #[test]
+fn a_refused_certificate_is_named() {
+    // as client-go of 1.12.1 writes it
+    let expired = "E0301 11:59:55.184589       1 leaderelection.go:461] \"Error retrieving lease lock\" err=\"Get \\\"https://10.43.0.1:443/\
+        apis/coordination.k8s.io/v1/namespaces/longhorn-system/leases/longhorn-webhook-cert-rotation\\\": tls: failed to verify certificate: \
+        x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:55Z is after 2026-03-01T11:50:00Z\" lock=\"l\"\n";
+    let yaml = three() + &lease("node-2", "2026-03-01T11:50:00Z");
+    let said = |text: &str| {
+        let found = run(&CHECK, &with_log(cluster_at(NOW, &yaml), "node-2", text)).report.findings.remove(0);
+        (found.cause.id, found.message)
+    };
+    let (cause, message) = said(expired);
+    assert_eq!(cause, "api_lost");
+    assert!(
+        message.contains("refuses the certificate of the API server: it ran out at 2026-03-01T11:50:00Z,"),
+        "{message}"
+    );
+    assert!(said(LOST).1.contains("gets no answer of the API server"));
+}
+
+#[test]
 fn live_it_has_to_stand_still_before_the_eyes_of_the_exporter() {
     // after an outage of the API server managers need a moment to renew it
     let live = live_at(NOW, &(three() + &lease("node-2", "2026-03-01T11:50:00Z")));
@@ -57,6 +77,19 @@ fn live_it_has_to_stand_still_before_the_eyes_of_the_exporter() {
     let live = later(live, 20);
     assert!(causes(&live).is_empty());
     assert_eq!(causes(&later(later(live, 20), 20)), [SILENT]);
+    // played on 1.12.1: the certificate of the API server had run out, for managers and exporter alike, and was renewed after 100 s
+    let error = |mut cluster: Cluster, error: Option<&str>| {
+        cluster.resources.entry(crate::longhorn::Resource::Leases).or_default().error = error.map(Into::into);
+        cluster
+    };
+    let yaml = three() + &lease("node-2", "2026-03-01T11:59:50Z");
+    let expired = |cluster: Cluster, seconds| error(later(cluster, seconds), Some("certificate expired"));
+    let away = expired(expired(error(live_at(NOW, &yaml), Some("certificate expired")), 60), 50);
+    let back = later(error(later(away, 25), None), 10);
+    assert!(causes(&back).is_empty());
+    let back = later(back, 15);
+    assert!(causes(&back).is_empty(), "managers try again at most a minute later");
+    assert_eq!(causes(&later(back, 25)), [SILENT], "it is not their pause any more");
 }
 
 #[test]
@@ -140,6 +173,25 @@ fn who_complains_after_another_took_the_lease_is_cut_off() {
     assert!(logs(&quiet, Some(WELL), Some(WELL)).is_empty(), "it went on");
 }
 
+#[test]
+fn last_attempts_after_an_outage_of_all_are_not_a_cut() {
+    // played on 1.12.1: one manager takes the Lease as soon as the API server is back, another fails once more after that
+    let held = |renewed: &str| {
+        three() + &lease("node-1", renewed).replace("2026-03-01T09:00:00.000000Z", "2026-11-23T17:39:13.5Z")
+    };
+    let said = |time: &str| LOST.replace("W0301 11:59:55", time);
+    let found_with = |time: &str| {
+        let mut cluster = live_at("2026-11-23T17:39:12Z", &held("2026-11-23T17:39:13.5Z"));
+        for seconds in [28, 60] {
+            cluster = later(cluster, seconds);
+        }
+        let cluster = next(cluster, 10, &held("2026-11-23T17:40:43Z"));
+        causes(&with_log(with_log(cluster, "node-3", &said(time)), "node-1", WELL))
+    };
+    assert!(found_with("W1123 17:39:19").is_empty());
+    assert_eq!(found_with("W1123 17:40:30"), ["warning api_lost Pod longhorn-manager-node-3"]);
+}
+
 /// What the manager of 1.11.3 that held the Lease wrote when it gave up, 40 s after its last renewal.
 const GAVE_UP: &str = r#"E1123 13:06:33.425368       1 leaderelection.go:452] "Error retrieving lease lock" err="context deadline exceeded" lock="longhorn-system/longhorn-webhook-cert-rotation"
 I1123 13:06:33.425386       1 leaderelection.go:299] "Failed to renew lease" lock="longhorn-system/longhorn-webhook-cert-rotation" err="context deadline exceeded"
@@ -180,9 +232,31 @@ fn a_holder_that_gave_up_is_told_before_another_takes_the_lease_and_until_its_lo
     assert!(causes(&next(taken, 120, &renewed)).is_empty(), "it says nothing more");
 }
 
+#[test]
+fn what_a_manager_began_before_it_stood_still_says_nothing_of_now() {
+    // recorded: a holder of 1.12.1 was stopped for 200 s and Ready again at 16:58:00; another had taken the Lease meanwhile
+    let taken = ["node-1", "node-2", "node-3"]
+        .map(|name| {
+            node(name, if name == "node-2" { "2026-11-23T16:58:00Z" } else { "2026-11-23T16:48:23Z" }, 5)
+        })
+        .concat()
+        + &lease("node-1", "2026-11-23T16:59:53.6Z")
+            .replace("2026-03-01T09:00:00.000000Z", "2026-11-23T16:55:43.281255Z");
+    let said_at = |time: &str| {
+        let cluster = with_log(
+            cluster_at("2026-11-23T17:00:01Z", &taken),
+            "node-2",
+            &GAVE_UP.replace("13:06:33", time),
+        );
+        causes(&with_log(cluster, "node-1", WELL))
+    };
+    assert!(said_at("16:58:24").is_empty());
+    assert_eq!(said_at("16:59:10"), ["warning api_lost Pod longhorn-manager-node-2"]);
+}
+
 /// What controllers of 1.12.1 wrote for as long as etcd was full, without a word of client-go.
-const FULL: &str = r#"time="2026-11-23T08:08:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
-E1123 08:08:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"
+const FULL: &str = r#"time="2026-03-01T11:58:48.549116028Z" level=error msg="Failed to sync Longhorn node" func=controller.handleReconcileErrorLogging file="utils.go:181" LonghornNode=longhorn-system/node-1 controller=longhorn-node error="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" node=node-1
+E0301 11:58:48.612175       1 node_controller.go:371] "Unhandled Error" err="failed to sync node for longhorn-system/node-1: etcdserver: mvcc: database space exceeded" logger="UnhandledError"
 "#;
 
 #[test]

@@ -1,0 +1,84 @@
+//! What a client says of a certificate of the Kubernetes API server that it refuses (Go 1.22 and 1.26 crypto/x509 verify.go, the
+//! same words since Go 1.15).
+
+/// Why a line of a manager's log says that the certificate is refused; `None` where it says nothing of one.
+pub fn refused(line: &str) -> Option<String> {
+    let (_, said) = line.split_once("x509: ")?;
+    let said = said.split_once("\" ").map_or(said, |(said, _)| said).trim_end_matches(['"', '\\']);
+    let said = said.trim();
+    Some(match said {
+        _ if said.starts_with("certificate has expired or is not yet valid")
+            && said.contains(" is after ") =>
+        {
+            let until = said.rsplit(" is after ").next().unwrap_or_default().trim_matches(['"', '\\']);
+            format!("it ran out at {until}, by the clock of the node")
+        }
+        _ if said.starts_with("certificate has expired or is not yet valid")
+            && said.contains(" is before ") =>
+        {
+            let from = said.rsplit(" is before ").next().unwrap_or_default().trim_matches(['"', '\\']);
+            format!("it is valid from {from} on, by the clock of the node")
+        }
+        _ if said.starts_with("certificate has expired") => "it has run out or is not valid yet".to_owned(),
+        _ if said.starts_with("certificate signed by unknown authority") => {
+            "it is signed by an authority that pods of this cluster do not trust".to_owned()
+        }
+        _ => said.to_owned(),
+    })
+}
+
+/// Host and port that the line asked.
+pub fn asked(line: &str) -> Option<&str> {
+    let (_, url) = line.split_once("https://")?;
+    let host = url.split(['/', '"', ' ', '?', '\\']).next()?;
+    (!host.is_empty()).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREFIX: &str = r#"level=fatal msg="Error starting manager: Get \"https://10.43.0.1:443/api/v1/nodes/n\": tls: failed to verify certificate: "#;
+
+    #[test]
+    fn the_words_of_go_name_what_is_wrong_with_a_certificate() {
+        for (said, expected) in [
+            (
+                "x509: certificate has expired or is not yet valid: current time 2026-03-01T11:59:20Z is after 2026-03-01T02:14:11Z",
+                "it ran out at 2026-03-01T02:14:11Z, by the clock of the node",
+            ),
+            (
+                "x509: certificate has expired or is not yet valid: current time 1970-01-01T00:00:20Z is before 2026-03-01T02:14:11Z",
+                "it is valid from 2026-03-01T02:14:11Z on, by the clock of the node",
+            ),
+            ("x509: certificate has expired or is not yet valid", "it has run out or is not valid yet"),
+            (
+                "x509: certificate signed by unknown authority (possibly because of \"crypto/rsa: verification error\")",
+                "it is signed by an authority that pods of this cluster do not trust",
+            ),
+            (
+                "x509: certificate is valid for 10.0.0.1, not 10.43.0.1",
+                "certificate is valid for 10.0.0.1, not 10.43.0.1",
+            ),
+        ] {
+            let line = format!("{PREFIX}{said}\" func=main.main.DaemonCmd.func3 file=\"daemon.go:92\"");
+            assert_eq!(refused(&line).as_deref(), Some(expected), "{line}");
+            assert_eq!(asked(&line), Some("10.43.0.1:443"));
+            // cut off anywhere, it is read without a panic
+            for at in 0..line.len() {
+                let cut = line.get(..at).unwrap_or_default();
+                let _ = (refused(cut), asked(cut));
+            }
+        }
+    }
+
+    #[test]
+    fn other_failures_of_tls_say_nothing_of_a_certificate() {
+        for line in
+            ["net/http: TLS handshake timeout", "tls: handshake failure", "dial tcp: connection refused", ""]
+        {
+            assert_eq!(refused(line), None, "{line}");
+        }
+        assert_eq!(asked("no address"), None);
+    }
+}
