@@ -151,7 +151,7 @@ relations! {
         ]
         manager_crash_loop [
             webhook_service_unreachable, open_iscsi_missing, upgrade_path, engine_incompatible, old_managers_lingering,
-            crd_mismatch, cache_sync_failed, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
+            crd_mismatch, cache_sync_failed, pod_update_refused, port_in_use, manifest_stale, known_panic, oom_killed, probe_killed,
             api_unreachable, api_certificate, webhook_call_failed, webhook_denied, write_conflict, container_cannot_start
         ],
         same Cluster, "no webhook";

@@ -337,7 +337,8 @@ pub fn remedy(
         .change(format!("kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"))
         .change(format!("kubectl -n {namespace} rollout restart daemonset {set}")),
         Obstacle::Admission => about_pod(
-            "Create what the refusal names (a ServiceAccount, a PriorityClass), or change the policy that refuses the pods.",
+            "Create what the refusal names (a ServiceAccount, a PriorityClass), start the webhook that does not answer, or change the policy that \
+             refuses the pods.",
         ),
         Obstacle::Taint => {
             let remedy = about_node(Remedy::new(

@@ -147,6 +147,14 @@ causes! {
             read "kubectl get customresourcedefinitions -o name | grep longhorn.io",
             read "kubectl auth can-i list volumes.longhorn.io -n <namespace> --as system:serviceaccount:<namespace>:longhorn-service-account",
         ];
+    POD_UPDATE_REFUSED = critical "pod_update_refused"
+        "the API server refuses the label that the manager puts on its own pod, because something else changes the pod on the way"
+        fix "Exempt namespace <namespace> from the mutating webhook that changes pods: the line shows the field, such as imagePullSecrets. Until \
+             then delete the pod: the next one has the change from its creation, and its updates are taken." [
+            read "kubectl get mutatingwebhookconfigurations",
+            read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=100",
+            change "kubectl -n <namespace> delete pod <object>",
+        ] proven "a manager's pod holds nothing, and a DaemonSet makes it again";
     PORT_IN_USE = critical "port_in_use"
         "one of the manager's listeners died, for example because its port is in use"
         fix "Move what else listens on <value> in the pod (with host networking: on node <node>) to another port: those of the manager cannot be \

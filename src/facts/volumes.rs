@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::check::ObjectRef;
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode, ShareManagerState,
-    Volume, VolumeState, status,
+    Condition, ConditionStatus, Engine, InstanceState, LonghornNode, Pod, Replica, ReplicaMode,
+    ShareManagerState, Volume, VolumeState, condition, status,
 };
 
 /// The volume as the object of a finding.
@@ -69,6 +69,12 @@ pub fn was_never_up(cluster: &Cluster, volume: &Volume) -> bool {
         || status.restore_required;
     let mut replicas = cluster.replicas_of(&volume.metadata.name).peekable();
     !traced && replicas.peek().is_some() && replicas.all(|replica| last_healthy(replica).is_none())
+}
+
+/// A volume that was never up because no disk takes its replicas: replica_unschedulable says which and why.
+pub fn waits_for_disks(cluster: &Cluster, volume: &Volume) -> bool {
+    let refused = |scheduled: &Condition| scheduled.status == ConditionStatus::False;
+    condition(&volume.status.conditions, "Scheduled").is_some_and(refused) && was_never_up(cluster, volume)
 }
 
 /// The node that an attached volume is on.

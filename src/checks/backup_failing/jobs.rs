@@ -104,6 +104,19 @@ fn not_running(
         finding.message.push_str(": its last run is still writing a backup");
         return Some(finding.severity(Severity::Info));
     }
+    if refused(cluster, name).is_some() {
+        let namespace = &cluster.namespace;
+        return Some(
+            finding.remedy(
+                Remedy::new(
+                    "Do away with what the Event names: raise the quota or delete Jobs that are done, or start the webhook that does not answer. \
+                     The CronJob controller tries again by itself.",
+                )
+                .read(format!("kubectl -n {namespace} describe cronjob {name}"))
+                .read(format!("kubectl -n {namespace} describe resourcequota")),
+            ),
+        );
+    }
     // only of a run that writes no backup it is said which Job to delete
     let hangs = cron.status.active.iter().take(1).map(|job| job.name.as_str());
     Some(hangs.fold(finding, |finding, job| finding.with(Name::Workload, job)))
@@ -125,8 +138,19 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
             text::listed(&active)
         )));
     }
+    evidence.extend(refused(cluster, name));
     evidence.extend(troubled_pods(cluster, name));
     evidence
+}
+
+/// Why Kubernetes makes no Job of it: a quota, or a webhook of something else.
+fn refused(cluster: &Cluster, name: &str) -> Option<Evidence> {
+    let refusals = cluster.events_about(name).filter(|event| event.reason == "FailedCreate");
+    let newest = refusals.max_by_key(|event| event.last_seen())?;
+    Some(
+        EvidenceSource::Event
+            .says(format!("event FailedCreate: {}", text::both_ends(newest.message.trim(), 300))),
+    )
 }
 
 /// What is wrong with the pods of a job, at most three of them.

@@ -68,11 +68,17 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
             None => "how it ended is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
-        return Some(
-            Finding::about(&causes::PLUGIN_CRASHING, object, message)
-                .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
-                .with(Name::Container, container),
-        );
+        let limit =
+            pod.spec.container(container).and_then(|container| container.resources.limits.get("memory"));
+        let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
+        let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
+            .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+            .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {}", limit.0)))
+            .with(Name::Container, container);
+        return Some(match killed {
+            true => finding.remedy(out_of_memory(cluster, pod)),
+            false => finding,
+        });
     }
     let since = pods::since(pod);
     if pod.is_ready() || !settled || since.is_some_and(|since| cluster.age(since) < NODE_AWAY) {
@@ -95,6 +101,19 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
         finding = finding.fact(EvidenceSource::Event.says(text));
     }
     Some(finding)
+}
+
+/// Its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
+/// system-managed-csi-components-resource-limits) or from a LimitRange.
+fn out_of_memory(cluster: &Cluster, pod: &Pod) -> Remedy {
+    let (namespace, name, node) = (&cluster.namespace, &pod.metadata.name, &pod.spec.node_name);
+    Remedy::new(
+        "Give the container more memory: raise its limit, which setting system-managed-csi-components-resource-limits (from 1.12 on) or a \
+         LimitRange of the namespace sets, or free memory on the node where it has none. It needs more the more volumes are mounted there.",
+    )
+    .read(format!("kubectl -n {namespace} get settings.longhorn.io system-managed-csi-components-resource-limits"))
+    .read(format!("kubectl -n {namespace} get pod {name} -o jsonpath='{{.spec.containers[*].resources}}'"))
+    .read(format!("kubectl describe node {node}"))
 }
 
 fn not_registered(cluster: &Cluster, out: &mut Outcome, pod: &Pod) -> Option<Finding> {

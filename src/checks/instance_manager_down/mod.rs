@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::check::*;
-use crate::facts::instance_managers::InstanceManagers;
+use crate::facts::instance_managers::{InstanceManagers, container_of};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::text::users_of;
 use crate::facts::{nodes, volumes};
@@ -216,7 +216,27 @@ fn finding<'a>(
              then free memory on the node, and see why the longhorn-manager of the node makes no new pod.",
         );
     }
-    finding.facts(trouble.evidence)
+    let limit = limit(fleet, im).filter(|_| trouble.cause == &causes::OOM_KILLED);
+    if limit.is_some() {
+        finding = finding.fix(
+            "Raise or remove the memory limit of the pod: a LimitRange or a policy sets it, or Longhorn for the v2 data engine with pinned \
+             CPUs. Then see why the longhorn-manager of the node makes no new pod.",
+        );
+    }
+    finding.facts(trouble.evidence).facts(limit)
+}
+
+/// That something gave the pod a limit of memory. Longhorn does so for the v2 data engine alone, where CPUs are pinned (longhorn-manager
+/// v1.12.1 controller/instance_manager_controller.go).
+fn limit(fleet: &InstanceManagers, im: &InstanceManager) -> Option<String> {
+    let pod = fleet.pod_of(im)?;
+    let limit = &container_of(pod)?.resources.limits.get("memory")?.0;
+    Some(match im.spec.data_engine.or_v1() {
+        DataEngine::V2 => format!("its memory limit is {limit}"),
+        _ => format!(
+            "its memory limit is {limit}; Longhorn sets none, so a LimitRange or a policy of the cluster does"
+        ),
+    })
 }
 
 /// `reached` is false while the node does not answer.

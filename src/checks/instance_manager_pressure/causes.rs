@@ -1,4 +1,4 @@
-//! Why an instance manager is likely to be killed or replaced.
+//! Why an instance manager is likely to be killed or replaced, or not reached by others.
 
 use crate::check::causes;
 
@@ -9,6 +9,14 @@ causes! {
              keep CPU free on the nodes and spread the volumes." [
             read "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager \
                   -o custom-columns=NAME:.metadata.name,PERIOD:.spec.containers[0].livenessProbe.periodSeconds,THRESHOLD:.spec.containers[0].livenessProbe.failureThreshold",
+        ];
+    STORAGE_NETWORK_MISSING = info "storage_network_missing"
+        "the pod has no address in the storage network, so what runs in it uses the network of the pods"
+        fix "See that Multus runs on node <node> and knows the network of setting storage-network. The address comes with the pod: have the \
+             instance manager made again once no volume is attached on the node. Until then rebuilds from and to it may stand still." [
+            read "kubectl -n <namespace> get pod <object> -o yaml | grep -A20 k8s.v1.cni.cncf.io",
+            read "kubectl -n <namespace> get settings.longhorn.io storage-network",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
         ];
     CPU_REQUEST_LOW = info "cpu_request_low"
         "the pod requests less CPU than the settings ask for, or none is asked for"

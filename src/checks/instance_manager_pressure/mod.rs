@@ -6,6 +6,7 @@
 
 mod causes;
 mod cpu;
+mod network;
 #[cfg(test)]
 mod tests;
 
@@ -190,6 +191,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     if stock > 0 {
         state_window(cluster, stock, out);
     }
+    if let Some(finding) = about_network(cluster, network::outside(cluster, &fleet)) {
+        out.find(finding);
+    }
     if let Some(finding) = probe_window_short(cluster, &fleet, short) {
         out.find(finding);
     }
@@ -255,6 +259,18 @@ fn about(
         counted(facts.len(), "instance manager"),
         listed(&facts)
     )))
+}
+
+fn about_network(cluster: &Cluster, outside: SharedManagers) -> Option<Finding> {
+    let network = cluster.setting("storage-network")?.value.trim();
+    let message =
+        format!("{} no address in the storage network {network}", have(outside.len(), "instance manager"));
+    let finding = about(cluster, &causes::STORAGE_NETWORK_MISSING, &outside, message)?;
+    Some(finding.impact("engines and replicas in it are reached by the network of the pods, and others may not reach them at all"))
+}
+
+fn have(number: usize, what: &str) -> String {
+    format!("{} {}", counted(number, what), if number == 1 { "has" } else { "have" })
 }
 
 fn probe_window_short(

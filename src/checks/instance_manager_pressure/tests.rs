@@ -158,3 +158,42 @@ fn a_change_that_waits_for_volumes_is_no_mismatch_before_1_7_either() {
     let idle = busy.replace(&map("instanceEngines", "v-e-0", "running"), "");
     assert_eq!(found_in(&idle), ["warning priority_class_mismatch"]);
 }
+
+#[test]
+fn a_pod_without_an_address_in_the_storage_network_is_told() {
+    const INSIDE: &str =
+        r#"[{"name":"cbr0","ips":["10.42.0.9"]},{"name":"kube-system/storage","ips":["192.168.1.9"]}]"#;
+    let with = |version: &str, network: &str, applied: &str, status: &str| {
+        let setting = setting("storage-network", network);
+        let setting = match applied {
+            "" => setting,
+            applied => setting.replace("\n---", &format!("\nstatus: {{applied: {applied}}}\n---")),
+        };
+        let annotation =
+            format!("annotations: {{k8s.v1.cni.cncf.io/network-status: '{status}'}}, name: im-1,");
+        let ready = "phase: Running, conditions: [{type: Ready, status: 'True'}], ";
+        base(version, |pod| pod.replacen("name: im-1,", &annotation, 1).replace("phase: Running, ", ready))
+            + &setting
+    };
+    let network = "kube-system/storage";
+    let outside = r#"[{"name":"cbr0","ips":["10.42.0.9"]}]"#;
+    let found = ["info storage_network_missing"];
+    for status in [outside, "", "no JSON", r#"[{"name":"kube-system/storage","ips":[]}]"#] {
+        assert_eq!(found_in(&with("v1.9.2", network, "true", status)), found, "{status}");
+    }
+    for (version, network, applied, status) in [
+        ("v1.9.2", network, "true", INSIDE),
+        ("v1.9.2", "", "true", outside),
+        // it waits until volumes are detached
+        ("v1.9.2", network, "false", outside),
+        // no field tells, and no other has an address
+        ("v1.6.4", network, "", outside),
+        // reads another key
+        ("v1.3.3", network, "true", outside),
+    ] {
+        let yaml = with(version, network, applied, status);
+        let other: Vec<String> =
+            found_in(&yaml).into_iter().filter(|line| line.contains("storage")).collect();
+        assert_eq!(other, Vec::<String>::new(), "{version} {network} {applied} {status}");
+    }
+}

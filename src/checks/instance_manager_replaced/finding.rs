@@ -4,7 +4,7 @@ use crate::check::*;
 use crate::facts::text::{self, users_of};
 use crate::longhorn::InstanceManager;
 
-use super::judge::ReplacementVerdict;
+use super::judge::{PREEMPTED, ReplacementVerdict, TAINT_GONE};
 use super::{End, LOOP, causes};
 
 /// The finding about one instance manager; `others` are further ends within the day.
@@ -93,6 +93,28 @@ fn remedy(cluster: &Cluster, end: &End) -> Option<Remedy> {
     if end.verdict.is_expected() {
         let read = format!("kubectl -n {ns} get pods -l longhorn.io/component=instance-manager");
         return Some(Remedy::new("Nothing to do.").read(read));
+    }
+    let detail = end.detail.as_deref().unwrap_or_default();
+    let volumes = || format!("kubectl -n {ns} get volumes.longhorn.io");
+    if end.verdict == ReplacementVerdict::Evicted && detail == PREEMPTED {
+        return Some(
+            Remedy::new(format!(
+                "See that the volumes come back. Then make room on node {node}: a pod with a higher PriorityClass than the instance manager's, \
+                 as those of the system have, found no CPU or memory there, and the next one does the same."
+            ))
+            .read(volumes())
+            .read(format!("kubectl describe node {node}"))
+            .read("kubectl get priorityclasses"),
+        );
+    }
+    if end.verdict == ReplacementVerdict::Tainted && detail == TAINT_GONE {
+        return Some(
+            Remedy::new(format!(
+                "See that the volumes come back. The taint is gone: find out who or what put it on node {node}, before it comes again."
+            ))
+            .read(volumes())
+            .read(format!("kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name={node}")),
+        );
     }
     if end.verdict != ReplacementVerdict::LivenessProbe || !end.unreachable {
         return None;

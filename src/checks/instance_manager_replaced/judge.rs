@@ -209,8 +209,16 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
     })
 }
 
-/// What the node was short of, in the kubelet's words up to the numbers.
+/// The scheduler took it away.
+pub(super) const PREEMPTED: &str = "by the scheduler, which made room for a pod of a higher PriorityClass";
+/// The taint manager took it away, and nothing is left of the taint.
+pub(super) const TAINT_GONE: &str = "a NoExecute taint that is gone by now";
+
+/// What the node was short of, in the kubelet's words up to the numbers; or for whom the scheduler made room.
 fn shortage(message: &str) -> String {
+    if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
+        return PREEMPTED.to_owned();
+    }
     let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
     let first = first.strip_prefix("Pod was rejected: ").unwrap_or(first);
     if first.is_empty() { "by its kubelet".to_owned() } else { format!("by its kubelet: {first}") }
@@ -277,7 +285,7 @@ fn tainted(scene: &ReplacementScene, at: Option<Timestamp>, mut evidence: Vec<Ev
     }
     let taints = scene.node.taints();
     let which = match taints.is_empty() {
-        true => "a NoExecute taint that is gone by now".to_owned(),
+        true => TAINT_GONE.to_owned(),
         false => format!("taint {}", taints.join(", ")),
     };
     evidence.push(api(format!("node {} was Ready then; {which}", scene.node.name)));

@@ -102,9 +102,11 @@ pub fn probe_kills<'a>(
     })
 }
 
-/// That the kubelet evicted it, or that a kubelet which started under pressure gave it up.
+/// That the kubelet evicted it, that a kubelet which started under pressure gave it up, or that the scheduler did for a pod of a higher
+/// priority (Kubernetes pkg/scheduler/framework/preemption: `Preempted by pod UID on node NODE`, before 1.27 with its name).
 pub fn eviction<'a>(events: &[&'a Event]) -> Option<&'a Event> {
-    events.iter().copied().find(|event| event.reason == "Evicted" || event.reason == "Preempting")
+    let reasons = ["Evicted", "Preempting", "Preempted"];
+    events.iter().copied().find(|event| reasons.contains(&event.reason.as_str()))
 }
 
 /// That it did not take a pod; such a pod never ran.

@@ -133,6 +133,7 @@ fn causes_by_the_last_state_of_the_pod() {
         ),
         (disrupted("DeletionByPodGC"), String::new(), "info node_lost"),
         (disrupted("EvictionByEvictionAPI"), String::new(), "info evicted"),
+        (disrupted("PreemptionByScheduler"), hit(), "warning evicted"),
         // replicas are taken up again when the node is back; an engine takes its workload along
         (disrupted("EvictionByEvictionAPI"), hit(), "info evicted"),
         (disrupted("EvictionByEvictionAPI"), dead_engine.to_owned(), "warning evicted"),

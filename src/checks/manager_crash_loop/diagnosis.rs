@@ -349,7 +349,7 @@ const SHOWN: usize = 160;
 
 /// A log line as evidence.
 fn shortened(line: &str) -> String {
-    text::shortened(line, 400)
+    text::both_ends(line, 400)
 }
 
 /// A line without what logrus writes behind its message.

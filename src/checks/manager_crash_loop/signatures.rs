@@ -54,6 +54,7 @@ pub const SIGNATURES: &[Signature] = &[
     // in an upgrade the manager that is faster deletes settings of the release before, which this one had listed
     // (longhorn-manager v1.10.2 upgrade/upgrade.go, datastore/longhorn.go DeleteRemovedSettings)
     fatal(&causes::WRITE_CONFLICT, r#"settings\.longhorn\.io \\*"[a-z0-9-]+\\*" not found"#),
+    fatal(&causes::POD_UPDATE_REFUSED, r"Forbidden: pod updates may not change fields other than"),
     fatal(&causes::MANIFEST_STALE, r"flag provided but not defined: -"),
     // what a start asks for itself; informers and leader election go on asking instead (`manager_start_stuck`)
     fatal(

@@ -128,8 +128,9 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         // a faulted volume has other worries, and evicted disks have a check of their own
         let evicted =
             || cluster.replicas_of(&volume.metadata.name).any(|replica| replica.eviction_requested());
-        if volume.metadata.is_deleting() || volume.status.robustness == VolumeRobustness::Faulted || evicted()
-        {
+        let faulted = volume.status.robustness == VolumeRobustness::Faulted
+            && !volumes::waits_for_disks(cluster, volume);
+        if volume.metadata.is_deleting() || faulted || evicted() {
             continue;
         }
         if is_complete(cluster, volume) {
@@ -160,8 +161,9 @@ fn is_complete(cluster: &Cluster, volume: &Volume) -> bool {
 
 fn finding(cluster: &Cluster, volume: &Volume, scheduled: &Condition, since: Option<Timestamp>) -> Finding {
     let name = &volume.metadata.name;
-    let refusals = placement::refusals(cluster, volume);
     let only = placement::only_node(cluster, volume);
+    // what another node would take does not count where it has to be this one
+    let refusals = placement::refusals_without(cluster, volume, |node| only.is_some_and(|only| only != node));
     let (cause, why) = cause(refusals.as_deref(), only);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);

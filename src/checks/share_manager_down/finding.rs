@@ -4,7 +4,7 @@ use super::{Share, WINDOW, causes};
 use crate::check::*;
 use crate::facts::age::Age;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{PodPhase, ShareManager, VolumeState};
+use crate::longhorn::{ConditionStatus, PodPhase, ShareManager, VolumeState, condition};
 
 /// The volume is not served.
 pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
@@ -33,8 +33,22 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .fact(format!("volume {name}: state {}, robustness {robustness}", volume.status.state.as_str()))
         .fact(pod)
         .facts(share.pod.and_then(|pod| nodes::down(cluster, &pod.spec.node_name)))
+        .facts(share.pod.and_then(|pod| multipath(cluster, &pod.spec.node_name)))
         .facts(nodes::manager_not_ready(cluster, owner))
         .fact(age.evidence())
+}
+
+/// That multipathd may hold the device that the server is to mount (from 1.6 on; Longhorn's KB troubleshooting-volume-with-multipath).
+fn multipath(cluster: &Cluster, node: &str) -> Option<String> {
+    let node = cluster.objects.longhorn_nodes.get(node)?;
+    let seen = condition(&node.status.conditions, "Multipathd")?;
+    (seen.status == ConditionStatus::False).then(|| {
+        format!(
+            "multipathd runs on node {}: where the log says `already mounted or mount point busy` it has seized the device; exclude \
+             Longhorn's devices in /etc/multipath.conf there",
+            node.metadata.name
+        )
+    })
 }
 
 /// The volume is served, but not for long.

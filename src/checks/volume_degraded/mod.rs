@@ -187,11 +187,11 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     finding = finding
         .fact("status.robustness is degraded")
         .fact(age.evidence())
-        .facts(reason.evidence)
+        .facts(reason.evidence.iter().cloned())
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));
     let owner = &volume.status.owner_id;
     let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
-    match reasons::remedy(cluster, reason.cause, &reason.node) {
+    match reasons::remedy(cluster, &reason, name) {
         Some(remedy) => finding.remedy(remedy),
         None => finding,
     }

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::facts::{api, placement, volumes};
-use crate::longhorn::{ConditionStatus, Engine, Replica, condition};
+use crate::longhorn::{ConditionStatus, Engine, InstanceState, Replica, condition};
 
 /// Without a change of progress for so long a rebuild does not advance: the slowest report some percent an hour.
 const STANDSTILL: SignedDuration = SignedDuration::from_mins(30);
@@ -27,11 +27,20 @@ pub(super) struct DegradedReason {
     pub node: String,
     /// True while someone seems to work on the node.
     pub planned: bool,
+    /// The replica that waits for the node without ever having held data, if that is it.
+    pub never_started: String,
 }
 
 impl DegradedReason {
     fn new(cause: &'static Cause, why: impl Into<String>) -> Self {
-        DegradedReason { cause, why: why.into(), evidence: Vec::new(), node: String::new(), planned: false }
+        DegradedReason {
+            cause,
+            why: why.into(),
+            evidence: Vec::new(),
+            node: String::new(),
+            planned: false,
+            never_started: String::new(),
+        }
     }
 
     fn because(mut self, text: impl Into<String>) -> Self {
@@ -244,7 +253,7 @@ fn unschedulable(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degrad
 
 fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<DegradedReason> {
     let away = |node: &str| nodes::down(cluster, node).is_some() || nodes::is_cordoned(cluster, node);
-    let node = failed_on(cluster, volume, away)?;
+    let Some(node) = failed_on(cluster, volume, away) else { return never_started(cluster, volume) };
     let down = nodes::down(cluster, &node);
     let how = if down.is_some() { "down" } else { "cordoned" };
     let mut reason =
@@ -253,6 +262,34 @@ fn waits_for_node(cluster: &Cluster, volume: &Volume, age: &Age) -> Option<Degra
     reason.planned = is_planned(cluster, &node, age);
     reason.node = node;
     Some(reason)
+}
+
+/// A replica that never started on a node that is down counts as one to come, so that no other is made: up to 1.12.1 only replicas of
+/// volumes that are not attached, or of nodes that were deleted, are marked as failed there (longhorn-manager v1.12.1
+/// controller/volume_controller.go openVolumeDependentResources; issue 13571).
+fn never_started(cluster: &Cluster, volume: &Volume) -> Option<DegradedReason> {
+    let replica = cluster.replicas_of(&volume.metadata.name).find(|replica| {
+        is_to_come(replica)
+            && replica.status.current_state == InstanceState::Stopped
+            && nodes::down(cluster, &replica.spec.node_id).is_some()
+    })?;
+    let (name, node) = (&replica.metadata.name, &replica.spec.node_id);
+    let why = format!(
+        "replica {name} never started on node {node}, which is down, and Longhorn makes no other meanwhile"
+    );
+    let mut reason = DegradedReason::new(&WAITS_FOR_NODE, why).because(format!(
+        "replica {name}: desireState running, currentState stopped, neither healthyAt nor failedAt"
+    ));
+    reason.evidence.extend(nodes::down(cluster, node));
+    reason.node = node.to_string();
+    reason.never_started = name.to_string();
+    Some(reason)
+}
+
+/// It has a node, and holds nothing yet.
+fn is_to_come(replica: &Replica) -> bool {
+    let spec = &replica.spec;
+    !spec.failed_at.is_set() && volumes::last_healthy(replica).is_none() && !spec.node_id.is_empty()
 }
 
 fn not_rebuilding(
@@ -265,12 +302,7 @@ fn not_rebuilding(
     // an obstacle may have gone just now
     let begun = Begun::NotBefore(volume.status.last_degraded_at.get());
     let idle = observe(cluster, out, "idle", &volume.metadata.name, begun);
-    let waits = |replica: &Replica| {
-        !replica.spec.failed_at.is_set()
-            && !replica.spec.healthy_at.is_set()
-            && !replica.spec.node_id.is_empty()
-    };
-    let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| waits(replica));
+    let queued = cluster.replicas_of(&volume.metadata.name).find(|replica| is_to_come(replica));
     if queued.is_some() && wide.rebuilding && !age.at_least(LONGEST, Unknown::Waits) {
         return None; // behind others: a node rebuilds few at a time
     }
@@ -288,11 +320,22 @@ fn not_rebuilding(
 }
 
 /// What to do about a node for which a replica waits, where it is there and only cordoned, or gone for good.
-pub(super) fn remedy(cluster: &Cluster, cause: &Cause, node: &str) -> Option<Remedy> {
-    if cause != &WAITS_FOR_NODE {
+pub(super) fn remedy(cluster: &Cluster, reason: &DegradedReason, volume: &str) -> Option<Remedy> {
+    if reason.cause != &WAITS_FOR_NODE {
         return None;
     }
-    let namespace = &cluster.namespace;
+    let (namespace, node, replica) = (&cluster.namespace, &*reason.node, &reason.never_started);
+    if !replica.is_empty() && !nodes::is_gone(cluster, node) {
+        return Some(
+            Remedy::new(format!(
+                "Bring node {node} back. Where that takes long, delete replica {replica}: it never started and holds nothing, and Longhorn makes \
+                 another on a node that is there (Longhorn issue 13571)."
+            ))
+            .read(format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornvolume={volume} -o wide"))
+            .read(format!("kubectl describe node {node}"))
+            .change(format!("kubectl -n {namespace} delete replicas.longhorn.io {replica}")),
+        );
+    }
     if nodes::is_gone(cluster, node) {
         return Some(
             Remedy::new(format!(

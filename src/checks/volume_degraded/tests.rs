@@ -202,3 +202,31 @@ fn without_a_time_in_the_object_the_exporter_waits() {
     assert_eq!(causes(&later(cluster, 1)), ["warning not_rebuilding Volume vol"]);
     assert!(causes(&cluster_at(NOW, &yaml)).is_empty(), "a recording does not tell");
 }
+
+/// Up to 1.12.1 Longhorn makes no other replica beside one that never started on a node that is down.
+#[test]
+fn a_replica_that_never_started_on_a_node_that_is_down_keeps_others_away() {
+    let nodes = |ready: &str| -> String {
+        node("node-1", "")
+            + &node("node-2", "")
+            + &node("node-3", "").replace(
+                "type: Ready, status: 'True'}",
+                &format!("type: Ready, status: '{ready}', lastTransitionTime: '2026-03-01T11:00:00Z'}}"),
+            )
+    };
+    let waiting = replica("r-3", "node-3", ", desireState: running")
+        .replace("}\n---", "}\nstatus: {currentState: stopped}\n---");
+    let held = replica("r-3", "node-3", ", desireState: running, lastHealthyAt: '2026-01-01T00:00:00Z'")
+        .replace("}\n---", "}\nstatus: {currentState: stopped}\n---");
+    for (ready, third, expected) in [
+        ("Unknown", &waiting, "warning waits_for_node Volume vol"),
+        ("True", &waiting, "warning not_rebuilding Volume vol"),
+        ("Unknown", &held, "warning not_rebuilding Volume vol"),
+    ] {
+        let cluster = cluster_at(NOW, &(volume(OLD, "") + &two() + &idle() + &nodes(ready) + third));
+        assert_eq!(causes(&cluster), [expected], "{ready}");
+        let found = run(&CHECK, &cluster).report.findings;
+        let deletes = format!("{:?}", found).contains("delete replicas.longhorn.io r-3");
+        assert_eq!(deletes, expected.contains("waits_for_node"));
+    }
+}

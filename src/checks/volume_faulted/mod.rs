@@ -115,7 +115,8 @@ const PASSING: SignedDuration = SignedDuration::from_mins(1);
 
 fn run(cluster: &Cluster, out: &mut Outcome) {
     for volume in cluster.objects.volumes.iter() {
-        if volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting() {
+        let faulted = volume.status.robustness == VolumeRobustness::Faulted && !volume.metadata.is_deleting();
+        if faulted && !volumes::waits_for_disks(cluster, volume) {
             out.sample(&FAULTED, &volumes::labels(volume), 1.0);
             let finding = finding(cluster, out, volume);
             out.find(finding);

@@ -233,6 +233,20 @@ fn a_bundle_that_is_cut_off_is_judged_as_far_as_it_goes() {
     assert_eq!(readability(read(whole[..after_nodes].to_vec()), Resource::Pods), Readability::Readable);
 }
 
+/// An Event tells by being there: what the logs of the nodes say that are left is told, and the rest is unknown.
+#[test]
+fn what_one_node_says_counts_though_the_next_is_cut_off() {
+    let log = b"kern  :info  : [Sun Mar  1 11:40:00 2026] boot\n\
+        kern  :err   : [Sun Mar  1 11:55:02 2026]  connection1:0: detected conn error (1020)\n";
+    let node = zip(&[("node-1/logs/dmesg.log", log)]);
+    let whole = bundle(&[("b/nodes/node-1.zip", &node), ("b/nodes/node-2.zip", &b"x".repeat(9_000))]);
+    let second = whole.windows(10).position(|bytes| bytes == b"node-2.zip").unwrap() + 15;
+    let report = evaluate(&read(whole[..second].to_vec()).into_cluster("longhorn-system", None)).report;
+    let checks: Vec<_> = report.unknown.iter().map(|unknown| unknown.check).collect();
+    assert!(checks.contains(&"node_iscsi_errors"), "{checks:?}");
+    assert!(report.findings.iter().any(|finding| finding.cause.id == "iscsi_conn_error"));
+}
+
 #[test]
 fn times_of_logs() {
     let newest = "2026-01-02T00:00:00Z".parse().unwrap();

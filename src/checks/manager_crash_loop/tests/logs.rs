@@ -80,6 +80,10 @@ const LINES: &[(&Cause, &str)] = &[
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error starting manager: datastore cache sync up failed""#,
     ),
     (
+        &causes::POD_UPDATE_REFUSED,
+        r#"time="2025-04-18T16:00:41Z" level=fatal msg="Error starting webhooks: Pod \"longhorn-manager-5sj9t\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`""#,
+    ),
+    (
         &causes::PORT_IN_USE,
         r#"time="2025-10-01T00:00:00Z" level=fatal msg="Error longhorn backend server failed: listen tcp :9500: bind: address already in use""#,
     ),
