@@ -121,8 +121,8 @@ mod tests {
             report.unknown.iter().find(|unknown| unknown.check == check).map(|unknown| unknown.reason.clone())
         };
         // settings that Longhorn calls applied are compared with pods
-        assert_eq!(reason("danger_zone_pending").as_deref(), Some("pods is not recorded"));
-        assert_eq!(reason("manager_crash_loop").as_deref(), Some("pods is not recorded"));
+        assert_eq!(reason("danger_zone_pending").as_deref(), Some("pods are not recorded"));
+        assert_eq!(reason("manager_crash_loop").as_deref(), Some("pods are not recorded"));
         assert!(!report.not_recorded.contains(&Resource::Pods.label()), "they do not count as empty");
         assert!(report.not_recorded.contains(&Resource::Events.label()));
 

@@ -198,14 +198,14 @@ impl Cluster {
     fn obstacle(&self, resource: Resource) -> String {
         let readability = self.readability(resource);
         if !self.resources.contains_key(&resource) {
-            return format!("{resource} was not asked for");
+            return format!("{resource} were not asked for");
         }
         let state = readability.as_str().replace('_', " ");
         match self.resources.get(&resource).and_then(|status| status.error.as_deref()) {
             Some(error) if readability == Readability::Incomplete => {
-                format!("{resource} is {state} ({error})")
+                format!("{resource} are {state} ({error})")
             }
-            _ => format!("{resource} is {state}"),
+            _ => format!("{resource} are {state}"),
         }
     }
 

@@ -40,6 +40,13 @@ pub fn trouble(pod: &Pod) -> Option<String> {
     waits.or(ended).or_else(failed).or_else(slow)
 }
 
+/// The same in a few words, `: container x waits with ImagePullBackOff` to end a sentence with; empty for a pod without trouble.
+pub fn brief(pod: Option<&Pod>) -> String {
+    let trouble = pod.and_then(trouble).unwrap_or_default();
+    let end = trouble.find([':', ';']).unwrap_or(trouble.len());
+    trouble.get(..end).filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"))
+}
+
 /// The refusal as evidence.
 pub fn not_created(set: &str, refusal: &str) -> Evidence {
     let text = format!("DaemonSet {set}: {}", text::shortened(refusal.trim(), LONGEST));

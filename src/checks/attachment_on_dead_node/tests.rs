@@ -87,12 +87,7 @@ fn other_drivers_and_unknown_nodes_are_left_alone() {
 
 #[test]
 fn nothing_is_to_be_freed_while_no_node_could_take_it() {
-    let stores = |name: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n\
-             spec: {{disks: {{d: {{path: /data}}}}}}\n---\n"
-        )
-    };
+    let stores = |name: &str| object("Node", name, "spec: {disks: {d: {path: /data}}}");
     let down = |name: &str| node(name, "Unknown", "2026-03-01T11:00:00Z") + &stores(name);
     let up = |name: &str| node(name, "True", "2026-01-01T00:00:00Z");
     let changes = |yaml: String| -> Vec<bool> {

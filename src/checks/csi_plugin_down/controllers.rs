@@ -62,8 +62,10 @@ fn down(
     if !looping && !age.at_least(NODE_AWAY, Unknown::Counts) {
         return None;
     }
+    // the youngest is what the Deployment wants now
+    let why = pods::brief(all.iter().copied().max_by_key(|pod| pod.metadata.created()));
     let mut finding =
-        Finding::about(cause, cluster.object::<Deployment>(name), format!("no pod of {name} works"))
+        Finding::about(cause, cluster.object::<Deployment>(name), format!("no pod of {name} works{why}"))
             .since(age.since);
     let (ready, wanted) = (deployment.status.ready_replicas.0, deployment.spec.replicas.unwrap_or(1));
     finding = finding.fact(format!("Deployment {name}: {ready} of {wanted} pods ready"));

@@ -28,9 +28,7 @@ fn kube(ready: &str, since: &str) -> String {
 }
 
 fn csi_node(driver: &str) -> String {
-    format!(
-        "apiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {{name: n1}}\nspec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}\n---\n"
-    )
+    object("CSINode", "n1", &format!("spec: {{drivers: [{{name: {driver}, nodeID: n1}}]}}"))
 }
 
 const LONGHORN_NODE: &str = "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {name: n1, namespace: longhorn-system, \
@@ -166,6 +164,12 @@ fn one_working_pod_of_a_controller_is_enough() {
     assert_eq!(
         found(&CHECK, &cluster_at(NOW, &snapshotter)),
         ["warning sidecar_down Deployment csi-snapshotter"]
+    );
+    let loops = deployed(attacher("n1", "False", JUST_NOW, LOOP));
+    let finding = run(&CHECK, &cluster_at(NOW, &loops)).report.findings.remove(0);
+    assert_eq!(
+        finding.message,
+        "no pod of csi-attacher works: container longhorn-csi-plugin waits with CrashLoopBackOff"
     );
 }
 

@@ -24,12 +24,7 @@ fn only_danger_zone_settings_that_are_not_applied_are_found() {
 fn a_setting_that_waits_for_nothing_asks_for_no_detaching() {
     let pending = object("Setting", "priority-class", "value: high\nstatus: {applied: false}");
     let manager = object("InstanceManager", "im-1", "spec: {nodeID: node-1}");
-    let pod = |class: &str| {
-        format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: im-1, namespace: longhorn-system}}\n\
-             spec: {{priorityClassName: {class}}}\n---\n"
-        )
-    };
+    let pod = |class: &str| object("Pod", "im-1", &format!("spec: {{priorityClassName: {class}}}"));
     let volume = |state: &str| object("Volume", "v", &format!("status: {{state: {state}}}"));
     let said = |class: &str, state: &str| {
         let yaml = pending.clone() + &manager + &pod(class) + &volume(state);
@@ -74,7 +69,7 @@ fn unreadable_settings_are_unknown_and_not_healthy() {
     cluster.resources.entry(settings).or_default().readability = crate::cluster::Readability::Forbidden;
     let report = run(&CHECK, &cluster).report;
     assert_eq!(report.status, crate::report::Status::Unknown);
-    assert_eq!(report.unknown[0].reason, "settings.longhorn.io is forbidden");
+    assert_eq!(report.unknown[0].reason, "settings.longhorn.io are forbidden");
     assert!(report.findings.is_empty());
 }
 

@@ -2,38 +2,12 @@
 
 use std::cell::OnceCell;
 
-use super::causes;
+use super::{causes, environment};
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
-use crate::facts::{api, nodes, text};
+use crate::facts::{nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, Owner, condition};
-
-/// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
-/// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
-const ENVIRONMENT: [(&str, Need); 6] = [
-    ("MountPropagation", Need::Every),
-    ("RequiredPackages", Need::Packages),
-    ("KernelModulesLoaded", Need::Encrypted),
-    ("NFSClientInstalled", Need::Shared),
-    (
-        "Multipathd",
-        Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf"),
-    ),
-    ("HugePagesAvailable", Need::V2),
-];
-
-/// Who needs what is not there.
-#[derive(Clone, Copy)]
-enum Need {
-    Every,
-    Shared,
-    V2,
-    /// The condition names the packages that are missing.
-    Packages,
-    Encrypted,
-    Some(&'static str),
-}
 
 /// What is counted once for all nodes, and only where a node is in trouble.
 #[derive(Default)]
@@ -44,13 +18,13 @@ pub(super) struct DiskCounts {
 
 impl DiskCounts {
     /// Whether there are volumes that are mounted by NFS.
-    fn shared(&self, cluster: &Cluster) -> bool {
+    pub fn shared(&self, cluster: &Cluster) -> bool {
         let mut volumes = cluster.objects.volumes.iter();
         *self.shared.get_or_init(|| volumes.any(|volume| volume.is_shared()))
     }
 
     /// The volumes that are encrypted.
-    fn encrypted(&self, cluster: &Cluster) -> &[VolumeRef] {
+    pub fn encrypted(&self, cluster: &Cluster) -> &[VolumeRef] {
         self.encrypted.get_or_init(|| {
             let volumes = cluster.objects.volumes.iter().filter(|volume| volume.spec.encrypted);
             volumes.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect()
@@ -77,7 +51,7 @@ pub(super) fn find<'c>(
         };
         out.find(finding.impact(impact));
     }
-    environment(cluster, out, counts, node);
+    environment::find(cluster, out, counts, node);
     away
 }
 
@@ -129,74 +103,6 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     )
 }
 
-fn environment(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
-    let name = &node.metadata.name;
-    let mut severity = Severity::Info;
-    let (mut evidence, mut failed) = (Vec::new(), Vec::new());
-    let mut hurts_encrypted = false;
-    for (kind, need) in ENVIRONMENT {
-        let lack =
-            condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
-        let Some(lack) = lack else { continue };
-        let (shared, encrypted) = (counts.shared(cluster), !counts.encrypted(cluster).is_empty());
-        let who = match need {
-            Need::Every => "no volume can be mounted there",
-            Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
-            Need::Shared => "RWX volumes could not be mounted there; there are none",
-            Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
-            Need::V2 => "the v2 data engine is kept from there by label",
-            Need::Encrypted if encrypted => "encrypted volumes cannot be mounted there, and there are some",
-            Need::Encrypted => "encrypted volumes could not be mounted there; there are none",
-            Need::Packages => "RWX volumes need the NFS client, encrypted ones cryptsetup",
-            Need::Some(who) => who,
-        };
-        let needed = match need {
-            Need::Every => true,
-            Need::Shared => shared,
-            Need::V2 => takes_v2(cluster, name),
-            // one that says that it could not look proves nothing
-            Need::Encrypted => encrypted && !lack.message.contains("Failed to"),
-            Need::Packages => {
-                encrypted && lack.message.contains("cryptsetup") || shared && lack.message.contains("nfs")
-            }
-            Need::Some(_) => false,
-        };
-        hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
-        if needed {
-            severity = Severity::Warning;
-        }
-        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
-        failed.push(kind);
-    }
-    if evidence.is_empty() {
-        return;
-    }
-    let mut finding = Finding::about(
-        &causes::NODE_ENVIRONMENT,
-        cluster.object::<KubeNode>(name),
-        format!("node {name} fails Longhorn's check of its environment: {}", text::listed(&failed)),
-    )
-    .severity(severity)
-    .node(name)
-    .impact(match severity {
-        Severity::Info => "nothing that is there is known to need it",
-        _ => "volumes that need it cannot be used on this node",
-    })
-    .facts(evidence);
-    if hurts_encrypted {
-        finding = finding.volumes(counts.encrypted(cluster).to_vec());
-    }
-    out.find(finding);
-}
-
-/// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the
-/// node is labelled out (longhorn-manager v1.12.1 controller/monitor/environment_check_monitor.go environmentCheck).
-fn takes_v2(cluster: &Cluster, node: &str) -> bool {
-    const LABEL: &str = "node.longhorn.io/disable-v2-data-engine";
-    let kube = cluster.objects.kube_nodes.get(node);
-    kube.and_then(|node| node.metadata.labels.get(LABEL)).is_none_or(|value| value != "true")
-}
-
 /// Whether a condition has held for longer than a reboot takes.
 fn is_lasting(
     cluster: &Cluster,
@@ -209,7 +115,7 @@ fn is_lasting(
     observe(cluster, out, fact, node, begun).at_least(NODE_AWAY, Unknown::Counts)
 }
 
-fn said(object: &str, condition: &Condition) -> String {
+pub(super) fn said(object: &str, condition: &Condition) -> String {
     let status = condition.status.as_str();
     let reason =
         if condition.reason.is_empty() { String::new() } else { format!(", reason {}", condition.reason) };

@@ -14,6 +14,7 @@
 pub mod causes;
 mod conditions;
 mod disks;
+mod environment;
 mod none_ready;
 mod room;
 mod rules;

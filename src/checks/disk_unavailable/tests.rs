@@ -361,6 +361,43 @@ fn what_encrypted_volumes_need_is_a_warning_where_there_are_some() {
 }
 
 #[test]
+fn what_is_missing_stands_in_the_headline_with_the_command_that_brings_it() {
+    let with = |kind: &str, message: &str, os: &str| {
+        let lack = format!("{{type: {kind}, status: 'False', message: \"{message}\"}}");
+        let yaml = node("n1", &format!("{}, {lack}", ready("", "", LONG_AGO)), "", "")
+            + &kube_node("n1", &format!("status: {{nodeInfo: {{osImage: '{os}'}}}}"));
+        let finding = run(&CHECK, &cluster_at(NOW, &yaml)).report.findings.remove(0);
+        (finding.message, finding.remedy.commands.first().unwrap().clone())
+    };
+    let modules = "Kernel modules [dm_crypt] are not loaded";
+    let client = "NFS clients [nfs_v4] not found. At least one should be enabled";
+    for (kind, message, os, headline, command) in [
+        ("KernelModulesLoaded", modules, "Talos", modules, "sudo modprobe -a dm_crypt && printf"),
+        (
+            "RequiredPackages",
+            "Missing packages: [cryptsetup]",
+            "Ubuntu 24.04",
+            "[cryptsetup]",
+            "install -y cryptsetup'",
+        ),
+        ("NFSClientInstalled", client, "Rocky Linux 9", "[nfs_v4] not found", "yum install -y nfs-utils'"),
+        ("MountPropagation", "", "Alpine", "environment: MountPropagation", "sudo mount --make-rshared /"),
+    ] {
+        let (message, first) = with(kind, message, os);
+        assert!(message.ends_with(headline), "{message}");
+        assert!(first.changes && first.run.contains(command), "{first:?}");
+    }
+    // a system whose packages are not known, and names that are none
+    for (kind, message) in [
+        ("RequiredPackages", "Missing packages: [cryptsetup]"),
+        ("KernelModulesLoaded", "Kernel modules [x; rm -rf /] are not loaded"),
+        ("HugePagesAvailable", "Insufficient HugePages (2Mi): Required 2Gi, Capacity 0"),
+    ] {
+        assert!(!with(kind, message, "Bottlerocket OS").1.changes, "{message}");
+    }
+}
+
+#[test]
 fn a_device_that_says_that_it_fails_is_told_and_no_other_word_is() {
     let with = |status: &str, condition: &str| {
         let health = format!(

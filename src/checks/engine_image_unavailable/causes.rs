@@ -11,8 +11,8 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io -o custom-
 causes! {
     DEPLOYED_NOWHERE = critical "deployed_nowhere"
         "the image is on none of the nodes that are Ready, so nothing that needs it can be attached"
-        fix "Let the pods of the image start: see in their Events which registry, pull secret, taint or node selector keeps all of them. Longhorn uses \
-             a node as soon as its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
+        fix "Let the pods of the image start: see in their Events which registry, pull secret, taint or node selector keeps all of them, and in their \
+             log why they end. Longhorn uses a node as soon as its pod is Ready." [read PODS, read DAEMON_SET, read PLACED];
     MISSING_ON_NODE = warning "missing_on_node"
         "the image is missing on a node that is Ready" but "info where no volume needs it there"
         fix "Let the pod of the image start on node <node>: the evidence says what keeps it, mostly an image that cannot be pulled, a taint that the \

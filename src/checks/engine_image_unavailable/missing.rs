@@ -117,11 +117,11 @@ fn nowhere(cluster: &Cluster, image: &EngineImage, missing: &[Missing], users: &
         .flat_map(|(_, volumes)| volumes)
         .copied()
         .collect();
-    let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
+    let why = pods::brief(missing.first().and_then(|missing| missing.pod));
     let finding = Finding::about(
         &causes::DEPLOYED_NOWHERE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("engine image {of} is on none of {}", counted(nodes.len(), "Ready node")),
+        format!("engine image {of} is on none of {}{why}", counted(missing.len(), "Ready node")),
     );
     told(cluster, image, finding, missing, volumes)
         .impact("no volume of this image can be attached and no replica started; what runs keeps running")
@@ -134,7 +134,7 @@ fn on_node(cluster: &Cluster, image: &EngineImage, missing: &Missing, users: &Us
     let finding = Finding::about(
         &causes::MISSING_ON_NODE,
         cluster.object::<EngineImage>(&image.metadata.name),
-        format!("engine image {of} is missing on node {node}"),
+        format!("engine image {of} is missing on node {node}{}", pods::brief(missing.pod)),
     )
     .severity(if by_design { Severity::Info } else { Severity::Warning })
     .node(node);

@@ -10,6 +10,7 @@ use crate::facts::age::Unknown;
 use crate::facts::eviction::*;
 use crate::facts::nodes::manager_not_ready;
 use crate::facts::releases::manager_release;
+use crate::facts::text;
 use crate::longhorn::{
     BackingImage, CopyState, CopyStatus, Release, Replica, Resource, SharedText, VolumeRobustness,
 };
@@ -329,17 +330,22 @@ impl<'a> CopyView<'a> {
             .map(|(uuid, copy)| format!("{uuid} {} {}", copy.state.as_str(), copy.message))
             .collect();
         let changed = copies.values().filter_map(|copy| copy.last_state_transition_time.get()).max();
-        Some(
-            Suspicion::new(
-                &causes::NO_USABLE_COPY,
-                self.object(image),
-                format!("no copy of backing image {name} is usable"),
-            )
-            .volumes(self.volumes_of(name))
-            .fact(format!("copies: {}", states.join("; ")))
-            .impact("volumes on the image cannot attach or rebuild")
-            .not_before(changed),
+        let said = copies.values().map(|copy| copy.message.trim()).find(|message| !message.is_empty());
+        let why = said.map_or(String::new(), |said| format!(": {}", text::both_ends(said, 160)));
+        let suspicion = Suspicion::new(
+            &causes::NO_USABLE_COPY,
+            self.object(image),
+            format!("no copy of backing image {name} is usable{why}"),
         )
+        .fact(format!("copies: {}", states.join("; ")))
+        .not_before(changed);
+        let volumes = self.volumes_of(name);
+        Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {
+            true => suspicion.impact("volumes on the image cannot start; there are none").fix(
+                "No volume uses the image, so nothing is lost: repair what the message names, then delete the image and prepare it again.",
+            ),
+            false => suspicion.volumes(volumes).impact("volumes on the image cannot attach or rebuild"),
+        })
     }
 }
 

@@ -205,7 +205,7 @@ fn release_that_is_not_known_and_unreadable_kinds() {
     assert_eq!(report.unknown.len(), 1);
     let mut blind = live_at("2026-01-01T00:00:00Z", &(release("v1.7.2") + MANAGER));
     blind.resources.entry(Resource::DaemonSets).or_default().readability = Readability::Forbidden;
-    assert_eq!(run(&CHECK, &blind).report.unknown[0].reason, "daemonsets.apps is forbidden");
+    assert_eq!(run(&CHECK, &blind).report.unknown[0].reason, "daemonsets.apps are forbidden");
     let evaluation = run(&CHECK, &cluster(&(release("v1.10.0-hotfix-1") + &setting("v1.10.0"))));
     assert_eq!(
         sample(&evaluation, "longhorn_health_release_info", &["v1.10.0-hotfix-1", "v1.10.0"]),

@@ -188,7 +188,7 @@ fn odd_objects_and_unreadable_pods() {
     blind.resources.entry(Resource::Pods).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &blind).report;
     assert!(report.findings.is_empty());
-    assert_eq!(report.unknown[0].reason, "pods is forbidden");
+    assert_eq!(report.unknown[0].reason, "pods are forbidden");
 }
 
 #[test]

@@ -16,13 +16,6 @@ const NO_RIGHT: &str = "E0301 11:59:55.000001       9 reflector.go:200] \"Failed
 const WAITS: &str = "time=\"2026-03-01T11:59:58Z\" level=warning msg=\"Failed to check endpoint https://localhost:9502/v1/healthz\" error=\"Get \\\"https://localhost:9502/v1/healthz\\\": dial tcp 127.0.0.1:9502: connect: connection refused\"\n";
 const CANDIDATE: &str = "I0301 11:55:00.000001       9 leaderelection.go:257] attempting to acquire leader lease longhorn-system/longhorn-manager-webhook-lock...\n";
 
-fn release(version: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: current-longhorn-version, \
-         namespace: longhorn-system}}\nvalue: {version}\n---\n"
-    )
-}
-
 /// A manager on a node, its release, when its container was started, and since when it is (not) Ready.
 fn pod(node: &str, version: &str, started: &str, ready: bool, since: &str) -> String {
     let status = if ready { "True" } else { "False" };

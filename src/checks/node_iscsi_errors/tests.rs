@@ -172,7 +172,7 @@ fn without_the_right_it_is_unknown_and_without_events_healthy() {
     forbidden.resources.entry(Resource::NodeEvents).or_default().readability = Readability::Forbidden;
     let report = run(&CHECK, &forbidden).report;
     assert_eq!(report.status, Status::Unknown);
-    assert_eq!(report.unknown[0].reason, "node-events is forbidden");
+    assert_eq!(report.unknown[0].reason, "node-events are forbidden");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn incident_002_a_fresh_cluster_without_any_longhorn_node() {
     let im = "apiVersion: longhorn.io/v1beta2\nkind: InstanceManager\nmetadata: {name: im, namespace: longhorn-system}\n---\n";
     let report = run(&CHECK, &partial(&(yaml + im))).report;
     assert!(report.findings.is_empty());
-    assert_eq!(report.unknown[0].reason, "nodes.longhorn.io is not recorded");
+    assert_eq!(report.unknown[0].reason, "nodes.longhorn.io are not recorded");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn unreadable_longhorn_nodes_are_unknown() {
     cluster.resources.entry(Resource::LonghornNodes).or_default().readability = Readability::Forbidden;
     let evaluation = run(&CHECK, &cluster);
     assert!(evaluation.report.findings.is_empty());
-    assert_eq!(evaluation.report.unknown[0].reason, "nodes.longhorn.io is forbidden");
+    assert_eq!(evaluation.report.unknown[0].reason, "nodes.longhorn.io are forbidden");
     assert_eq!(sample(&evaluation, "longhorn_health_nodes", &["registered"]), None);
 }
 

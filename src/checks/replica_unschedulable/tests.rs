@@ -17,10 +17,7 @@ fn volume(spec: &str, status: &str) -> String {
 }
 
 fn unplaced(more: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Replica\nmetadata: {{name: vol-r-2, namespace: {NAMESPACE}}}\n\
-         spec: {{volumeName: vol, nodeID: '', active: true{more}}}\n---\n"
-    )
+    object("Replica", "vol-r-2", &format!("spec: {{volumeName: vol, nodeID: '', active: true{more}}}"))
 }
 
 fn node(name: &str, schedulable: &str, available: i64, scheduled: i64) -> String {

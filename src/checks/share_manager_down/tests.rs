@@ -8,10 +8,7 @@ const LONG_AGO: &str = "2026-03-01T11:00:00Z";
 const JUST_NOW: &str = "2026-03-01T11:59:00Z";
 
 fn share(state: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: ShareManager\nmetadata: {{name: vol-1, namespace: longhorn-system}}\n\
-         status: {{state: {state}, ownerID: n1}}\n---\n"
-    )
+    object("ShareManager", "vol-1", &format!("status: {{state: {state}, ownerID: n1}}"))
 }
 
 fn volume(spec: &str, status: &str) -> String {
@@ -44,9 +41,7 @@ fn wanted(state: &str) -> String {
 }
 
 fn kube(ready: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{conditions: [{{type: Ready, status: '{ready}'}}]}}\n---\n"
-    )
+    kube_node("n1", &format!("status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}"))
 }
 
 #[test]

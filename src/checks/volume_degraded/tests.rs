@@ -50,12 +50,6 @@ fn node(name: &str, kube: &str) -> String {
     )
 }
 
-fn setting(name: &str, value: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
-    )
-}
-
 fn two() -> String {
     replica("r-1", "node-1", HEALTHY) + &replica("r-2", "node-2", HEALTHY)
 }

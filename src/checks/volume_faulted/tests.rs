@@ -33,9 +33,7 @@ fn failed(at: &str) -> String {
 }
 
 fn auto_salvage(value: &str) -> String {
-    format!(
-        "apiVersion: longhorn.io/v1beta2\nkind: Setting\nmetadata: {{name: auto-salvage, namespace: {NAMESPACE}}}\nvalue: '{value}'\n---\n"
-    )
+    setting("auto-salvage", value)
 }
 
 fn one(yaml: &str) -> crate::check::Finding {

@@ -100,10 +100,7 @@ fn one_that_does_not_follow_another_gets_no_answer() {
     // another manager is Ready and does not write that this one is not
     let ready = pod("n2", "v1.11.2", "2026-03-01T11:00:00Z", true, "2026-03-01T11:00:10Z");
     let node = |status: &str| {
-        format!(
-            "apiVersion: longhorn.io/v1beta2\nkind: Node\nmetadata: {{name: n1, namespace: longhorn-system}}\n\
-             status: {{conditions: [{{type: Ready, status: '{status}'}}]}}\n---\n"
-        )
+        object("Node", "n1", &format!("status: {{conditions: [{{type: Ready, status: '{status}'}}]}}"))
     };
     let shared = "look at what all of them share";
     assert!(said(&at(NOW, &(before.clone() + &ready + &node("True")), &[])).contains(shared));

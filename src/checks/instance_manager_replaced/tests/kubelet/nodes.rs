@@ -129,11 +129,7 @@ fn how_the_node_was_then_is_told_after_it_has_changed() {
     };
     let long = "2025-12-01T00:00:00Z";
     let short = [condition("Ready", "True", long), condition("MemoryPressure", "True", GONE)].join(", ");
-    let of = |conditions: &str| {
-        format!(
-            "apiVersion: v1\nkind: Node\nmetadata: {{name: node-1}}\nstatus: {{conditions: [{conditions}]}}\n---\n"
-        )
-    };
+    let of = |conditions: &str| kube_node("node-1", &format!("status: {{conditions: [{conditions}]}}"));
     let cordoned = node()
         .replace("metadata: {name: node-1}\n", "metadata: {name: node-1}\nspec: {unschedulable: true}\n");
     let told = deleted_while(&of(&short), &stopping(), true);

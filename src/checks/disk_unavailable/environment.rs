@@ -1,0 +1,170 @@
+//! What Longhorn's own look at a node found missing: packages, kernel modules, shared mounts.
+
+use super::causes;
+use super::conditions::{DiskCounts, said};
+use crate::check::*;
+use crate::facts::api;
+use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, condition};
+
+/// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
+/// controller/monitor/environment_check_monitor.go; the last five since 1.7 and 1.8).
+const ENVIRONMENT: [(&str, Need); 6] = [
+    ("MountPropagation", Need::Every),
+    ("RequiredPackages", Need::Packages),
+    ("KernelModulesLoaded", Need::Encrypted),
+    ("NFSClientInstalled", Need::Shared),
+    (
+        "Multipathd",
+        Need::Some("multipathd may seize the devices of volumes: exclude them in /etc/multipath.conf"),
+    ),
+    ("HugePagesAvailable", Need::V2),
+];
+
+/// Who needs what is not there.
+#[derive(Clone, Copy)]
+enum Need {
+    Every,
+    Shared,
+    V2,
+    /// The condition names the packages that are missing.
+    Packages,
+    Encrypted,
+    Some(&'static str),
+}
+
+pub(super) fn find(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, node: &LonghornNode) {
+    let name = &node.metadata.name;
+    let (mut evidence, mut lacks) = (Vec::new(), Vec::new());
+    let mut hurts_encrypted = false;
+    for (kind, need) in ENVIRONMENT {
+        let lack =
+            condition(&node.status.conditions, kind).filter(|found| found.status == ConditionStatus::False);
+        let Some(lack) = lack else { continue };
+        let (shared, encrypted) = (counts.shared(cluster), !counts.encrypted(cluster).is_empty());
+        let who = match need {
+            Need::Every => "no volume can be mounted there",
+            Need::Shared if shared => "RWX volumes cannot be mounted there, and there are some",
+            Need::Shared => "RWX volumes could not be mounted there; there are none",
+            Need::V2 if takes_v2(cluster, name) => "the v2 data engine cannot run there",
+            Need::V2 => "the v2 data engine is kept from there by label",
+            Need::Encrypted if encrypted => "encrypted volumes cannot be mounted there, and there are some",
+            Need::Encrypted => "encrypted volumes could not be mounted there; there are none",
+            Need::Packages => "RWX volumes need the NFS client, encrypted ones cryptsetup",
+            Need::Some(who) => who,
+        };
+        let needed = match need {
+            Need::Every => true,
+            Need::Shared => shared,
+            Need::V2 => takes_v2(cluster, name),
+            // one that says that it could not look proves nothing
+            Need::Encrypted => encrypted && !lack.message.contains("Failed to"),
+            Need::Packages => {
+                encrypted && lack.message.contains("cryptsetup") || shared && lack.message.contains("nfs")
+            }
+            Need::Some(_) => false,
+        };
+        hurts_encrypted |= needed && (matches!(need, Need::Encrypted) || lack.message.contains("cryptsetup"));
+        evidence.push(api(format!("{}; {who}", said("nodes.longhorn.io", lack))));
+        lacks.push((needed, lack));
+    }
+    // what is needed is told first
+    lacks.sort_by_key(|(needed, _)| !needed);
+    let Some((needed, first)) = lacks.first() else { return };
+    let severity = if *needed { Severity::Warning } else { Severity::Info };
+    let words: Vec<&str> = lacks.iter().map(|(_, lack)| own_words(lack)).collect();
+    let mut finding = Finding::about(
+        &causes::NODE_ENVIRONMENT,
+        cluster.object::<KubeNode>(name),
+        format!("node {name} fails Longhorn's check of its environment: {}", words.join("; ")),
+    )
+    .severity(severity)
+    .node(name)
+    .impact(match severity {
+        Severity::Info => "nothing that is there is known to need it",
+        _ => "volumes that need it cannot be used on this node",
+    })
+    .facts(evidence);
+    if hurts_encrypted {
+        finding = finding.volumes(counts.encrypted(cluster).to_vec());
+    }
+    if let Some(remedy) = remedy(cluster, name, first) {
+        finding = finding.remedy(remedy);
+    }
+    out.find(finding);
+}
+
+/// The first sentence of what Longhorn says; the type of the condition where it says nothing.
+fn own_words(lack: &Condition) -> &str {
+    let message = lack.message.trim();
+    let first = message.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    if first.is_empty() { &lack.kind } else { first }
+}
+
+/// How the node gets what it lacks, where that can be said; the cause has the rest.
+fn remedy(cluster: &Cluster, node: &str, lack: &Condition) -> Option<Remedy> {
+    const AGAIN: &str = "Longhorn looks again every half hour.";
+    const IMAGE: &str = "by way of the node's image where nodes are replaced";
+    let (text, host) = match (lack.kind.as_str(), named(&lack.message)) {
+        ("KernelModulesLoaded", Some(modules)) => (
+            format!("Load {modules} on node {node}, now and at every start. {AGAIN}"),
+            Some(format!(
+                "sudo modprobe -a {modules} && printf \"%s\\n\" {modules} | sudo tee /etc/modules-load.d/longhorn.conf"
+            )),
+        ),
+        ("RequiredPackages", Some(packages)) => (
+            format!("Install {packages} on node {node}, {IMAGE}. {AGAIN}"),
+            install(cluster, node, [packages; 2]),
+        ),
+        ("NFSClientInstalled", _) => (
+            format!(
+                "Install an NFS client on node {node} (nfs-common, on RPM systems nfs-utils), {IMAGE}. {AGAIN}"
+            ),
+            install(cluster, node, ["nfs-common", "nfs-utils"]),
+        ),
+        ("MountPropagation", _) => (
+            format!(
+                "Make the mounts of node {node} shared, and let its start-up do so: systemd does, OpenRC, LXC and container images as \
+                 nodes do not. {AGAIN}"
+            ),
+            Some("sudo mount --make-rshared /".to_owned()),
+        ),
+        _ => return None,
+    };
+    let remedy = Remedy::new(text);
+    let remedy = match host {
+        Some(command) => remedy.change(format!("ssh {node} '{command}'")),
+        None => remedy.read(format!("kubectl get node {node} -o wide")),
+    };
+    let conditions = "-o jsonpath='{.status.conditions}'";
+    Some(remedy.read(format!("kubectl -n {} get nodes.longhorn.io {node} {conditions}", cluster.namespace)))
+}
+
+/// The names in brackets, `[dm_crypt]`, if they are names.
+fn named(message: &str) -> Option<&str> {
+    let (names, _) = message.split_once('[')?.1.split_once(']')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    (!names.is_empty() && names.chars().all(plain)).then_some(names)
+}
+
+/// The command of the usual systems, for the names that packages have on Debian and elsewhere.
+fn install(cluster: &Cluster, node: &str, [debian, other]: [&str; 2]) -> Option<String> {
+    let os = &cluster.objects.kube_nodes.get(node)?.status.node_info.os_image;
+    let is = |names: &[&str]| names.iter().any(|name| os.contains(name));
+    if is(&["Ubuntu", "Debian", "Raspbian"]) {
+        return Some(format!("sudo apt-get update && sudo apt-get install -y {debian}"));
+    }
+    if is(&["Red Hat", "Rocky", "CentOS", "AlmaLinux", "Oracle", "Amazon", "Fedora Linux"])
+        && !is(&["CoreOS"])
+    {
+        return Some(format!("sudo yum install -y {other}"));
+    }
+    None
+}
+
+/// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the
+/// node is labelled out (longhorn-manager v1.12.1 controller/monitor/environment_check_monitor.go environmentCheck).
+fn takes_v2(cluster: &Cluster, node: &str) -> bool {
+    const LABEL: &str = "node.longhorn.io/disable-v2-data-engine";
+    let kube = cluster.objects.kube_nodes.get(node);
+    kube.and_then(|node| node.metadata.labels.get(LABEL)).is_none_or(|value| value != "true")
+}
