@@ -38,6 +38,7 @@ const NOT_RECORDED: &[&str] = &[
     "daemonsets",
     "deployments",
     "jobs",
+    "poddisruptionbudgets.policy",
     "leases.coordination.k8s.io",
     "cronjobs.batch",
     "systembackups.longhorn.io",

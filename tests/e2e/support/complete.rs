@@ -17,10 +17,11 @@ pub fn complete(object: &mut Value) {
     match object["kind"].as_str() {
         Some("Service") => or(&mut object["spec"]["ports"], json!([{"port": 9500}])),
         Some("Deployment" | "DaemonSet") => {
+            let selected = object["spec"]["selector"]["matchLabels"].take();
             let labels = &mut object["spec"]["template"]["metadata"]["labels"];
-            or(labels, json!({"app": "recorded"}));
-            let labels = labels.clone();
-            or(&mut object["spec"]["selector"], json!({"matchLabels": labels}));
+            or(labels, if selected.is_null() { json!({"app": "recorded"}) } else { selected.clone() });
+            let labels = if selected.is_null() { labels.clone() } else { selected };
+            object["spec"]["selector"]["matchLabels"] = labels;
         }
         Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
             // Still without rules: nobody serves this webhook, and it must not be asked.
