@@ -29,8 +29,10 @@ narrow! {
         /// The application of Argo CD, and the object as it tracks it: `APP:GROUP/KIND:NAMESPACE/NAME`.
         pub argocd_tracking_id: SharedText = "argocd.argoproj.io/tracking-id",
         /// The addresses that Multus gave a pod, as JSON (longhorn-manager v1.4.4 to v1.12.1 datastore/kubernetes.go
-        /// GetStorageIPFromPod; 1.3 reads an older key).
+        /// GetStorageIPFromPod).
         pub network_status: SharedText = "k8s.v1.cni.cncf.io/network-status",
+        /// The same as older releases of Multus wrote it, which Longhorn reads where the other is missing.
+        pub networks_status: SharedText = "k8s.v1.cni.cncf.io/networks-status",
         /// Whether a StorageClass is the default: `true` or `false`.
         pub is_default_class: SharedText = "storageclass.kubernetes.io/is-default-class",
         /// The manifest that the manager made the StorageClass `longhorn` of (longhorn-manager v1.3.3 to v1.12.1

@@ -51,7 +51,11 @@ pub(super) fn outside<'a>(cluster: &'a Cluster, fleet: &InstanceManagers<'a>) ->
 }
 
 fn has_address(pod: &Pod, network: &str) -> bool {
-    let status = &pod.metadata.annotations.network_status;
+    let annotations = &pod.metadata.annotations;
+    let status = match annotations.network_status.is_empty() {
+        true => &annotations.networks_status,
+        false => &annotations.network_status,
+    };
     let networks: Vec<Network> = serde_json::from_str(status).unwrap_or_default();
     networks.iter().any(|one| one.name == network && !one.ips.is_empty())
 }

@@ -181,6 +181,10 @@ fn a_pod_without_an_address_in_the_storage_network_is_told() {
     for status in [outside, "", "no JSON", r#"[{"name":"kube-system/storage","ips":[]}]"#] {
         assert_eq!(found_in(&with("v1.9.2", network, "true", status)), found, "{status}");
     }
+    // by the name that older releases of Multus give it
+    let old =
+        |status: &str| with("v1.9.2", network, "true", status).replace("network-status", "networks-status");
+    assert!(found_in(&old(INSIDE)).is_empty() && found_in(&old(outside)) == found);
     for (version, network, applied, status) in [
         ("v1.9.2", network, "true", INSIDE),
         ("v1.9.2", "", "true", outside),
