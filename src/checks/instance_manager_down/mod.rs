@@ -131,7 +131,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
         }
         if let Some(trouble) = diagnose::diagnose(cluster, &fleet, im, &active_v2, out) {
             let severity = match trouble.aged {
-                _ if trouble.cause == &causes::NODE_DOWN && leaves(cluster, im) => Some(Severity::Info),
+                _ if trouble.cause == &causes::NODE_DOWN && is_planned(cluster, im) => Some(Severity::Info),
                 true => None,
                 false => Some(Severity::Warning),
             };
@@ -147,16 +147,20 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
     }
 }
 
-/// A node that someone has just taken out of Kubernetes, empty: Longhorn removes its own node next, and with it the instance
-/// manager (longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_node_controller.go syncKubernetesNode).
-fn leaves(cluster: &Cluster, im: &InstanceManager) -> bool {
+/// A node with no volume attached on it that someone has cordoned, and that is away for no longer than a reboot takes, or that was
+/// just taken out of Kubernetes without a replica. Of the latter Longhorn removes its own node next, and with it the instance manager
+/// (longhorn-manager v1.3.3 to v1.12.1 controller/kubernetes_node_controller.go syncKubernetesNode).
+fn is_planned(cluster: &Cluster, im: &InstanceManager) -> bool {
     let (objects, node) = (&cluster.objects, im.spec.node_id.as_str());
-    let gone = cluster.knows_all(KubeNodes)
-        && !objects.kube_nodes.is_empty()
-        && objects.kube_nodes.get(node).is_none();
-    let empty = objects.replicas.of(Owner::Node, node).next().is_none()
-        && !objects.engines.iter().any(|engine| engine.spec.node_id == node);
-    gone && empty && nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY)
+    let taken_out = match objects.kube_nodes.get(node) {
+        Some(node) => node.spec.unschedulable,
+        None => {
+            let known = cluster.knows_all(KubeNodes) && !objects.kube_nodes.is_empty();
+            known && objects.replicas.of(Owner::Node, node).next().is_none()
+        }
+    };
+    let away = || nodes::not_ready_since(cluster, node).is_some_and(|since| cluster.age(since) < NODE_AWAY);
+    taken_out && !objects.engines.iter().any(|engine| engine.spec.node_id == node) && away()
 }
 
 fn finding<'a>(

@@ -274,6 +274,17 @@ fn an_empty_node_that_was_just_taken_out_of_kubernetes_is_context() {
     // one that is still there is down from its first minute on
     let here = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n---\n";
     assert_eq!(gone("2026-01-02T11:59:00Z", here), warning);
+    // unless someone has cordoned it, as for a reboot, and no volume is attached on it
+    let cordoned = |since: &str, more: &str| {
+        let away = format!("status: Unknown, lastTransitionTime: '{since}'");
+        let node = here
+            .replace("status: Unknown", &away)
+            .replace("\nstatus:", "\nspec: {unschedulable: true}\nstatus:");
+        gone(since, &(node + more))
+    };
+    assert_eq!(cordoned("2026-01-02T11:55:01Z", &replica), info);
+    assert_eq!(cordoned("2026-01-02T11:55:00Z", ""), warning);
+    assert_eq!(cordoned("2026-01-02T11:55:01Z", &engine), warning);
 }
 
 /// A pod that the kubelet did not take, as it writes it.
