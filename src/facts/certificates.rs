@@ -6,32 +6,27 @@ pub fn refused(line: &str) -> Option<String> {
     let (_, said) = line.split_once("x509: ")?;
     let said = said.split_once("\" ").map_or(said, |(said, _)| said).trim_end_matches(['"', '\\']);
     let said = said.trim();
-    Some(match said {
-        _ if said.starts_with("certificate has expired or is not yet valid")
-            && said.contains(" is after ") =>
-        {
-            let until = said.rsplit(" is after ").next().unwrap_or_default().trim_matches(['"', '\\']);
-            format!("it ran out at {until}, by the clock of the node")
-        }
-        _ if said.starts_with("certificate has expired or is not yet valid")
-            && said.contains(" is before ") =>
-        {
-            let from = said.rsplit(" is before ").next().unwrap_or_default().trim_matches(['"', '\\']);
-            format!("it is valid from {from} on, by the clock of the node")
-        }
-        _ if said.starts_with("certificate has expired") => "it has run out or is not valid yet".to_owned(),
-        _ if said.starts_with("certificate signed by unknown authority") => {
-            "it is signed by an authority that pods of this cluster do not trust".to_owned()
-        }
-        _ => said.to_owned(),
+    let bound =
+        |rest: &str, word| rest.rsplit_once(word).map(|(_, time)| time.trim_matches(['"', '\\']).to_owned());
+    if let Some(rest) = said.strip_prefix("certificate has expired") {
+        return Some(match (bound(rest, " is after "), bound(rest, " is before ")) {
+            (Some(until), _) => format!("it ran out at {until}, by the clock of the node"),
+            (_, Some(from)) => format!("it is valid from {from} on, by the clock of the node"),
+            _ => "it has run out or is not valid yet".to_owned(),
+        });
+    }
+    Some(match said.starts_with("certificate signed by unknown authority") {
+        true => "it is signed by an authority that pods of this cluster do not trust".to_owned(),
+        false => said.to_owned(),
     })
 }
 
-/// Host and port that the line asked.
+/// Host and port that the line asked. They are put into a command, so nothing that is not an address is taken from a log.
 pub fn asked(line: &str) -> Option<&str> {
     let (_, url) = line.split_once("https://")?;
     let host = url.split(['/', '"', ' ', '?', '\\']).next()?;
-    (!host.is_empty()).then_some(host)
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    (!host.is_empty() && host.chars().all(plain)).then_some(host)
 }
 
 #[cfg(test)]
@@ -80,5 +75,19 @@ mod tests {
             assert_eq!(refused(line), None, "{line}");
         }
         assert_eq!(asked("no address"), None);
+    }
+
+    #[test]
+    fn nothing_that_a_shell_would_run_is_taken_for_an_address() {
+        for url in [
+            "https://x';reboot;'/api",
+            "https://$(reboot)/api",
+            "https://`reboot`/api",
+            "https://a|b/api",
+            "https:///api",
+        ] {
+            assert_eq!(asked(url), None, "{url}");
+        }
+        assert_eq!(asked(r#"Get "https://[fd00::1]:443/api/v1""#), Some("[fd00::1]:443"));
     }
 }
