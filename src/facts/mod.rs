@@ -15,6 +15,7 @@ pub mod leases;
 pub mod looping;
 pub mod nodes;
 pub mod not_started;
+pub mod packages;
 pub mod patience;
 pub mod placement;
 pub mod pods;

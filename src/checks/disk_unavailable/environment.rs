@@ -4,6 +4,7 @@ use super::causes;
 use super::conditions::{DiskCounts, said};
 use crate::check::*;
 use crate::facts::api;
+use crate::facts::packages::{self, Packages};
 use crate::longhorn::{Condition, ConditionStatus, KubeNode, LonghornNode, condition};
 
 /// What a node may lack, and who needs it. A manager looks every half hour (longhorn-manager v1.12.1
@@ -146,19 +147,14 @@ fn named(message: &str) -> Option<&str> {
     (!names.is_empty() && names.chars().all(plain)).then_some(names)
 }
 
-/// The command of the usual systems, for the names that packages have on Debian and elsewhere.
-fn install(cluster: &Cluster, node: &str, [debian, other]: [&str; 2]) -> Option<String> {
-    let os = &cluster.objects.kube_nodes.get(node)?.status.node_info.os_image;
-    let is = |names: &[&str]| names.iter().any(|name| os.contains(name));
-    if is(&["Ubuntu", "Debian", "Raspbian"]) {
-        return Some(format!("sudo apt-get update && sudo apt-get install -y {debian}"));
+/// The command of the usual systems, for the names that packages have on Debian and on those of Red Hat.
+fn install(cluster: &Cluster, node: &str, [debian, red_hat]: [&str; 2]) -> Option<String> {
+    let node = cluster.objects.kube_nodes.get(node)?;
+    match packages::of(&node.status.node_info.os_image)?.1 {
+        Packages::Apt => Some(format!("sudo apt-get update && sudo apt-get install -y {debian}")),
+        Packages::Yum => Some(format!("sudo yum install -y {red_hat}")),
+        _ => None,
     }
-    if is(&["Red Hat", "Rocky", "CentOS", "AlmaLinux", "Oracle", "Amazon", "Fedora Linux"])
-        && !is(&["CoreOS"])
-    {
-        return Some(format!("sudo yum install -y {other}"));
-    }
-    None
 }
 
 /// Whether the v2 data engine may run on a node: its manager looks for huge pages while the setting is on, also where the
