@@ -214,6 +214,11 @@ impl Quantity {
 }
 
 impl Container {
+    /// Its limit of memory, as it is written, if it has one.
+    pub fn memory_limit(&self) -> Option<&str> {
+        self.resources.limits.get("memory").map(|limit| limit.0.as_str())
+    }
+
     /// The value of a flag of its command line, as `--flag value` or `--flag=value`.
     pub fn flag(&self, flag: &str) -> Option<&str> {
         let mut words = self.command.iter().chain(&self.args).map(SharedText::as_str);

@@ -234,6 +234,7 @@ pub const MAX_IN_ALL: usize = 2_000;
 fn tells_in_part(cluster: &Cluster, kind: Resource) -> bool {
     kind == Resource::NodeEvents && cluster.readability(kind) == Readability::Incomplete
 }
+
 /// Runs the checks that are wanted, for a report as it is wanted.
 pub fn evaluate_as(cluster: &Cluster, wanted: impl Fn(&Check) -> bool, wish: &Wish) -> Evaluation {
     let mut findings = Vec::new();

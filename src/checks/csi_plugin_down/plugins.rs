@@ -10,7 +10,7 @@ use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{nodes, pods, text};
-use crate::longhorn::{CSI_DRIVER, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
+use crate::longhorn::{CSI_DRIVER, Container, CsiNode, Engine, KubeNode, Pod, PodPhase, condition};
 
 /// Volumes by the node where they are attached; made once, and only where something is wrong.
 type Attached<'a> = OnceCell<BTreeMap<&'a str, BTreeSet<&'a str>>>;
@@ -68,12 +68,11 @@ fn down(cluster: &Cluster, pod: &Pod) -> Option<Finding> {
             None => "how it ended is not recorded".to_owned(),
         };
         let message = format!("container {container} of the CSI plugin on node {node} keeps crashing");
-        let limit =
-            pod.spec.container(container).and_then(|container| container.resources.limits.get("memory"));
+        let limit = pod.spec.container(container).and_then(Container::memory_limit);
         let killed = crash.end.is_some_and(|end| end.reason == "OOMKilled");
         let finding = Finding::about(&causes::PLUGIN_CRASHING, object, message)
             .fact(format!("{container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
-            .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {}", limit.0)))
+            .facts(limit.filter(|_| killed).map(|limit| format!("its memory limit is {limit}")))
             .with(Name::Container, container);
         return Some(match killed {
             true => finding.remedy(out_of_memory(cluster, pod)),

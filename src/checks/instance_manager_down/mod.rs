@@ -234,7 +234,7 @@ fn finding<'a>(
 /// v1.12.1 controller/instance_manager_controller.go).
 fn limit(fleet: &InstanceManagers, im: &InstanceManager) -> Option<String> {
     let pod = fleet.pod_of(im)?;
-    let limit = &container_of(pod)?.resources.limits.get("memory")?.0;
+    let limit = container_of(pod)?.memory_limit()?;
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("its memory limit is {limit}"),
         _ => format!(

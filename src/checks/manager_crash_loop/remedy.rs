@@ -6,7 +6,7 @@ use crate::check::*;
 use crate::facts::{
     certificates, complaints, endpoints, eviction, installation, known_issues, looping, nodes, releases,
 };
-use crate::longhorn::{Pod, Release};
+use crate::longhorn::{Container, Pod, Release};
 
 /// The remedy for a diagnosis; what it leaves out is that of the cause.
 pub fn remedy(cluster: &Cluster, pod: &Pod, diagnosis: &Diagnosis) -> Remedy {
@@ -121,14 +121,11 @@ fn refused_setting(namespace: &str, release: Option<Release>) -> Remedy {
 
 /// A container without a limit of its own is killed when its node has no memory left.
 fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
-    let Some(limit) =
-        pod.spec.container(CONTAINER).and_then(|container| container.resources.limits.get("memory"))
-    else {
+    let Some(limit) = pod.spec.container(CONTAINER).and_then(Container::memory_limit) else {
         return Remedy::default();
     };
     let text = format!(
-        "Raise or remove the memory limit of {} of container longhorn-manager; Longhorn ships none.",
-        limit.0
+        "Raise or remove the memory limit of {limit} of container longhorn-manager; Longhorn ships none."
     );
     installation::change_managers(
         cluster,

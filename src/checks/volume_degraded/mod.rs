@@ -161,6 +161,7 @@ fn patience(cluster: &Cluster) -> SignedDuration {
 
 fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age, healthy: i64) -> Finding {
     let name = &volume.metadata.name;
+    let remedy = reasons::remedy(cluster, &reason, name);
     let users = vec![cluster.volume_ref(name)];
     let whose = text::users_of(&users);
     let wanted = volume.spec.number_of_replicas.0;
@@ -187,11 +188,11 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     finding = finding
         .fact("status.robustness is degraded")
         .fact(age.evidence())
-        .facts(reason.evidence.iter().cloned())
+        .facts(reason.evidence)
         .facts(nodes::manager_not_ready(cluster, &volume.status.owner_id));
     let owner = &volume.status.owner_id;
     let finding = finding.with(Name::Owner, if owner.is_empty() { "its node" } else { owner });
-    match reasons::remedy(cluster, &reason, name) {
+    match remedy {
         Some(remedy) => finding.remedy(remedy),
         None => finding,
     }
